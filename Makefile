@@ -1,4 +1,4 @@
-# Two commands do everything: `make run` and `make test`. Windows without make: see README.md.
+# Two commands do everything: `make run` and `make test`; `make check` is for the daily round. Windows without make: see README.md.
 # `make run ARGS="--port 8600"` gives options to `wayfare up`.
 PYTHON ?= python3
 VENV := .venv
@@ -6,11 +6,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # Every step prints its number, what it does, how long it takes and what comes next. A step that was done before is skipped.
-STEPS := $(if $(filter test,$(MAKECMDGOALS)),5,3)
+STEPS := $(if $(filter test,$(MAKECMDGOALS)),5,$(if $(filter check,$(MAKECMDGOALS)),4,3))
 tell = printf '\n%s/$(STEPS)  %s\n     %s\n'
 say = @$(tell)
 
-.PHONY: run test coverage lint bench papers catalog clean
+# What `make check` runs: formulas, tables, contracts, routers, formats, rules, the frame of the pages, Route, Compare, some commands.
+QUICK := $(addprefix tests/,contracts domain economics governance importers lint network routers shared stats whatif \
+  dashboard/test_app.py dashboard/test_route_page.py dashboard/test_compare_page.py cli/test_lists.py cli/test_route.py cli/test_wrong_use.py)
+WORKERS := -n 2 --dist worksteal
+
+.PHONY: run test check coverage lint bench papers catalog clean
 
 run: $(VENV)/.installed
 	$(say) 3 'Starting the console: a few seconds, up to a minute the first time.' 'Next: open the address below in a browser.'
@@ -18,12 +23,20 @@ run: $(VENV)/.installed
 
 # the browser tests run in any case: what failed before them does not hide what they find
 test: lint
-	$(say) 4 'Tests on two workers: unit, property, contract, documents, pages. Several minutes.' 'Next: the whole job in a real Chromium.'
+	$(say) 4 'Tests on two workers: unit, property, contract, documents, pages. About five minutes.' 'Next: the whole job in a real Chromium.'
 	@failed=0; \
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not browser" --durations=20 || failed=1; \
-	$(tell) 5 'Browser tests: skipped where there is no Chromium, required where CI=true.' 'Next: nothing, this is the last step.'; \
-	$(BIN)/python -m pytest tests/browser --durations=20 || failed=1; \
+	$(BIN)/python -m pytest $(WORKERS) -m "not browser" --durations=20 || failed=1; \
+	$(tell) 5 'Browser tests on two workers, about four minutes: skipped where there is no Chromium, required where CI=true.' 'Next: nothing, this is the last step.'; \
+	$(BIN)/python -m pytest tests/browser $(WORKERS) --durations=20 || failed=1; \
 	exit $$failed
+
+check: $(VENV)/.installed-dev
+	$(say) 3 'Style, import rules, and the types of the files that you changed: half a minute.' 'Next: the quickest tests that tell most.'
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports
+	@changed=$$(git diff --name-only --diff-filter=d HEAD -- 'core/*.py' 'dashboard/*.py'; git ls-files --others --exclude-standard -- 'core/*.py' 'dashboard/*.py'); \
+	if [ -n "$$changed" ]; then $(BIN)/pyright $$changed; fi
+	$(say) 4 'Quick tests on two workers: about a minute and a half.' 'Next: nothing. `make test` runs everything, before a merge.'
+	@$(BIN)/python -m pytest $(WORKERS) $(QUICK)
 
 coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --cov --cov-report=term

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from core.planning.base import Planner
     from core.relevance.encoder import CachedEncoder
     from core.relevance.packaged_vectors import PackagedVectors
+    from core.services.background_jobs import BackgroundJobs
     from core.services.call.agent import AgentService
     from core.services.call.attention import AttentionService
     from core.services.call.calls import CallService
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from core.services.decide.whatif import WhatIfService
     from core.services.govern.governance import GovernanceService
     from core.services.govern.governed_calls import GovernedCalls
-    from core.services.lab.background_runs import BackgroundRuns
     from core.services.lab.judgments import JudgmentService, ModelJudgeService
     from core.services.lab.lab import LabService
     from core.services.lab.lab_runs import LabRunService, SnapshotService
@@ -358,10 +358,10 @@ class App:
         return PaperService(self.catalogs, self.routing, self.scenarios, self.lab, self._planners)
 
     @built
-    def background(self) -> BackgroundRuns:
-        from core.services.lab.background_runs import BackgroundRuns
+    def background(self) -> BackgroundJobs:
+        from core.services.background_jobs import BackgroundJobs
 
-        return BackgroundRuns()
+        return BackgroundJobs()
 
     # Start and end ----------------------------------------------------------------------------------------------------
 

@@ -156,13 +156,10 @@ PagesManager.uses_pages_directory = False  # dashboard/pages has packages, not t
 door = CommandDoor(session.current_app)
 endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts())
 routes = [
-    *status_routes(endpoint, session.opened_app, session.first_catalog()),
-    *endpoint.metadata_routes(),
-    Route(LANE_PATH, turned, methods=["POST"]),
-    Route(DOOR_PATH, door.serve, methods=["POST"]),
-    Route(PLOTLY_URL, plotly),
-    Route("/route", to_default_page),
-]
+    *status_routes(endpoint, session.opened_app, session.first_catalog()), *endpoint.metadata_routes(),
+    Route(LANE_PATH, turned, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["POST"]),
+    Route(PLOTLY_URL, plotly), Route("/route", to_default_page),
+]  # fmt: skip
 pages = st.App(
     HERE / "main.py",
     lifespan=lifespan,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -18,6 +19,7 @@ from core.store import Store
 
 if TYPE_CHECKING:
     from core.app import App
+    from core.services.background_jobs import Job
 
 FIRST_VISITOR_S = 20.0  # the time to wait for a first visitor
 PAUSE_S = 2.0  # the browser fetches and draws after the page's script has ended
@@ -98,6 +100,24 @@ def visitor() -> str:
     """Returns the id of the browser tab that shows the page, or "" outside a page."""
     context = get_script_run_ctx(suppress_warning=True)
     return "" if context is None else context.session_id
+
+
+def known_job(key: str) -> Job | None:
+    """The background job that this page started, or, as after a reload, the operator's one that is under way."""
+    job: Job | None = st.session_state.get(key)
+    if job is None and (job := current_app().background.under_way(_owned(key))) is not None:
+        st.session_state[key] = job
+    return job
+
+
+def start_job(key: str, work: Callable[[Job], object], about: Any = None, *, title: str = "", of: int = 0) -> None:
+    """Start a background job. If the operator has one of this key under way, the page takes that one."""
+    started = current_app().background.start(_owned(key), work, about, title=title, of=of)
+    st.session_state[key] = started
+
+
+def _owned(key: str) -> str:
+    return f"{key} {operator()}"
 
 
 def warm_up() -> None:

@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 READ = ("GET", "HEAD")
-OPEN = {
-    DOOR: ("POST",),
-    **dict.fromkeys((METADATA_PATH, METADATA_PATH + MCP, "/healthz", "/readyz", "/metrics"), READ),
-}
+OPEN = {DOOR: ("POST",), **dict.fromkeys((METADATA_PATH, METADATA_PATH + MCP, "/healthz", "/readyz", "/metrics"), READ)}
 OPERATOR = "wayfare.operator"  # the key of the signed-in operator in the scope of a request
 MOST_BYTES = 8_192
 ASSETS = Path(__file__).parent / "assets"

@@ -33,7 +33,7 @@ from core.routers.presets import read_preset
 from core.services.call.calls import CallReport
 from core.shared import units
 from core.shared.errors import WayfareError
-from core.shared.json_schema import argument_problems
+from core.shared.json_schema import arguments_fault
 from core.shared.untrusted_text import visible
 
 
@@ -177,10 +177,8 @@ def call(
         raise WayfareError("--approve is for real calls; a simulated call needs no approval.")
     with opened(db) as app:
         name = app.catalogs.open(catalog).name
-        problems = argument_problems(app.catalogs.catalog(name).find(server, tool)[1].input_schema, values)
-        if problems:
-            said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
-            raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {said}.")
+        if fault := arguments_fault(app.catalogs.catalog(name).find(server, tool)[1].input_schema, values):
+            raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {fault}.")
         request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
         try:
             report = app.governed.run_by_person(request, mode=mode, origin="cli", approved_by="cli" if approve else "")

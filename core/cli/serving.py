@@ -25,7 +25,7 @@ from core.store import Store
 
 M_ARENA_MAX = -8  # of malloc.h
 CONSOLE = "dashboard.app:app"  # the ASGI app that uvicorn loads by name
-EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - what an operator may have given, not what is bound
+EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - possible options of an operator, not a binding
 
 
 @click.command()

@@ -12,6 +12,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from core.shared import documents
+
 SIMULATED, LIVE = "simulated", "live"
 
 
@@ -222,15 +224,6 @@ class ConsoleState:
         """As the store and a file keep it."""
         return {name: getattr(self, name) for name in ("pages", "catalogs", "calibrations", "networks")}
 
-    @classmethod
-    def parse(cls, document: object) -> ConsoleState:
-        """From what `to_json` gave. Raises ValueError that says what is wrong."""
-        if not isinstance(document, dict):
-            raise ValueError("it is no object")
-        found = cast("dict[str, object]", document)
-        pages = {name: _texts(texts, f"pages.{name}") for name, texts in _object(found.get("pages"), "pages").items()}
-        return cls(pages, *(_texts(found.get(name), name) for name in ("catalogs", "calibrations", "networks")))
-
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -243,7 +236,7 @@ class Snapshot:
     @property
     def state(self) -> ConsoleState:
         """What it keeps."""
-        return ConsoleState.parse(json.loads(self.state_json))
+        return documents.read(ConsoleState, json.loads(self.state_json), f"snapshot {self.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,17 +276,3 @@ def differences(one: ConsoleState, other: ConsoleState) -> tuple[Difference, ...
 def _named(files: Texts) -> Texts:
     """Files by what tells them apart: the name in each, and the first digits of its fingerprint."""
     return {of: f"{json.loads(text)['name']} ({fingerprint(text)[:6]})" if text else "" for of, text in files.items()}
-
-
-def _object(value: object, where: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{where} is no object")
-    return cast("dict[str, object]", value)
-
-
-def _texts(value: object, where: str) -> dict[str, str]:
-    found = _object(value, where)
-    for name, text in found.items():
-        if not isinstance(text, str):
-            raise ValueError(f"{where}.{name} is no text")
-    return cast("dict[str, str]", found)

@@ -14,7 +14,7 @@ set g fits, and q_j = p_fit_j / f_g, the chance that all tries of a set T_g fail
 
     1 - f_g + f_g * prod over T_g of (1 - q_j s_j)
 
-and sets are independent of each other. The search below is exact.
+and sets are independent of each other. All orders of the best tools are compared, so the result is exact.
 
 >>> tries = Tries(p_fit=np.array([0.8, 0.8, 0.3]), delivery=np.array([0.9, 0.9, 1.0]),
 ...     money_usd=np.full(3, 0.001), wrong_usd=np.full(3, 0.002), rivals=np.array([0, 0, 1]))
@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.economics.utility import Array
+from core.economics.utility import Array, Rows
 
 LARGEST_SEARCH = 6
 POOL, POOL_OF_LONG_ORDERS = 12, 8  # tools that are searched over, by their value alone; fewer beyond three tries
@@ -83,9 +83,28 @@ def best_order(tries: Tries, *, worth_usd: float, most: int) -> Order:
     Raises ValueError where a number is negative or `most` is not from 1 to 6.
     """
     _check(tries, worth_usd, most)
-    search = _Search(tries, worth_usd, most)
-    search.extend((), 1.0, {}, (0.0, 0.0))
-    return evaluated(tries, search.best, worth_usd=worth_usd)
+    gain = tries.p_fit * tries.delivery if math.isinf(worth_usd) else tries.value_usd(worth_usd)
+    pool = searched(gain, tries.money_usd, np.arange(len(gain)), most)
+    cost = dict(price_usd=tries.money_usd[pool], time_s=np.zeros(len(pool)), writes=tries.wrong_usd[pool])
+    lines = order_lines(
+        **shares(tries.p_fit, tries.delivery, tries.rivals, pool), **cost, rivals=tries.rivals[pool], most=most
+    )
+    spent = -lines.price_usd - lines.unsafe
+    places = lines.best(lines.solved, spent) if math.isinf(worth_usd) else lines.best(worth_usd * lines.solved + spent)
+    return evaluated(tries, pool[list(places)].tolist(), worth_usd=worth_usd)
+
+
+def searched(gain: Array, money_usd: Array, names: Rows, most: int) -> Rows:
+    """The tools that are searched over: those worth a try, best first. Ties go to the cheaper one, then by name."""
+    best = np.lexsort((names, money_usd, -gain))[: POOL if most <= 3 else POOL_OF_LONG_ORDERS]
+    return best[gain[best] > 0]
+
+
+def shares(p_fit: Array, delivery: Array, rivals: Rows, rows: Rows) -> dict[str, Array]:
+    """`fits` and `share` of `order_lines` for some tools."""
+    fits = np.array([p_fit[rivals == rivals[row]].max() for row in rows], dtype=np.float64)
+    share = np.divide(p_fit[rows], fits, out=np.zeros(len(rows)), where=fits > 0) * delivery[rows]
+    return {"fits": fits, "share": share}
 
 
 def evaluated(tries: Tries, rows: Sequence[int], *, worth_usd: float) -> Order:
@@ -130,48 +149,6 @@ def worth_of_next(tries: Tries, order: Order) -> tuple[int, float] | None:
     return best
 
 
-class _Search:
-    """Depth first over orders, cut by a bound: after failures no try has a better chance or a lower cost than alone."""
-
-    def __init__(self, tries: Tries, worth_usd: float, most: int) -> None:
-        self._tries = tries
-        self._worth = worth_usd
-        self._most = most
-        gain = tries.p_fit * tries.delivery if math.isinf(worth_usd) else tries.value_usd(worth_usd)
-        order = np.lexsort((np.arange(len(gain)), tries.money_usd, -gain))
-        size = POOL if most <= 3 else POOL_OF_LONG_ORDERS
-        self._pool = [int(row) for row in order[:size] if gain[row] > 0]
-        self._fits = _set_fit(tries, self._pool)
-        self._gain = {row: float(gain[row]) for row in self._pool}
-        self.best: tuple[int, ...] = ()
-        self._best = (0.0, 0.0)
-
-    def extend(
-        self, rows: tuple[int, ...], survival: float, failed: dict[int, float], score: tuple[float, float]
-    ) -> None:
-        """Try every further tool after `rows`. A score is (value, 0), or (success, minus cost) where V is infinite."""
-        ahead = score[0] - self._best[0]
-        if ahead > EQUAL or (ahead > -EQUAL and score[1] > self._best[1]):
-            self.best, self._best = rows, (max(score[0], self._best[0]), score[1])
-        if len(rows) == self._most:
-            return
-        left = [row for row in self._pool if row not in rows]
-        room = math.fsum(self._gain[row] for row in left[: self._most - len(rows)])
-        bound = score[0] + survival * room
-        if bound < self._best[0] - EQUAL:
-            return
-        for row in left:
-            p, failed_after = _try(self._tries, self._fits, failed, row)
-            cost = float(self._tries.money_usd[row]) + (1 - p) * float(self._tries.wrong_usd[row])
-            if math.isinf(self._worth):
-                after = score[0] + survival * p, score[1] - survival * cost
-            elif p * self._worth <= cost:
-                continue
-            else:
-                after = score[0] + survival * (p * self._worth - cost), 0.0
-            self.extend((*rows, row), survival * (1 - p), failed_after, after)
-
-
 def _try(tries: Tries, fits: dict[int, float], failed: dict[int, float], row: int) -> tuple[float, dict[int, float]]:
     """The chance that this try succeeds after the failed ones, and `failed` with this try added.
 
@@ -207,8 +184,6 @@ def _check(tries: Tries, worth_usd: float, most: int) -> None:
 #
 # value = V solved - price - time / kappa - w wrong - w_write unsafe
 
-Rows = NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True)
 class OrderLines:
@@ -221,6 +196,14 @@ class OrderLines:
     time_s: Array
     wrong: Array
     unsafe: Array
+
+    def best(self, value: Array, then: Array | None = None) -> tuple[int, ...]:
+        """The order of the largest value (O,), and of the largest second value among equal ones. The first one in the order of its
+        tools if several are left."""
+        tied = np.flatnonzero(value >= value.max() - EQUAL)
+        if then is not None:
+            tied = tied[then[tied] >= then[tied].max()]
+        return min(tuple(row for row in order if row >= 0) for order in self.orders[tied].tolist())
 
 
 def order_lines(

@@ -23,7 +23,7 @@ from core.endpoint.report import REPORT
 from core.endpoint.search import SEARCH
 from core.governance.calls import NotAllowedError
 from core.shared.errors import WayfareError
-from core.shared.json_schema import argument_problems
+from core.shared.json_schema import arguments_fault
 from core.shared.untrusted_text import one_line, visible
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -111,10 +111,9 @@ class Endpoint:
         arguments = _unpacked(dict(request.arguments))
         if fault := _not_text(arguments):
             raise Refusal("invalid_arguments", f"{request.tool}: {fault}.", "Send valid JSON in UTF-8.")
-        if problems := argument_problems(tool.definition.input_schema, arguments):
-            said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
+        if fault := arguments_fault(tool.definition.input_schema, arguments):
             raise Refusal(
-                "invalid_arguments", f"{request.tool}: {visible(said)}.", "Change the arguments to fit its schema."
+                "invalid_arguments", f"{request.tool}: {visible(fault)}.", "Change the arguments to fit its schema."
             )
         return await tool.run(services, replace(request, arguments=arguments))
 

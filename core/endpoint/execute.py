@@ -27,7 +27,7 @@ from core.services.call.calls import CallReport
 from core.services.decide.decision_log import AGENT
 from core.services.govern.governed_calls import GovernedCall
 from core.shared import units
-from core.shared.json_schema import argument_problems
+from core.shared.json_schema import arguments_fault
 from core.shared.untrusted_text import visible
 
 WAIT_S = 30.0  # for the start of a server and for a free thread, on top of the call's own limit
@@ -102,11 +102,10 @@ def _begin(services: Services, request: Request, read_only: bool, listener: List
             "Call one of these, leave route_id out, or search again.",
         )
     arguments: dict[str, Any] = given.get("arguments", {})
-    if problems := argument_problems(tool.input_schema, arguments):
-        said = [f"{name or 'arguments'} {text}" for name, text in list(problems.items())[:MOST_PROBLEMS]]
+    if fault := arguments_fault(tool.input_schema, arguments, MOST_PROBLEMS):
         raise Refusal(
             "invalid_arguments",
-            f"The arguments do not fit the schema of {tool.id}: {visible('; '.join(said))}.",
+            f"The arguments do not fit the schema of {tool.id}: {visible(fault)}.",
             f"Call it as {signature(tool)}",
         )
     call = ToolCall(
@@ -145,7 +144,7 @@ async def _outcome(services: Services, request: Request, read_only: bool) -> tup
             raise Refusal(
                 "timeout",
                 f"{call.server}::{call.tool} was not done within {limit_s:g} s.",
-                "Many calls are under way; try again later, or another tool.",
+                "Many calls are in progress; try again later, or another tool.",
             )
         await asyncio.gather(*map(asyncio.wrap_future, sent), return_exceptions=True)
         return begun[0], future.result().outcome

@@ -35,8 +35,8 @@ PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
-TOO_MANY = -32029
-"""From JSON-RPC's range for server errors; the codes that MCP names mean something else."""
+INVALID_REQUEST, TOO_MANY = -32600, -32029
+"""Codes of JSON-RPC. The second is from its range for server errors; the codes that MCP names mean something else."""
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -114,13 +114,11 @@ class EndpointApp:
     async def refused(self, scope: Scope) -> JSONResponse | None:
         """Returns the refusal of a request, or None if it may enter; its scope has the client then."""
         if reason := stranger(scope, self.other_names):
-            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": reason}}
-            return JSONResponse(error, status_code=403)
+            return _error(403, reason)
         self._wanted.set()
         await self._ready.wait()
         if problem := self._unauthorized(scope):
-            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": problem}}
-            return JSONResponse(error, status_code=401, headers={"WWW-Authenticate": _challenge(scope, problem)})
+            return _error(401, problem, headers={"WWW-Authenticate": _challenge(scope, problem)})
         return self._too_many(scope)
 
     def _too_many(self, scope: Scope) -> JSONResponse | None:
@@ -131,13 +129,8 @@ class EndpointApp:
         wait_s = math.ceil(self._governance.admission.http_wait_s(scope[CLIENT]))
         if not wait_s:
             return None
-        said = {
-            "code": TOO_MANY,
-            "message": f"Too many requests of this client: go on in {wait_s} s.",
-            "data": {"error": "rate_limited"},
-        }
-        error = {"jsonrpc": "2.0", "id": None, "error": said}
-        return JSONResponse(error, status_code=429, headers={"Retry-After": str(wait_s)})
+        message = f"Too many requests of this client: go on in {wait_s} s."
+        return _error(429, message, TOO_MANY, {"Retry-After": str(wait_s)}, data={"error": "rate_limited"})
 
     def metadata_routes(self) -> list[Route]:
         """Returns the routes of the RFC 9728 metadata: for the host, and for `/mcp`, the only protected resource."""
@@ -177,7 +170,7 @@ class EndpointApp:
         await self._wanted.wait()
         try:
             own, mirrors = await anyio.to_thread.run_sync(self._made)
-        except WayfareError:  # the console's pages say which
+        except WayfareError:  # the console's pages show the error
             self._ready.set()
             return
         except Exception:  # noqa: BLE001  requests get an answer in any case, and the console goes on
@@ -213,6 +206,14 @@ class EndpointApp:
         own = mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed)
         mirrors = mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed, part=endpoint.part)
         return StreamableHTTPSessionManager(own), StreamableHTTPSessionManager(mirrors)
+
+
+def _error(
+    status: int, message: str, code: int = INVALID_REQUEST, headers: dict[str, str] | None = None, **more: object
+) -> JSONResponse:
+    """Returns a refusal as an error of JSON-RPC."""
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message, **more}}
+    return JSONResponse(body, status_code=status, headers=headers)
 
 
 def _challenge(scope: Scope, problem: str) -> str:

@@ -247,8 +247,7 @@ class StdioBackend:
             try:
                 return await (await self._answering(tasks)).call(request)
             except OwnerLostError:
-                async with self._lock:
-                    self._joined, self._url = None, ""
+                await self._forget_owner()
                 if attempt == 0 and request.tool in REPEATABLE:
                     continue
             except StoreBusyError as error:
@@ -267,8 +266,7 @@ class StdioBackend:
             try:
                 return await (await self._answering(tasks)).listed(request)
             except OwnerLostError:
-                async with self._lock:
-                    self._joined, self._url = None, ""
+                await self._forget_owner()
                 if attempt:
                     raise
         return []
@@ -280,8 +278,7 @@ class StdioBackend:
             try:
                 return await (await self._answering(tasks)).part(request)
             except OwnerLostError:
-                async with self._lock:
-                    self._joined, self._url = None, ""
+                await self._forget_owner()
         raise MCPError(mcp_types.INTERNAL_ERROR, "The Wayfare that has the store does not answer.")
 
     def close(self) -> None:
@@ -298,6 +295,10 @@ class StdioBackend:
             if self._joined is None:
                 self._joined = JoinedOwner(self._url, self._options, tasks, token_of(self._settings))
             return self._joined
+
+    async def _forget_owner(self) -> None:
+        async with self._lock:
+            self._joined, self._url = None, ""
 
     def _resolved(self) -> str:
         """Opens the store, or returns the address of its owner. Raises WayfareError."""

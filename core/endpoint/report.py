@@ -114,7 +114,7 @@ REPORT = AgentTool(
         "report_outcome",
         "Report whether it was of use",
         "Say whether the tool that you executed under a route_id did what you needed (if you executed none: whether the first "
-        "candidate fits). The next searches for similar tasks follow.",
+        "candidate fits). Later searches for similar tasks use this report.",
         {
             "route_id": {"type": "string", "maxLength": 100},
             "useful": {"type": "boolean"},

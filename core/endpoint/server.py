@@ -152,16 +152,12 @@ def mcp_server(
     """Returns the server. `call` answers a request, `options_of` returns its options, `client_of` the client of its
     token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests."""
 
-    sides = ClientSides()
+    sides, asked = ClientSides(), partial(_asked, options_of, client_of)
 
     async def listed(context: Context, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
-        try:
-            options = options_of(context)
-        except WayfareError as error:
-            raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
-        known = client_of(context)
-        tools = await listing(PartRequest("tools/list", params, options, known or client_name(context), bool(known)))
-        if options.mirror:  # of this client, and it may change
+        request = asked(context, "tools/list", params)
+        tools = await listing(request)
+        if request.options.mirror:  # the list belongs to this client, and may change
             return mcp_types.ListToolsResult(tools=tools, ttl_ms=MIRRORED_MS, cache_scope="private")
         return mcp_types.ListToolsResult(tools=tools)
 
@@ -169,19 +165,18 @@ def mcp_server(
         context: Context, params: mcp_types.CallToolRequestParams
     ) -> Answer | mcp_types.InputRequiredResult:
         try:
-            options = options_of(context)
-        except WayfareError as error:
-            return Refusal("not_possible", str(error), "Change the address of the endpoint.").answer()
-        known = client_of(context)
+            whose = asked(context, "tools/call", params)
+        except MCPError as error:
+            return Refusal("not_possible", error.message, "Change the address of the endpoint.").answer()
         request = Request(
             tool=params.name,
             arguments=params.arguments or {},
-            options=options,
-            client=known or client_name(context),
-            known=bool(known),
+            options=whose.options,
+            client=whose.client,
+            known=whose.known,
             progress=context.session.report_progress,
         )
-        if not options.mirror:
+        if not request.options.mirror:
             return await call(request)
         return await sides.with_side(context, params, request.client, call(request))
 
@@ -198,30 +193,30 @@ def mcp_server(
     )
     server.middleware.insert(0, traced)
     if part is not None:
+
+        async def answered(method: str, context: Context, params: Any) -> Any:
+            request = asked(context, method, params)
+            return await sides.with_side(context, params, request.client, part(request))
+
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, sides.set_level)
         for method, params_type in PARTS.items():
-            answered = partial(_answered, part, sides, options_of, client_of, method)
-            server.add_request_handler(method, params_type, answered)
+            server.add_request_handler(method, params_type, partial(answered, method))
     return server
 
 
-async def _answered(
-    part: Part,
-    sides: ClientSides,
+def _asked(
     options_of: Callable[[Context], EndpointOptions],
     client_of: Callable[[Context], str],
-    method: str,
     context: Context,
+    method: str,
     params: Any,
-) -> Any:
-    """Returns the answer to a request of one of `PARTS`. Raises MCPError."""
+) -> PartRequest:
+    """Returns a request with its options and client. Raises MCPError for wrong options."""
+    known = client_of(context)
     try:
-        options = options_of(context)
+        return PartRequest(method, params, options_of(context), known or client_name(context), bool(known))
     except WayfareError as error:
         raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
-    known = client_of(context)
-    request = PartRequest(method, params, options, known or client_name(context), bool(known))
-    return await sides.with_side(context, params, request.client, part(request))
 
 
 def client_name(context: Context) -> str:

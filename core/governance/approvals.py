@@ -7,10 +7,11 @@ import json
 import re
 from dataclasses import asdict, astuple, dataclass
 from difflib import SequenceMatcher
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from core.domain.catalog import Tool
 from core.domain.outcome import ToolCall
+from core.shared.documents import AMOUNT, CLOSED
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A tool's definition: its digest, and its changes word by word.
@@ -106,11 +107,13 @@ class ApprovalRules:
     A call waits for `wait_s` at most. An approved call may be made once within `valid_s`.
     """
 
+    __pydantic_config__ = CLOSED
+
     writes: bool = False
-    above_usd: float | None = None
+    above_usd: Annotated[int | float, AMOUNT] | None = None
     new: bool = False
-    wait_s: float = 900.0
-    valid_s: float = 900.0
+    wait_s: Annotated[int | float, AMOUNT] = 900.0
+    valid_s: Annotated[int | float, AMOUNT] = 900.0
 
     def reasons(self, tool: Tool, price_usd: float, *, known: bool) -> tuple[str, ...]:
         """Returns why a call waits; empty if it does not.

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from core.shared.documents import AMOUNT, CLOSED, COUNT
 
 EACH = "*"
 ROUNDING_USD = 1e-9  # sums of prices are not exact
@@ -57,12 +59,14 @@ class Budget:
     tools that still fit, and admits free ones; "ask" asks a person.
     """
 
+    __pydantic_config__ = CLOSED
+
     client: str = EACH
     catalog: str = ""
     server: str = ""
-    usd: float | None = None
-    calls: int | None = None
-    tokens: int | None = None
+    usd: Annotated[int | float, AMOUNT] | None = None
+    calls: Annotated[int, COUNT] | None = None
+    tokens: Annotated[int, COUNT] | None = None
     at_limit: AtLimit = "refuse"
 
     def covers(self, usage: Usage) -> bool:

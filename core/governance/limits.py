@@ -7,6 +7,9 @@ failures after it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from core.shared.documents import AMOUNT, CLOSED, COUNT
 
 LONGEST_S = 600.0
 
@@ -16,8 +19,10 @@ class BreakerRules:
     """The number of failures in a row that opens the breaker (0: never), and its first pause. Each failed try doubles
     the pause."""
 
-    failures: int = 5
-    open_s: float = 30.0
+    __pydantic_config__ = CLOSED
+
+    failures: Annotated[int, COUNT] = 5
+    open_s: Annotated[int | float, AMOUNT] = 30.0
 
 
 @dataclass(slots=True)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from core.domain.catalog import Tool
 from core.governance.approvals import ApprovalRules, digest
-from core.governance.budgets import AT_LIMIT, Budget
+from core.governance.budgets import Budget
 from core.governance.limits import BreakerRules
 from core.governance.scope import matches
+from core.shared import documents
+from core.shared.documents import AMOUNT, CLOSED
 from core.shared.errors import WayfareError
 
 WhenTokens = Literal["elsewhere", "always"]
@@ -51,9 +53,11 @@ class Policy:
     """By default every tool is allowed, except tools with a changed definition and servers that keep failing. Searches
     leave out tools with Lint errors, unless a person approved their definition."""
 
+    __pydantic_config__ = CLOSED
+
     tokens: WhenTokens = "elsewhere"
-    unpriced_usd: float = 0.001
-    per_minute: float = 0.0
+    unpriced_usd: Annotated[int | float, AMOUNT] = 0.001
+    per_minute: Annotated[int | float, AMOUNT] = 0.0
     changed_definitions: bool = True
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -102,70 +106,11 @@ def from_toml(text: str) -> Policy:
         found: Mapping[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise WayfareError(f"The policy is not valid TOML: {error}.") from None
-    given = dict(found)
-    approvals = _of(ApprovalRules, given.pop("approvals", {}), "approvals")
-    breaker = _of(BreakerRules, given.pop("breaker", {}), "breaker")
-    listed = given.pop("budgets", [])
-    if not isinstance(listed, list):
-        raise WayfareError("The policy's budgets are tables: write [[budgets]] before each.")
-    budgets = tuple(
-        _of(Budget, table, f"budgets, number {number},")
-        for number, table in enumerate(cast("list[object]", listed), start=1)
-    )
-    for budget in budgets:
+    policy = documents.read(Policy, found, "The policy", error=WayfareError)
+    for budget in policy.budgets:
         if budget.usd is budget.calls is budget.tokens is None:
             raise WayfareError("The policy has a budget without a limit; give usd, calls or tokens.")
-    return _of(Policy, {**given, "approvals": approvals, "breaker": breaker, "budgets": budgets}, "policy")
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """The accepted values of a field: types, and choices if it is an enumeration."""
-
-    types: tuple[type, ...]
-    words: str
-    choices: Sequence[str] = field(default_factory=tuple[str, ...])
-
-
-_TEXT = _Kind((str,), "a text")
-_FLAG = _Kind((bool,), "true or false")
-_NUMBER = _Kind((int, float), "a number of 0 or more")
-_WHOLE = _Kind((int,), "a whole number of 0 or more")
-_NAMES = _Kind((list,), "a list of texts")
-_KINDS: Mapping[str, _Kind] = {
-    "tokens": _Kind((str,), "", WHEN_TOKENS), "at_limit": _Kind((str,), "", AT_LIMIT), "client": _TEXT, "catalog": _TEXT,
-    "server": _TEXT, "changed_definitions": _FLAG, "writes": _FLAG, "new": _FLAG, "unpriced_usd": _NUMBER, "per_minute": _NUMBER,
-    "above_usd": _NUMBER, "wait_s": _NUMBER, "valid_s": _NUMBER, "open_s": _NUMBER, "usd": _NUMBER, "failures": _WHOLE,
-    "calls": _WHOLE, "allow": _NAMES, "deny": _NAMES,
-    "lint_errors": _Kind((str,), "", WHERE_SHOWN), "paused_servers": _Kind((str,), "", WHERE_SHOWN),
-}  # fmt: skip
-
-
-def _of(kind: type[Any], table: object, where: str) -> Any:
-    """Returns a rule's dataclass from a TOML table."""
-    if not isinstance(table, Mapping):
-        raise WayfareError(f"The policy's {where} must be a table.")
-    given, known = cast("Mapping[str, Any]", table), [one.name for one in fields(kind)]
-    checked: dict[str, Any] = {}
-    for name, value in given.items():
-        if name not in known:
-            raise WayfareError(f"The policy's {where} has no {name!r}; it has {', '.join(known)}.")
-        rule = _WHOLE if (name, kind) == ("tokens", Budget) else _KINDS.get(name)
-        if rule is not None and not _fits(rule, value):
-            words = " or ".join(map(repr, rule.choices)) or rule.words
-            raise WayfareError(f"The policy's {name} is {str(value)[:60]!r}; it must be {words}.")
-        checked[name] = tuple(cast("list[str]", value)) if isinstance(value, list) else value
-    return kind(**checked)
-
-
-def _fits(rule: _Kind, value: object) -> bool:
-    if not isinstance(value, rule.types) or (isinstance(value, bool) and bool not in rule.types):
-        return False
-    if isinstance(value, list):
-        return all(isinstance(one, str) for one in cast("list[object]", value))
-    if isinstance(value, int | float):
-        return 0 <= value < 1e15
-    return not rule.choices or value in rule.choices
+    return policy
 
 
 def _table(rules: object) -> list[str]:

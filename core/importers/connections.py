@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -66,12 +67,14 @@ def secret_name(server: str, name: str) -> str:
     return f"{server.translate(_ESCAPES)}/{name.translate({**_ESCAPES, ord('/'): '%2F'})}"
 
 
+@dataclass(eq=False)
 class SecretExtractor:
     """Replaces the secrets in one server's texts by references; the values go to `Reading.secrets`."""
 
-    def __init__(self, entry: Entry, server: str) -> None:
-        self._entry = entry
-        self._server = server
+    entry: Entry
+    server: str
+
+    def __post_init__(self) -> None:
         self._references: list[str] = []
         self._put_before: dict[tuple[str, str], str] = {}
         self._counts: defaultdict[str, int] = defaultdict(lambda: 1)
@@ -112,13 +115,13 @@ class SecretExtractor:
 
     def _put(self, name: str, value: str) -> str:
         """Keep a value and return its reference; another value under a taken name gets a number."""
-        secrets = self._entry.reading.secrets
+        secrets = self.entry.reading.secrets
         name = name.strip("-")
         if (name, value) not in self._put_before:
-            key = secret_name(self._server, name)
+            key = secret_name(self.server, name)
             while secrets.setdefault(key, value) != value:
                 self._counts[name] += 1
-                key = secret_name(self._server, f"{name}_{self._counts[name]}")
+                key = secret_name(self.server, f"{name}_{self._counts[name]}")
             self._put_before[name, value] = f"${{secret:{key}}}"
         return self._put_before[name, value]
 
@@ -149,13 +152,13 @@ class SecretExtractor:
         """One reference in its normal form, without a default that looks like a secret."""
         bare, key = found["bare"], found["key"]
         if bare in _EDITOR_VARIABLES:
-            self._entry.note(f"{name} uses ${{{bare}}}, which only an editor knows; write the path out to connect")
+            self.entry.note(f"{name} uses ${{{bare}}}, which only an editor knows; write the path out to connect")
         if bare in _EDITOR_VARIABLES or bare == "python":
             return f"${{{bare}}}"
         if found["scheme"] == "input":
-            self._entry.reading.prompt(Prompt(key, "", secret=True))
-        if found["scheme"] == "secret" and f"{key.rpartition('/')[0]}/" != secret_name(self._server, ""):
-            self._entry.problem(f"{name} refers to a secret of another server; give a value or ${{env:NAME}}")
+            self.entry.reading.prompt(Prompt(key, "", secret=True))
+        if found["scheme"] == "secret" and f"{key.rpartition('/')[0]}/" != secret_name(self.server, ""):
+            self.entry.problem(f"{name} refers to a secret of another server; give a value or ${{env:NAME}}")
         subject = f"{found['scheme']}:{key}" if key else f"env:{found['env'] or bare}"
         default = found["default"] or ""
         reference = f"${{{subject}{default}}}"
@@ -164,7 +167,7 @@ class SecretExtractor:
     def _without_default(self, name: str, reference: str) -> str:
         subject, default, _ = reference.partition(":-")
         if default:
-            self._entry.note(f"{name}: the default of {subject}}} was left out; give the value itself")
+            self.entry.note(f"{name}: the default of {subject}}} was left out; give the value itself")
         return f"{subject}}}" if default else reference
 
 

@@ -200,16 +200,18 @@ Rows = NDArray[np.int64]
 Result = Mapping[str, Any]
 
 
+@dataclass(eq=False)
 class PointScorer:
     """The measures of a point from its candidates. `context` holds the figures that outcomes follow, the same for all points.
 
     Raises WayfareError if no task has a right tool.
     """
 
-    def __init__(self, tasks: Sequence[Task], context: RoutingContext) -> None:
-        self._tasks = tasks
-        self._context = context
-        self._possible = [at for at, task in enumerate(tasks) if task.relevant]
+    tasks: Sequence[Task]
+    context: RoutingContext
+
+    def __post_init__(self) -> None:
+        self._possible = [at for at, task in enumerate(self.tasks) if task.relevant]
         if not self._possible:
             raise WayfareError("No task names a tool that can do it; a sweep needs some that do.")
         self._known: dict[tuple[int, bytes], tuple[float, ...]] = {}
@@ -217,7 +219,7 @@ class PointScorer:
     def results(self, candidates: Rows) -> list[Result]:
         """The measures of each of P points. `candidates` (P, Q, n) are rows of tools, padded with -1."""
         keys = [
-            [(at, np.ascontiguousarray(point[at]).tobytes()) for at in range(len(self._tasks))] for point in candidates
+            [(at, np.ascontiguousarray(point[at]).tobytes()) for at in range(len(self.tasks))] for point in candidates
         ]
         fresh = dict.fromkeys(key for point in keys for key in point if key not in self._known)
         self._measure(list(fresh))
@@ -226,12 +228,12 @@ class PointScorer:
     def _measure(self, fresh: Sequence[tuple[int, bytes]]) -> None:
         if not fresh:
             return
-        ids = self._context.tool_ids
+        ids = self.context.tool_ids
         lists = [[int(row) for row in np.frombuffer(rows, dtype=np.int64) if row >= 0] for _, rows in fresh]
-        tasks = [self._tasks[at] for at, _ in fresh]
+        tasks = [self.tasks[at] for at, _ in fresh]
         scores = measured([([ids[row] for row in rows], grades(task)) for task, rows in zip(tasks, lists, strict=True)])
         for place, (key, task, rows) in enumerate(zip(fresh, tasks, lists, strict=True)):
-            outcome = expected_outcome(task, rows, self._context)
+            outcome = expected_outcome(task, rows, self.context)
             retrieval = (float(scores[name][place]) for name in (JUDGED["judged@10"], *MEASURES.values()))
             self._known[key] = (*retrieval, outcome.solved, outcome.usd, outcome.s)
 
@@ -241,7 +243,7 @@ class PointScorer:
         ranked = [share for share in judged if not math.isnan(share)]  # only rankings that are not empty
         refused = [
             float(not rows.strip(b"\xff"))
-            for (_, rows), task in zip(keys, self._tasks, strict=True)
+            for (_, rows), task in zip(keys, self.tasks, strict=True)
             if not task.relevant
         ]
         return {

@@ -169,7 +169,7 @@ class LargeServer(ServerRule):
     id = "large_server"
     title = "Large server"
     severity = Severity.NOTE
-    why = f"A client that loads this server alone spends more than {SERVER_TOKENS:,} tokens on every request."
+    why = f"A client that loads only this server spends more than {SERVER_TOKENS:,} tokens on every request."
     advice = "Route to it instead of loading all of it, or switch off the tools that you do not need."
 
     def look(self, server: Server, rows: slice, context: Context) -> str:

@@ -82,7 +82,7 @@ class AskingBack:
         try:
             with _waited(side.waiting):
                 return await asyncio.wrap_future(side.ask(without_secrets(request, redact)))
-        except Exception as error:  # noqa: BLE001  whatever the client's side throws is its answer
+        except Exception as error:  # noqa: BLE001  any error of the client's side is its answer
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=str(error) or type(error).__name__)
 
     async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:

@@ -19,18 +19,18 @@ from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide, Progress
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.mcp_bridge.asking_back import called
 from core.mcp_bridge.codec import Redact, decode_block, result_without_secrets, without_secrets
-from core.mcp_bridge.errors import (
+from core.mcp_bridge.pool import SessionPool
+from core.mcp_bridge.secrets import how_to_enter
+from core.mcp_bridge.session import Lease
+from core.mcp_bridge.threads import (
     CallTimeoutError,
     CancelledCallError,
     ConnectionLostError,
     InvalidResponseError,
     NotConnectedError,
+    ThreadInbox,
     said,
 )
-from core.mcp_bridge.pool import SessionPool
-from core.mcp_bridge.secrets import how_to_enter
-from core.mcp_bridge.session import Lease
-from core.mcp_bridge.threads import ThreadInbox
 from core.mcp_bridge.transports import HTTP_REFUSED
 from core.shared.json_schema import arguments_fit
 

@@ -10,8 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import anyio
 from mcp.client import Transport
@@ -19,10 +18,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared._stream_protocols import WriteStream
 from mcp.shared.message import SessionMessage
 
-from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import StderrLog
-from core.mcp_bridge.transports import OpenTarget
+from core.mcp_bridge.threads import NotConnectedError
+from core.mcp_bridge.transports import OpenTarget, WrappedStream
 from core.network.traces import Fault, FaultKind, Injection
 
 
@@ -61,7 +60,7 @@ async def _reached(fault: Fault | None, give_up_s: float) -> None:
 
 
 @dataclass
-class TroubledStream:
+class TroubledStream(WrappedStream):
     """A write stream whose messages meet faults. Messages are delayed in parallel: delays do not add up."""
 
     stream: WriteStream[SessionMessage]
@@ -79,16 +78,3 @@ class TroubledStream:
                 raise anyio.BrokenResourceError
             await anyio.sleep(fault.delay_s)
         await self.stream.send(item)
-
-    async def aclose(self) -> None:
-        """Closes the wrapped stream."""
-        await self.stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        await self.stream.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self.stream.__aexit__(kind, error, trace)

@@ -22,19 +22,20 @@ from core.domain.catalog import Connection, ConnectionState, ServerId
 from core.domain.execution import NOBODY
 from core.mcp_bridge import transports
 from core.mcp_bridge.answer_limit import TOO_LARGE
-from core.mcp_bridge.errors import (
-    CallTimeoutError,
-    CancelledCallError,
-    ConnectionLostError,
-    InvalidResponseError,
-    NotConnectedError,
-    said,
-)
 from core.mcp_bridge.fault_injection import injected
 from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
 from core.mcp_bridge.secrets import SecretVault
 from core.mcp_bridge.session import Session, Work, bounded
-from core.mcp_bridge.threads import LoopThread, ThreadInbox
+from core.mcp_bridge.threads import (
+    CallTimeoutError,
+    CancelledCallError,
+    ConnectionLostError,
+    InvalidResponseError,
+    LoopThread,
+    NotConnectedError,
+    ThreadInbox,
+    said,
+)
 from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget, quiet_sdk_log
 from core.network.traces import Injection
 from core.shared.settings import MAX_ANSWER_BYTES

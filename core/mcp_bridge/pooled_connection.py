@@ -9,10 +9,10 @@ from datetime import datetime
 
 from core.domain.catalog import Connection, ConnectionState, ServerId, State, Transport
 from core.domain.execution import NOBODY
-from core.mcp_bridge.errors import CancelledCallError, NotConnectedError
 from core.mcp_bridge.secrets import Launch, MissingReferenceError
 from core.mcp_bridge.session import Lease, Session
 from core.mcp_bridge.stdio import StderrLog
+from core.mcp_bridge.threads import CancelledCallError, NotConnectedError
 from core.mcp_bridge.transports import OpenTarget
 from core.shared.errors import WayfareError
 

@@ -16,10 +16,16 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from core.domain.execution import NOBODY
 from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
-from core.mcp_bridge.errors import CallTimeoutError, CancelledCallError, InvalidResponseError, NotConnectedError, said
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import ON_SPAWN, StderrLog
-from core.mcp_bridge.threads import kill_group
+from core.mcp_bridge.threads import (
+    CallTimeoutError,
+    CancelledCallError,
+    InvalidResponseError,
+    NotConnectedError,
+    kill_group,
+    said,
+)
 from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget
 from core.shared.json_schema import misfit
 

@@ -22,9 +22,9 @@ from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
 
 from core.mcp_bridge.answer_limit import AnswerLimit, LimitedBody
-from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import LINE_CHARS, StderrLog, stdio_transport
+from core.mcp_bridge.threads import NotConnectedError
 from core.shared.settings import MAX_ANSWER_BYTES
 
 
@@ -141,7 +141,27 @@ def _http_client(launch: Launch, stderr_log: StderrLog, limit: AnswerLimit) -> h
 
 
 @dataclass
-class WatchedStream:
+class WrappedStream:
+    """A stream around another one, to which it forwards opening and closing."""
+
+    stream: Any
+
+    async def aclose(self) -> None:
+        """Closes the wrapped stream."""
+        await self.stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self.stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self.stream.__aexit__(kind, error, trace)
+
+
+@dataclass
+class WatchedStream(WrappedStream):
     """A read stream that calls `on_end` when the server ends it, and logs output that is not a protocol message."""
 
     stream: ReadStream[Message]
@@ -157,10 +177,6 @@ class WatchedStream:
         """Returns the next message."""
         return await self.stream.receive()
 
-    async def aclose(self) -> None:
-        """Closes the wrapped stream."""
-        await self.stream.aclose()
-
     def __aiter__(self) -> Self:
         return self
 
@@ -173,15 +189,6 @@ class WatchedStream:
         if isinstance(item, Exception):
             self.stderr_log.add(f"not a protocol message: {_unparsed(item)}")
         return item
-
-    async def __aenter__(self) -> Self:
-        await self.stream.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self.stream.__aexit__(kind, error, trace)
 
 
 def _unparsed(error: Exception) -> str:

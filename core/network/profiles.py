@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Annotated, Any, cast
 from uuid import uuid4
 
 import numpy as np
@@ -28,6 +28,8 @@ from core.domain.catalog import Server
 from core.network import STATES
 from core.network.states import STEP_S, Ideal, State
 from core.network.traces import Traces
+from core.shared import documents
+from core.shared.documents import CLOSED, Wanted
 from core.shared.errors import CatalogError, ParameterError, StoreError, UnknownNameError
 
 Entry = tuple[State, ...]
@@ -121,11 +123,13 @@ def read_profile(text: bytes, source: str) -> Profile:
     if len(text) > MOST_BYTES:
         raise CatalogError(f"{source}: it has more than {MOST_BYTES:,} bytes; a profile has fewer.")
     try:
-        return parse_profile(json.loads(text))
-    except (CatalogError, ParameterError) as error:
-        raise CatalogError(f"{source}: {error}") from None
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CatalogError(f"{source}: it cannot be read as a profile ({error}); give a JSON file of one.") from None
+    try:
+        return parse_profile(document, source)
+    except ParameterError as error:
+        raise CatalogError(f"{source}: {error}") from None
 
 
 def shipped_profiles() -> tuple[str, ...]:
@@ -133,20 +137,38 @@ def shipped_profiles() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in SHIPPED_DIR.glob("*.json")))
 
 
-def parse_profile(document: Any) -> Profile:
+def parse_profile(document: Any, source: str = "the profile") -> Profile:
     """A profile from its JSON. Raises CatalogError that says what is wrong, ParameterError for a parameter out of range."""
-    raw = _mapping(document, "the profile")
-    unknown = set(raw) - {"name", "about", "servers", "rules", "random", "default"}
-    if unknown or not str(raw.get("name", "")).strip():
-        raise CatalogError(f"a profile has a name, and no key {str(sorted(unknown))[:80]}; correct it." if unknown else "a profile needs a name; give it one.")  # fmt: skip
+    found = documents.read(_Document, document, source)
     return Profile(
-        name=str(raw["name"]),
-        about=str(raw.get("about", "")),
-        servers={name: _parse_entry(entry) for name, entry in _mapping(raw.get("servers", {}), "servers").items()},
-        rules=tuple(map(_parse_rule, _sequence(raw.get("rules", []), "rules"))),
-        random=tuple(map(_parse_entry, _sequence(raw.get("random", []), "random"))),
-        default=_parse_entry(raw.get("default", "ideal")),
+        name=found.name,
+        about=found.about,
+        servers={name: _parse_entry(entry) for name, entry in found.servers.items()},
+        rules=tuple(Rule(tuple(map(_parse_entry, one.cycle)), one.category, one.name) for one in found.rules),
+        random=tuple(map(_parse_entry, found.random)),
+        default=_parse_entry(found.default),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    __pydantic_config__ = CLOSED
+
+    cycle: Annotated[tuple[Any, ...], Wanted("a list of states", bool)]
+    category: str = ""
+    name: str = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    __pydantic_config__ = CLOSED
+
+    name: Annotated[str, Wanted("a name", str.strip)]
+    about: str = ""
+    servers: dict[str, Any] = field(default_factory=dict[str, Any])
+    rules: tuple[_Rule, ...] = ()
+    random: tuple[Any, ...] = ()
+    default: Any = "ideal"
 
 
 def profile_file(path: Path) -> Profile:
@@ -160,27 +182,19 @@ def profile_file(path: Path) -> Profile:
         ) from None
 
 
-def _parse_rule(document: Any) -> Rule:
-    raw = _mapping(document, "a rule")
-    cycle = tuple(map(_parse_entry, _sequence(raw.get("cycle"), "the cycle of a rule")))
-    if not cycle or set(raw) - {"category", "name", "cycle"}:
-        raise CatalogError("a rule has a cycle of states, and may have a category and a name pattern; correct it.")
-    return Rule(cycle, str(raw.get("category", "")), str(raw.get("name", "*")))
-
-
 def _parse_entry(document: Any) -> Entry:
     several = cast(Sequence[Any], document) if isinstance(document, list) else [document]
     if not several:
-        raise CatalogError("a server has no state; give one, such as ideal.")
+        raise ParameterError("a server has no state; give one, such as ideal.")
     return tuple(map(_parse_state, several))
 
 
 def _parse_state(document: Any) -> State:
-    raw = {"state": document} if isinstance(document, str) else dict(_mapping(document, "a state"))
-    name = raw.pop("state", None)
+    raw = cast("dict[str, Any]", document) if isinstance(document, dict) else {"state": document}
+    name = raw.get("state")
     if not isinstance(name, str) or name not in STATES:
-        raise CatalogError(f"there is no network state {str(name)[:60]!r}; choose one of: {', '.join(STATES)}.")
-    return STATES[name]().replaced(raw)
+        raise ParameterError(f"there is no network state {str(name)[:60]!r}; choose one of: {', '.join(STATES)}.")
+    return STATES[name]().replaced({key: value for key, value in raw.items() if key != "state"})
 
 
 def _entry(states: Entry) -> Any:
@@ -189,18 +203,6 @@ def _entry(states: Entry) -> Any:
 
 def _entries(entries: Iterable[Entry]) -> list[Any]:
     return [_entry(states) for states in entries]
-
-
-def _mapping(document: Any, what: str) -> Mapping[str, Any]:
-    if not isinstance(document, Mapping):
-        raise CatalogError(f"{what} should be a JSON object; correct it.")
-    return cast(Mapping[str, Any], document)
-
-
-def _sequence(document: Any, what: str) -> Sequence[Any]:
-    if not isinstance(document, list):
-        raise CatalogError(f"{what} should be a JSON list; correct it.")
-    return cast(Sequence[Any], document)
 
 
 def _draw(seed: int, name: str, count: int) -> int:

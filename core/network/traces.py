@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Protocol
@@ -72,18 +72,19 @@ class Traces:
         return np.concatenate([missing, self.latency_s[:, : at + 1]], axis=1)
 
 
+@dataclass(eq=False)
 class TraceView:
     """Traces up to the step `at`, which may be changed."""
 
-    def __init__(self, traces: Traces, at: int = 0) -> None:
-        self.traces = traces
-        self.at = at
+    traces: Traces
+    at: int = 0
 
     def recent_s(self, window: int) -> Array:
         """See `NetworkView`."""
         return self.traces.history_s(self.at, window)
 
 
+@dataclass(eq=False)
 class CallHistory:
     """The network as real calls measured it: latencies by server in the order of the calls, read on first use.
 
@@ -91,13 +92,12 @@ class CallHistory:
     [[nan, nan, nan], [nan, 0.2, 0.3]]
     """
 
-    def __init__(self, servers: Sequence[str], calls: Callable[[], Iterable[tuple[str, float]]]) -> None:
-        self._servers = servers
-        self._calls = calls
+    servers: Sequence[str]
+    calls: Callable[[], Iterable[tuple[str, float]]]
 
     def recent_s(self, window: int) -> Array:
         """See `NetworkView`."""
-        recent = np.full((len(self._servers), window), np.nan)
+        recent = np.full((len(self.servers), window), np.nan)
         for row, seen in enumerate(self._seen.values()):
             last = seen[-window:]
             recent[row, window - len(last) :] = last
@@ -105,8 +105,8 @@ class CallHistory:
 
     @cached_property
     def _seen(self) -> dict[str, list[float]]:
-        seen: dict[str, list[float]] = {name: [] for name in self._servers}
-        for server, latency_s in self._calls():
+        seen: dict[str, list[float]] = {name: [] for name in self.servers}
+        for server, latency_s in self.calls():
             if server in seen:
                 seen[server].append(latency_s)
         return seen
@@ -143,6 +143,7 @@ class Fault:
         return "no answer" if self.kind is FaultKind.SILENT else "connection dropped"
 
 
+@dataclass(eq=False)
 class Injection:
     """The faults of a network at the step `at`, which may be changed. There are none while it is None.
 
@@ -155,23 +156,23 @@ class Injection:
     ('delayed by 20 ms', None)
     """
 
-    def __init__(
-        self, traces: Traces, *, seed: int = 0, dropped_share: float = 0.5, give_up_s: float = OUTAGE_S
-    ) -> None:
+    traces: Traces
+    _: KW_ONLY
+    seed: int = 0
+    dropped_share: float = 0.5
+    give_up_s: float = OUTAGE_S
+
+    def __post_init__(self) -> None:
         self.at: int | None = None
-        self.give_up_s = give_up_s
-        self._traces = traces
-        self._row = {name: row for row, name in enumerate(traces.servers)}
-        self._seed = seed
-        self._dropped_share = dropped_share
+        self._row = {name: row for row, name in enumerate(self.traces.servers)}
 
     def fault(self, server: str) -> Fault | None:
         """The fate of a message to the server now. None for a server outside the network."""
         row = self._row.get(server)
         if row is None or self.at is None:
             return None
-        latency_s = float(self._traces.latency_s[row, self.at])
+        latency_s = float(self.traces.latency_s[row, self.at])
         if latency_s < OUTAGE_S:
             return Fault(FaultKind.DELAYED, latency_s)
-        draws = np.random.default_rng([self._seed, zlib.crc32(server.encode()), self.at])
-        return Fault(FaultKind.DROPPED if draws.random() < self._dropped_share else FaultKind.SILENT)
+        draws = np.random.default_rng([self.seed, zlib.crc32(server.encode()), self.at])
+        return Fault(FaultKind.DROPPED if draws.random() < self.dropped_share else FaultKind.SILENT)

@@ -23,7 +23,7 @@ from core.planning.base import (
 from core.planning.words import MASK, content, kind_of, masked, plain
 from core.shared.errors import PlannerError
 
-# The agent loop: candidates in order, until one call ends well or none is left ----------------------------------------
+# The agent loop: candidates in order, until a call succeeds or no candidate is left -----------------------------------
 
 A_PERSONS = {MAY_WRITE, APPROVAL_NEEDED, APPROVAL_DENIED}
 """Errors of calls that a person has to decide. Another candidate would evade the decision."""
@@ -52,7 +52,7 @@ def act(turn: Turn) -> Action:
     return Action("execute", tool=tool.id, arguments=arguments)
 
 
-# A question in other words: without courtesy, with its literals as kinds, as the kind of tool that would answer it ----
+# Rewording: without courtesy, with literals as kinds, as the kind of tool that would answer ---------------------------
 
 _COURTESY = re.compile(
     r"^\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day))\b[^.!,:\n]{0,30}[.!,:\n]\s*"

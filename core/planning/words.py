@@ -1,6 +1,6 @@
 """Words of a question: literals, tokens and sentences, classes of words, stems, and kinds of servers.
 
-What is quoted, addressed or pasted as code is a literal: data, not wording.
+Quotations, addresses and pasted code are literals: data, not wording.
 
 >>> masked('mail "first, then second" to a@b.example').replace(MASK, "_")
 'mail ____________________ to ___________'

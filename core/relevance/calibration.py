@@ -337,7 +337,7 @@ def _values(tasks: LabelledSet, recipe: Recipe, line: tuple[float, float], *, to
         ridge=recipe.ridge,
         bound=recipe.bound or BOUND,  # later labels move their tools in any case
         floor=recipe.floor,
-        solved=tuple(Solved(query.subtask, query.server_hint, query.right) for query in tasks.queries),
+        solved=tuple(Solved(query.subtask, query.right, query.server_hint) for query in tasks.queries),
         teaches=today.bound == 0 and recipe.bound > 0,
     )
 

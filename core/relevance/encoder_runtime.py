@@ -1,7 +1,8 @@
 """Running an encoder: the exported model with onnxruntime and a tokenizer, and its reference on torch.
 
-A folder has `model.json` (tokenizer, window, name and SHA-256 of the weights) and the weights, named by their digest. The manifest
-is replaced last and in one step, so that a reader sees the old pair or the new one, never a mixture.
+An export is a graph, the tensors beside it, and `model.json` (tokenizer, window, names of both files and their SHA-256). The manifest
+is replaced last and in one step, so that a reader sees the old export or the new one, never a mixture. The tensors stay on disk and
+are mapped into memory: of the 47 MB of word vectors, a process holds the words that were asked for.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -31,6 +33,7 @@ MANIFEST = "model.json"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT, TOKENS = "vectors", "tokens"
 BATCH = 32
+PAGE, BLOCK = 4096, 1 << 20  # bytes: tensors begin at a page, so that they can be mapped; files are read in blocks
 
 
 class CacheError(Exception):
@@ -39,9 +42,11 @@ class CacheError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The description of an export. `max_tokens` is the model's window, `dimension` the width of a vector."""
+    """The description of an export. `sha256` is that of graph and tensors in this order, `max_tokens` the model's window, `dimension` the
+    width of a vector."""
 
-    weights: str
+    graph: str
+    tensors: str
     sha256: str
     tokenizer: str
     max_tokens: int
@@ -52,18 +57,58 @@ class Manifest:
         """The manifest of a folder. Raises OSError, ValueError or TypeError if it cannot be read."""
         return cls(**json.loads((folder / MANIFEST).read_text("utf-8")))
 
-    def place(self, weights: Path, folder: Path) -> None:
-        """Move the weights into the folder and then make them the folder's export in one step."""
-        manifest = weights.with_suffix(".json")
-        manifest.write_text(json.dumps(asdict(self)), "utf-8")
-        weights.replace(folder / self.weights)
-        manifest.replace(folder / MANIFEST)
+    def digest(self, folder: Path) -> str:
+        """The SHA-256 of the two files in a folder. Raises OSError if one is missing."""
+        found = hashlib.sha256()
+        for name in (self.graph, self.tensors):
+            with (folder / Path(name).name).open("rb") as file:
+                while block := file.read(BLOCK):
+                    found.update(block)
+        return found.hexdigest()
+
+
+def place(model: bytes, folder: Path, *, tokenizer: str, max_tokens: int, dimension: int) -> None:
+    """Make an ONNX file the folder's export in one step."""
+    import onnx
+    from onnx.external_data_helper import set_external_data
+
+    stem = hashlib.sha256(model).hexdigest()[:16]
+    graph_name, tensors_name = f"{stem}.onnx", f"{stem}.bin"
+    opened: Any = onnx.load_from_string(model)
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder, prefix=".export-") as name:
+        scratch = Path(name)
+        with (scratch / tensors_name).open("wb") as file:
+            for tensor in opened.graph.initializer:
+                if len(tensor.raw_data) >= PAGE:
+                    file.write(bytes(-file.tell() % PAGE))
+                    set_external_data(tensor, tensors_name, offset=file.tell(), length=len(tensor.raw_data))
+                    file.write(tensor.raw_data)
+                    tensor.ClearField("raw_data")
+        (scratch / graph_name).write_bytes(opened.SerializeToString())
+        manifest = Manifest(graph_name, tensors_name, "", tokenizer, max_tokens, dimension)
+        manifest = replace(manifest, sha256=manifest.digest(scratch))
+        (scratch / MANIFEST).write_text(json.dumps(asdict(manifest)), "utf-8")
+        for file_name in (tensors_name, graph_name, MANIFEST):
+            (scratch / file_name).replace(folder / file_name)
+
+
+def whole(folder: Path) -> bytes:
+    """The ONNX file that was placed in a folder. Raises OSError, ValueError or TypeError if it cannot be read."""
+    import onnx
+
+    model: Any = onnx.load(folder / Manifest.read(folder).graph)
+    for tensor in model.graph.initializer:
+        tensor.ClearField("data_location")
+    return model.SerializeToString()
 
 
 class Runtime:
-    """Texts to unit vectors with onnxruntime; safe for several threads."""
+    """Texts to unit vectors with onnxruntime; safe for several threads. `model` is an ONNX file, or its content."""
 
-    def __init__(self, weights: bytes, manifest: Manifest, *, threads: int = 2) -> None:
+    def __init__(
+        self, model: Path | bytes, tokenizer: str, *, max_tokens: int, dimension: int, threads: int = 2
+    ) -> None:
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else onnxruntime sends usage events over the network
         import onnxruntime as ort
         from tokenizers import Tokenizer
@@ -71,26 +116,33 @@ class Runtime:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
+        options.enable_cpu_mem_arena = False  # an arena keeps 30 MB after a long text, and saves no time
         # waiting threads sleep; a spinning one would take a core from the console
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = ort.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+        content = str(model) if isinstance(model, Path) else model
+        self._session = ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         self._inputs = {item.name for item in self._session.get_inputs()}
         if TOKENS not in {item.name for item in self._session.get_outputs()}:
             raise CacheError("the export is older than token vectors")
-        self._tokenizer = Tokenizer.from_str(manifest.tokenizer)
+        self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(manifest.max_tokens)
-        self.dimension = manifest.dimension
+        self._tokenizer.enable_truncation(max_tokens)
+        self.dimension = dimension
 
     @classmethod
     def open(cls, folder: Path, *, threads: int = 2) -> Runtime:
-        """The export in a folder, its weights checked against their digest. Raises CacheError if it is unusable."""
+        """The export in a folder, checked against its digest. Raises CacheError if it is unusable."""
         try:
             manifest = Manifest.read(folder)
-            weights = (folder / Path(manifest.weights).name).read_bytes()
-            if hashlib.sha256(weights).hexdigest() != manifest.sha256:
-                raise CacheError(f"{folder / manifest.weights} was changed after it was written")
-            return cls(weights, manifest, threads=threads)
+            if manifest.digest(folder) != manifest.sha256:
+                raise CacheError(f"{folder / manifest.graph} or its tensors were changed after they were written")
+            return cls(
+                folder / Path(manifest.graph).name,
+                manifest.tokenizer,
+                max_tokens=manifest.max_tokens,
+                dimension=manifest.dimension,
+                threads=threads,
+            )
         except CacheError:
             raise
         except Exception as problem:  # a damaged file may fail anywhere above; then it is exported again

@@ -13,16 +13,17 @@ core.shared.errors.CatalogError: mine.json: fit.slope is -1; give a number from 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.relevance.feedback import BOUND, FLOOR, HALF, Memory, QueryMap, Shift, Vectors
+from core.shared import documents
+from core.shared.documents import ToolId, Wanted, number
 from core.shared.errors import CatalogError
 
 MOST_SOLVED = 20_000
@@ -33,9 +34,9 @@ MOST_BOUND = 12.0
 class Solved:
     """A sub-task with the tools that can do it, as a calibration keeps it."""
 
-    subtask: str
-    server_hint: str
-    relevant: tuple[str, ...]
+    subtask: Annotated[str, Wanted("a sub-task", str.strip)]
+    relevant: Annotated[tuple[ToolId, ...], Wanted("a list of server::tool", bool)]
+    server_hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +77,50 @@ class LearntValues:
 
     @classmethod
     def parse(cls, document: object, *, where: str) -> LearntValues:
-        """The values of a JSON object; what is missing stays as Wayfare has it. Raises CatalogError, with `where`, for a
-        value that is none."""
-        read = _Reader(where, _mapping(document, where, "values"))
-        fit, memory, query_map = read.part("fit"), read.part("memory"), read.part("query_map")
-        weights = read.part("weights")
+        """The values of a JSON object. Missing ones keep what Wayfare comes with. Raises CatalogError with `where`."""
+        found = documents.read(_Values, document, where)
+        if len(found.solved) > MOST_SOLVED:
+            raise CatalogError(f"{where}: solved has more than {MOST_SOLVED:,} sub-tasks; export it again.")
         return cls(
-            weights=MappingProxyType({name: weights.number(name, 0.0, 100.0, 0.0) for name in weights.found}),
-            slope=fit.number("slope", 0.1, 10.0, 1.0),
-            offset=fit.number("offset", -10.0, 10.0, 0.0),
-            bound=memory.number("bound", 0.0, MOST_BOUND, BOUND),
-            half=memory.number("half", 0.1, 100.0, HALF),
-            floor=memory.number("floor", 0.0, 0.99, FLOOR),
-            ridge=query_map.optional("ridge", 0.01, 1000.0),
-            theta=read.optional("theta", 0.0, 1.0),
-            solved=_solved(read.found.get("solved", []), where),
-            teaches=read.found.get("teaches", False) is True,
+            weights=MappingProxyType(found.weights or {}),
+            **asdict(found.fit or _Fit()),
+            **asdict(found.memory or _Memory()),
+            **asdict(found.query_map or _Map()),
+            theta=found.theta,
+            solved=found.solved,
+            teaches=found.teaches is True,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    slope: Annotated[float, number(0.1, 10)] = 1.0
+    offset: Annotated[float, number(-10, 10)] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    bound: Annotated[float, number(0, MOST_BOUND)] = BOUND
+    half: Annotated[float, number(0.1, 100)] = HALF
+    floor: Annotated[float, number(0, 0.99)] = FLOOR
+
+
+@dataclass(frozen=True, slots=True)
+class _Map:
+    ridge: Annotated[float, number(0.01, 1000)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The document of `LearntValues`. A missing part keeps what Wayfare comes with."""
+
+    weights: dict[str, Annotated[float, number(0, 100)]] | None = None
+    fit: _Fit | None = None
+    memory: _Memory | None = None
+    query_map: _Map | None = None
+    theta: Annotated[float, number(0, 1)] | None = None
+    solved: tuple[Solved, ...] = ()
+    teaches: Any = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,49 +148,3 @@ class Learnt:
 
 
 NOTHING_LEARNT = Learnt()
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    where: str
-    found: Mapping[str, Any]
-    path: str = ""
-
-    def part(self, name: str) -> _Reader:
-        return _Reader(self.where, _mapping(self.found.get(name) or {}, self.where, name), f"{name}.")
-
-    def optional(self, name: str, low: float, high: float) -> float | None:
-        return None if self.found.get(name) is None else self.number(name, low, high, low)
-
-    def number(self, name: str, low: float, high: float, default: float) -> float:
-        value = self.found.get(name, default)
-        good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not good or not low <= value <= high:
-            raise CatalogError(
-                f"{self.where}: {self.path}{name} is {str(value)[:40]}; give a number from {low:g} to {high:g}."
-            )
-        return float(value)
-
-
-def _mapping(value: object, where: str, name: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise CatalogError(f"{where}: {name} is no JSON object; give the file that `wayfare calibrate --export` wrote.")
-    return cast(dict[str, Any], value)
-
-
-def _solved(found: object, where: str) -> tuple[Solved, ...]:
-    if not isinstance(found, list) or len(cast(list[Any], found)) > MOST_SOLVED:
-        raise CatalogError(f"{where}: solved is no list of at most {MOST_SOLVED:,} sub-tasks; export it again.")
-    return tuple(_one_solved(one, number, where) for number, one in enumerate(cast(list[Any], found)))
-
-
-def _one_solved(one: object, number: int, where: str) -> Solved:
-    entry = _mapping(one, where, f"solved[{number}]")
-    subtask, hint, relevant = entry.get("subtask"), entry.get("server_hint", ""), entry.get("relevant")
-    tools = cast(list[Any], relevant) if isinstance(relevant, list) else []
-    named = bool(tools) and all(isinstance(tool, str) and all(tool.partition("::")) for tool in tools)
-    if not isinstance(subtask, str) or not subtask.strip() or not isinstance(hint, str) or not named:
-        raise CatalogError(
-            f'{where}: solved[{number}] is not {{"subtask": text, "relevant": ["server::tool"]}}; export it again.'
-        )
-    return Solved(subtask, hint, tuple(tools))

@@ -25,7 +25,17 @@ from numpy.typing import NDArray
 
 from core.relevance.encoder import Encoder, EncoderError, EncoderSource, Vectors
 from core.relevance.encoder_model import ModelFolder, changes, load, model_folder, tuned_folder
-from core.relevance.encoder_runtime import INPUTS, OUTPUT, TOKENS, CacheError, Manifest, Runtime, SentenceEncoder
+from core.relevance.encoder_runtime import (
+    INPUTS,
+    OUTPUT,
+    TOKENS,
+    CacheError,
+    Manifest,
+    Runtime,
+    SentenceEncoder,
+    place,
+    whole,
+)
 from core.shared.progress import Report, Step, reported, silent
 
 if TYPE_CHECKING:
@@ -71,12 +81,7 @@ def assemble(folder: ModelFolder, target: Path, prepared: Path = PREPARED) -> No
         raise NotPreparedError(f"What was put together of {folder.key} is not what torch exported.")
     if folder.difference is not None:
         weights = _filled(graph, recipe, _tuned_tensors(folder, tensors))
-    digest = hashlib.sha256(weights).hexdigest()
-    target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target, prefix=".export-") as scratch:
-        file = Path(scratch) / "weights.onnx"
-        file.write_bytes(weights)
-        Manifest(f"{digest[:16]}.onnx", digest, tokenizer, recipe.max_tokens, recipe.dimension).place(file, target)
+    place(weights, target, tokenizer=tokenizer, max_tokens=recipe.max_tokens, dimension=recipe.dimension)
 
 
 def prepare(folder: ModelFolder, export: Path, prepared: Path = PREPARED) -> Path:
@@ -89,7 +94,7 @@ def prepare(folder: ModelFolder, export: Path, prepared: Path = PREPARED) -> Pat
     from tokenizers import Tokenizer
 
     manifest = Manifest.read(export)
-    weights = (export / manifest.weights).read_bytes()
+    weights = whole(export)
     frozen = _frozen_tensors(folder)
     tensors = frozen if folder.difference is None else _tuned_tensors(folder, frozen)
     model: Any = onnx.load_from_string(weights)
@@ -205,21 +210,15 @@ def export_model(folder: ModelFolder, target: Path) -> None:
     be exported or the result differs from torch.
     """
     reference = SentenceEncoder(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target, prefix=".export-") as scratch:
+    with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "weights.onnx"
         _write(reference, file)
         weights = file.read_bytes()
-        digest = hashlib.sha256(weights).hexdigest()
-        manifest = Manifest(
-            weights=f"{digest[:16]}.onnx",
-            sha256=digest,
-            tokenizer=reference.transformer.tokenizer.backend_tokenizer.to_str(),
-            max_tokens=int(reference.transformer.max_seq_length or 512),
-            dimension=folder.dimension,
-        )
-        verify(reference.encode(PROBES), Runtime(weights, manifest).encode(PROBES))
-        manifest.place(file, target)
+    tokenizer = reference.transformer.tokenizer.backend_tokenizer.to_str()
+    max_tokens = int(reference.transformer.max_seq_length or 512)
+    runtime = Runtime(weights, tokenizer, max_tokens=max_tokens, dimension=folder.dimension)
+    verify(reference.encode(PROBES), runtime.encode(PROBES))
+    place(weights, target, tokenizer=tokenizer, max_tokens=max_tokens, dimension=folder.dimension)
 
 
 def verify(expected: Vectors, found: Vectors) -> None:

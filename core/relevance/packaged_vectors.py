@@ -90,6 +90,7 @@ def read_vectors(folder: Path, model: str) -> dict[str, Vectors]:
         raise VectorFileError(f"The vectors in {file} cannot be read ({type(problem).__name__}).") from problem
     if of != model:
         raise VectorFileError(f"The vectors in {file} are those of {of}, not of {model}.")
+    pa.default_memory_pool().release_unused()  # 35 MB that reading took
     matrix.setflags(write=False)
     return dict(zip(hashes, matrix, strict=True))
 

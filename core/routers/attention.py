@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -216,16 +216,6 @@ class LoadedSchema:
 
 
 @dataclass(frozen=True, slots=True)
-class LoaderCounts:
-    """What the loader did so far; `kept` definitions are in the cache now."""
-
-    hits: int = 0
-    misses: int = 0
-    evicted: int = 0
-    kept: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class _Entry:
     tool: Tool
     declared: Tool  # the catalog's tool when it was read
@@ -237,8 +227,8 @@ class SchemaLoader:
 
     >>> catalog = Catalog("c", (Server("files", tools=(Tool("files", "read"),)),))
     >>> loader = SchemaLoader(lambda catalog, server: (), clock=lambda: 0.0)
-    >>> [loader.load(catalog, ["files::read"])[0].hit for _ in range(2)], loader.counts
-    ([False, True], LoaderCounts(hits=1, misses=1, evicted=0, kept=1))
+    >>> [loader.load(catalog, ["files::read"])[0].hit for _ in range(2)]
+    [False, True]
     """
 
     def __init__(
@@ -254,12 +244,6 @@ class SchemaLoader:
         self._clock = clock
         self._cache: LRUCache[tuple[str, str, Source], _Entry] = LRUCache(capacity)
         self._lock = threading.Lock()
-        self._counts = LoaderCounts()
-
-    @property
-    def counts(self) -> LoaderCounts:
-        """Hits, misses and evictions so far."""
-        return replace(self._counts, kept=len(self._cache))
 
     def load(self, catalog: Catalog, tool_ids: Sequence[str], *, live: bool = False) -> tuple[LoadedSchema, ...]:
         """The definitions of these tools (`server::tool`), in their order; `live` asks their servers.
@@ -282,9 +266,7 @@ class SchemaLoader:
             entry = self._cache.get(key)
             age_s = 0.0 if entry is None else self._clock() - entry.read_at_s
             if entry is None or entry.declared is not tool or (source == "live" and age_s > self._max_age_s):
-                self._counts = replace(self._counts, misses=self._counts.misses + 1)
                 return None
-            self._counts = replace(self._counts, hits=self._counts.hits + 1)
             return LoadedSchema(entry.tool, source, age_s, hit=True)
 
     def _read(self, catalog: Catalog, tools: Sequence[Tool], source: Source) -> dict[str, LoadedSchema | None]:
@@ -316,10 +298,7 @@ class SchemaLoader:
         now_s = self._clock()
         with self._lock:
             for tool, declared in pairs:
-                key = (catalog.name, declared.id, source)
-                full = key not in self._cache and len(self._cache) == self._cache.maxsize
-                self._cache[key] = _Entry(tool, declared, now_s)
-                self._counts = replace(self._counts, evicted=self._counts.evicted + full)
+                self._cache[catalog.name, declared.id, source] = _Entry(tool, declared, now_s)
 
 
 def _declared(catalog: Catalog, tool_id: str) -> Tool:

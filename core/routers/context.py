@@ -39,7 +39,7 @@ class Matcher(Protocol):
         """Similarities under the parameters' weights."""
         ...
 
-    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
+    def fit(self, text: str, hint: str, /) -> tuple[Fit, float]:
         """The probability of fit of each tool and server, and the ms that embedding took."""
         ...
 

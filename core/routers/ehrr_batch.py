@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from cachetools import LRUCache
@@ -23,27 +24,29 @@ SIMILARITIES_KEPT = 8
 MATCHING = tuple(knob.name for knob in MatchingParameters.knobs() if knob.name not in ("n", "similarity"))
 
 
+@dataclass(eq=False)
 class ManyTasks:
     """EHRR over many sub-tasks: the same candidates as single decisions.
 
     `context` returns the routing context under the priors and rates of the parameters.
     """
 
-    def __init__(self, queries: Sequence[Query], context: Callable[[EhrrParameters], RoutingContext]) -> None:
-        self._queries = queries
-        self._context = context
+    queries: Sequence[Query]
+    context: Callable[[EhrrParameters], RoutingContext]
+
+    def __post_init__(self) -> None:
         self._similarities: LRUCache[tuple[object, ...], list[Match]] = LRUCache(SIMILARITIES_KEPT)
 
     def candidates(self, points: Sequence[EhrrParameters]) -> Rows:
         """(P, Q, n) rows of the candidates, best first, -1 where there are no more. The points belong to one `family`."""
         p = points[0]
-        found = candidates_of(self._context(p), self._matches(p), points)
-        found[:, [bool(refusal(query, p)) for query in self._queries]] = NONE
+        found = candidates_of(self.context(p), self._matches(p), points)
+        found[:, [bool(refusal(query, p)) for query in self.queries]] = NONE
         return found
 
     def winners(self, points: Sequence[EhrrParameters]) -> Rows:
         """(P, Q) rows of the winners at any points, -1 without a winner."""
-        found = np.full((len(points), len(self._queries)), NONE, dtype=np.int64)
+        found = np.full((len(points), len(self.queries)), NONE, dtype=np.int64)
         for places in families(points):
             found[places] = self.candidates([points[at] for at in places])[:, :, 0]
         return found
@@ -53,7 +56,7 @@ class ManyTasks:
         weights = () if p.similarity == FIT else tuple(getattr(p, name) for name in MATCHING)
         key = (p.similarity, *weights)
         if key not in self._similarities:
-            self._similarities[key] = [query.match(p) for query in self._queries]
+            self._similarities[key] = [query.match(p) for query in self.queries]
         return self._similarities[key]
 
 

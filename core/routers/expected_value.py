@@ -8,15 +8,27 @@ whose try costs more than it brings is left out, and rivals of one equal functio
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.domain.decision import PlannedTry, Stage, TryPlan
 from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.trace import DROPS, KEPT, Array, Drop
-from core.economics.order_of_tries import POOL, Order, Tries, best_order, worth_of_next
+from core.economics.order_of_tries import (
+    LARGEST_SEARCH,
+    POOL,
+    Order,
+    OrderLines,
+    Tries,
+    evaluated,
+    order_lines,
+    searched,
+    shares,
+    worth_of_next,
+)
+from core.economics.utility import NONE, Rows
 from core.routers.base import RefusingParameters, Router, RoutingResult
 from core.routers.context import Query, RoutingContext
 from core.routers.estimates import estimate_servers, estimate_tools
@@ -57,7 +69,7 @@ class ExpectedValue(Router[ExpectedValueParameters]):
         """Probabilities of fit, then the best order of tries."""
         fit = query.fit()
         known = prospects(fit.tools, context)
-        tries, order, rows = chosen_order(known, context.matcher.likeness, context, parameters)
+        tries, order, rows = ValueEngine(context, known, context.matcher.likeness, parameters).decided()
         value = tries.value_usd(parameters.worth_usd)
         following = _worth_of_next(tries, order, context)
         plan = _plan(order, following, tries, known, context, parameters)
@@ -134,19 +146,63 @@ def prospects(p_fit: Array, context: RoutingContext) -> Prospects:
     )
 
 
-def chosen_order(
-    known: Prospects,
-    likeness: Callable[[NDArray[np.int64]], Array],
-    context: RoutingContext,
-    p: ExpectedValueParameters,
-) -> tuple[Tries, Order, tuple[int, ...]]:
-    """The tries with their sets of rivals, the best order of at most six of them, and all candidates."""
-    tries = known.tries(p)
-    value = tries.value_usd(p.worth_usd)
-    pool = np.lexsort((context.tool_order, -value))[:POOL]
-    tries = replace(tries, rivals=rivals_of(pool, likeness(pool), len(value)))
-    order = _best_by_name(tries, context, p)
-    return tries, order, _extended(order.rows, value, p.n, context)
+@dataclass(frozen=True, slots=True)
+class ValueEngine:
+    """Expected value on one sub-task. The router is one point of parameters, strips and planes are many: `at` shares the orders that
+    were computed. `likeness` maps (K,) rows to (K, K) cosines between tools."""
+
+    context: RoutingContext
+    known: Prospects
+    likeness: Callable[[Rows], Array]
+    parameters: ExpectedValueParameters
+    computed: dict[object, OrderLines] = field(default_factory=dict[object, OrderLines], kw_only=True)
+
+    def at(self, **values: float) -> Self:
+        """The same with parameters at other values."""
+        return replace(self, parameters=replace(self.parameters, **values))
+
+    @property
+    def most(self) -> int:
+        """The most tries that are searched over; further ones follow by their value alone."""
+        return min(self.parameters.n, LARGEST_SEARCH)
+
+    def decided(self) -> tuple[Tries, Order, tuple[int, ...]]:
+        """The tries with their sets of rivals, the best order of at most six of them, and all candidates."""
+        p, names = self.parameters, self.context.tool_order
+        tries = self.known.tries(p)
+        value = tries.value_usd(p.worth_usd)
+        pool = np.lexsort((names, -value))[:POOL]
+        tries = replace(tries, rivals=rivals_of(pool, self.likeness(pool), len(value)))
+        tried = searched(value, tries.money_usd, names, self.most)
+        lines = self.lines(np.sort(tried), tries.rivals)
+        place = np.zeros(len(value) + 1, dtype=np.int64)
+        place[tried] = np.arange(len(tried))
+        place[-1] = NONE
+        best = replace(lines, orders=place[lines.orders]).best(self.values(lines))
+        order = evaluated(tries, tried[list(best)].tolist(), worth_usd=p.worth_usd)
+        return tries, order, _extended(order.rows, value, p.n, self.context)
+
+    def lines(self, tried: Rows, rivals: Rows) -> OrderLines:
+        """All orders of some tools (K,), computed once. `rivals` (T,) numbers the sets."""
+        known, parts = self.known, shares(self.known.p_fit, self.known.delivery, rivals, tried)
+        key = self.most, *(part.tobytes() for part in (tried, rivals[tried], parts["fits"]))
+        if key not in self.computed:
+            found = order_lines(
+                **parts,
+                price_usd=known.price_usd[tried],
+                time_s=known.time_s[tried],
+                writes=known.writes[tried],
+                rivals=rivals[tried],
+                most=self.most,
+            )
+            self.computed[key] = replace(found, orders=np.append(tried, NONE)[found.orders])
+        return self.computed[key]
+
+    def values(self, lines: OrderLines) -> Array:
+        """(O,) the expected value of each order in USD."""
+        p = self.parameters
+        costs = lines.price_usd + lines.time_s / p.kappa + p.wrong_usd * lines.wrong + p.unsafe_usd * lines.unsafe
+        return p.worth_usd * lines.solved - costs
 
 
 def rivals_of(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
@@ -157,13 +213,6 @@ def rivals_of(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
             if likeness[here, there] > RIVAL_COSINE:
                 sets[sets == sets[pool[here]]] = sets[pool[there]]
     return sets
-
-
-def _best_by_name(tries: Tries, context: RoutingContext, p: ExpectedValueParameters) -> Order:
-    """The best order of tries. Ties go by name: tools are searched in alphabetical order."""
-    rows = np.argsort(context.tool_order)
-    found = best_order(_in_order(tries, rows), worth_usd=p.worth_usd, most=min(p.n, 6))
-    return replace(found, rows=tuple(int(rows[row]) for row in found.rows))
 
 
 def _worth_of_next(tries: Tries, order: Order, context: RoutingContext) -> tuple[int, float] | None:
@@ -180,9 +229,9 @@ def _in_order(tries: Tries, rows: np.ndarray) -> Tries:
 
 def _extended(rows: tuple[int, ...], value: Array, n: int, context: RoutingContext) -> tuple[int, ...]:
     """Beyond six planned tries: further tools that are worth one, by their value alone."""
-    if n <= 6 or len(rows) < 6:
+    if n <= LARGEST_SEARCH or len(rows) < LARGEST_SEARCH:
         return rows[:n]
-    by_value = np.lexsort((context.tool_order, -value))[: n + 6]
+    by_value = np.lexsort((context.tool_order, -value))[: n + LARGEST_SEARCH]
     others = [int(row) for row in by_value if value[row] > 0 and int(row) not in rows]
     return (*rows, *others)[:n]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,26 +14,23 @@ from core.domain.decision import Fit
 from core.economics.utility import calibrated
 from core.relevance.catalog_index import CatalogIndex, ViewLayer
 from core.relevance.encoder import CachedEncoder, Vectors
-from core.relevance.scoring import FitMatcher
 from core.routers.context import Layer, Match
 from core.routers.parameters import MatchingParameters
 
 
 @dataclass(frozen=True, slots=True)
 class IndexMatcher:
-    """Embeds the sub-task (and the hint, where there is one) and scores every server and tool."""
+    """Embeds the sub-task, and the hint if there is one, and scores every server and tool. `fit` returns the probability of fit of
+    each tool and server, and the ms that embedding took. `own` (T, D) are the vectors of the tools' own texts."""
 
     index: CatalogIndex
     encoder: CachedEncoder
-    relevance: FitMatcher
-
-    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """The probability of fit of every tool and server, and the ms that embedding took."""
-        return self.relevance.fit(text, hint)
+    fit: Callable[[str, str], tuple[Fit, float]]
+    own: Vectors
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """(K, K) cosines between tools, by their own texts."""
-        own = self.relevance.index.own[rows]
+        own = self.own[rows]
         return (own @ own.T).astype(np.float64)
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:

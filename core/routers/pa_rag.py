@@ -162,18 +162,18 @@ class Pruned:
     kept: Mask
 
 
+@dataclass(eq=False)
 class Cascade:
     """Both stages over one routing context. One object serves one decision, and keeps nothing between two texts."""
 
-    def __init__(self, query: Query, context: RoutingContext, parameters: CascadeParameters) -> None:
-        self._query = query
-        self._context = context
-        self._parameters = parameters
+    query: Query
+    context: RoutingContext
+    parameters: CascadeParameters
 
     def pruned(self, text: str) -> Pruned:
         """Stage 1. A sub-query goes without the server hint, which was given for the whole query."""
-        p, context = self._parameters, self._context
-        match = self._query.match(p if text == self._query.text else p.replaced({"hint_weight": 0.0}), text)
+        p, context = self.parameters, self.context
+        match = self.query.match(p if text == self.query.text else p.replaced({"hint_weight": 0.0}), text)
         if p.summaries == WRITTEN:
             match = replace(match, servers=self._written(text))
         if not p.hierarchy:
@@ -184,7 +184,7 @@ class Cascade:
 
     def retrieve(self, pruned: Pruned) -> Retrieved:
         """Stage 2, within the servers that stage 1 has kept."""
-        p, context, similarity = self._parameters, self._context, pruned.match.tools
+        p, context, similarity = self.parameters, self.context, pruned.match.tools
         within = np.flatnonzero(pruned.kept[context.tool_server])
         pool = within[top(similarity[within], similarity[within], context.tool_order[within], TOOL_POOL)]
         score = similarity.copy()
@@ -196,21 +196,21 @@ class Cascade:
 
     def _written(self, text: str) -> Floats:
         """(S,) similarity to the functional summaries that the planner writes, once for each server."""
-        summarise = self._query.planner.summarise
-        texts = tuple(summarise(functional_summary(server)) for server in self._context.catalog.servers)
-        return np.clip(self._query.cosines_of(texts, text), 0.0, 1.0)
+        summarise = self.query.planner.summarise
+        texts = tuple(summarise(functional_summary(server)) for server in self.context.catalog.servers)
+        return np.clip(self.query.cosines_of(texts, text), 0.0, 1.0)
 
     def _reranked_servers(self, text: str, match: Match, pool: Mask) -> Floats:
         """(S,) scores; what was not retrieved stays below what was."""
-        lines = _best_lines(match.tools, self._context.tool_server, pool)
+        lines = _best_lines(match.tools, self.context.tool_server, pool)
         read = np.zeros(len(match.tools))
         read[lines] = self._reranked(text, lines, match)
-        best = best_tool(self._context, read)
+        best = best_tool(self.context, read)
         score = SERVER_INDEX_SHARE * match.servers + (1 - SERVER_INDEX_SHARE) * best
         return np.where(pool, score, match.servers * score[pool].min(initial=1.0))
 
     def _reranked(self, text: str, rows: NDArray[np.int64], match: Match) -> Floats:
-        return reranked(self._query, self._context, text, rows, match.tools[rows], match, self._parameters)
+        return reranked(self.query, self.context, text, rows, match.tools[rows], match, self.parameters)
 
 
 def functional_summary(server: Server) -> str:

@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
 from core.domain.params import NOTHING, Parameters, Value
 from core.routers.parameters import VIEW_WEIGHTS
+from core.shared import documents
+from core.shared.documents import CLOSED, Wanted, text_of
 from core.shared.errors import ParameterError, UnknownNameError
 from core.shared.untrusted_text import one_line
 
@@ -112,7 +114,17 @@ def _with_candidates(parameters: type[Parameters], name: str, n: Value) -> Param
 
 LIMIT_BYTES = 64_000
 LONGEST_NAME, LONGEST_NOTE = 80, 400
-KNOWN = ("name", "note", "router", "parameters")
+SCALAR = Wanted("a number, a text, true or false")
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    __pydantic_config__ = CLOSED
+
+    router: str
+    parameters: dict[str, Annotated[bool | int | float | str, SCALAR]]
+    name: Annotated[str, text_of(LONGEST_NAME)] = ""
+    note: Annotated[str, text_of(LONGEST_NOTE)] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,21 +155,14 @@ def from_toml(text: str, file: str, router: str, defaults: Parameters) -> Preset
         found: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise _fault(file, f"it is not TOML ({error}); export a preset to see the form") from None
-    if unknown := sorted(found.keys() - set(KNOWN)):
-        raise _fault(file, f"{unknown[0]!r} is not known; a preset has {', '.join(KNOWN)}")
-    for key, longest in (("name", LONGEST_NAME), ("note", LONGEST_NOTE)):
-        if not isinstance(found.get(key, ""), str) or len(found.get(key, "")) > longest:
-            raise _fault(file, f"{key} is not a text of at most {longest} characters; shorten it")
-    if found.get("router") != router:
-        raise _fault(file, f"it is for the router {found.get('router')!r}, not {router!r}; choose that router first")
-    values = found.get("parameters")
-    if not isinstance(values, dict):
-        raise _fault(file, "it has no table [parameters]; name at least one there")
+    read = documents.read(_Document, found, one_line(file, LONGEST_NOTE), error=ParameterError)
+    if read.router != router:
+        raise _fault(file, f"it is for the router {read.router!r}, not {router!r}; choose that router first")
     try:
-        parameters = type(defaults)().replaced(_scalars(cast("dict[str, Any]", values)))
+        parameters = type(defaults)().replaced(read.parameters)
     except ParameterError as error:
         raise _fault(file, f"[parameters] {error}".removesuffix(".")) from None
-    return PresetFile(found.get("name", ""), found.get("note", ""), parameters)
+    return PresetFile(read.name, read.note, parameters)
 
 
 def read_preset(file: Path, router: str, defaults: Parameters) -> PresetFile:
@@ -177,13 +182,6 @@ def preset_text(content: bytes, file: str) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         raise _fault(file, "it is not UTF-8; export a preset to see the form") from None
-
-
-def _scalars(values: Mapping[str, Any]) -> dict[str, object]:
-    for name, value in values.items():
-        if not isinstance(value, bool | int | float | str):
-            raise ParameterError(f"{name} is not a number, a text, true or false; give one of these.")
-    return dict(values)
 
 
 def _lines(values: Mapping[str, Value]) -> list[str]:

@@ -53,6 +53,16 @@ def argument_problems(schema: Schema | None, arguments: Mapping[str, Any]) -> di
     return problems
 
 
+def arguments_fault(schema: Schema | None, arguments: Mapping[str, Any], most: int | None = None) -> str:
+    """Returns at most so many problems of the arguments as a phrase, or "".
+
+    >>> arguments_fault({"required": ["n"]}, {})
+    'n is required'
+    """
+    problems = list(argument_problems(schema, arguments).items())[:most]
+    return "; ".join(f"{field or 'arguments'} {text}" for field, text in problems)
+
+
 def misfit(schema: Schema, value: object) -> str:
     """What is wrong with a value and where; "" where it satisfies the schema, or the schema cannot be used.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -91,6 +92,7 @@ SPENT = "sum(o.price_usd) AS spent_usd, count(*) AS calls, count(*) FILTER (o.pr
 COUNTS = "FILTER (o.kind <> 'cancelled' AND o.injected = '')"
 
 
+@dataclass(eq=False)
 class Activity:
     """Listings newest first, and aggregates oldest first. Times are UTC, money USD, durations seconds.
 
@@ -98,9 +100,8 @@ class Activity:
     A price that nobody declared is missing, not zero: sums leave it out, and `unpriced_calls` counts it.
     """
 
-    def __init__(self, database: Database, log: Log) -> None:
-        self._database = database
-        self._log = log
+    database: Database
+    log: Log
 
     def decisions(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
         """Decisions newest first, without their long JSON fields (`decision` has them)."""
@@ -196,15 +197,15 @@ class Activity:
 
     def decision(self, id_: str) -> DecisionEvent | None:
         """One decision whole, None where there is none of that id."""
-        return next(self._log.read(DecisionEvent, "id = ?", [id_]), None)
+        return next(self.log.read(DecisionEvent, "id = ?", [id_]), None)
 
     def decision_outcomes(self, id_: str) -> tuple[OutcomeEvent, ...]:
         """The calls that were made on a decision, in order of commit."""
-        return tuple(self._log.read(OutcomeEvent, "decision_id = ?", [id_]))
+        return tuple(self.log.read(OutcomeEvent, "decision_id = ?", [id_]))
 
     def latest_sequence(self) -> int:
         """Grows with every commit of events and edits; cheap, for pages that refresh themselves."""
-        return self._log.last
+        return self.log.last
 
     def export(self, table: str, format_: Format) -> bytes:
         """A whole table of the log (`core.store.log.TABLES`) in order of commit, see `encode`.
@@ -213,7 +214,7 @@ class Activity:
         """
         if table not in TABLES.values():
             raise StoreError(f"There is no table {table!r} to export; choose {', '.join(TABLES.values())}.")
-        return encode(self._database.read(f"SELECT * FROM {table} ORDER BY sequence"), format_)  # noqa: S608
+        return encode(self.database.read(f"SELECT * FROM {table} ORDER BY sequence"), format_)  # noqa: S608
 
     def _over_time(self, bucket: timedelta, columns: str, where: ActivityFilter) -> pd.DataFrame:
         if bucket <= timedelta(0):
@@ -233,14 +234,14 @@ class Activity:
             f"count(*) FILTER ({seconds} > {low!r}::DOUBLE AND {seconds} <= {high!r}::DOUBLE)".replace("-inf", "'-inf'")
             for low, high in edges
         )
-        return self._database.read(
+        return self.database.read(
             f"""SELECT {by}, count(*) AS count, sum({seconds}) AS seconds, [{buckets}] AS buckets{more}
             FROM {table} GROUP BY ALL ORDER BY ALL""",  # noqa: S608
             [],
         ).to_pylist()
 
     def _frame(self, sql: str, parameters: list[object]) -> pd.DataFrame:
-        return self._database.read(sql, parameters).to_pandas()
+        return self.database.read(sql, parameters).to_pandas()
 
     def _number(self, sql: str, parameters: list[object]) -> int:
-        return self._database.read(sql, parameters)[0][0].as_py()
+        return self.database.read(sql, parameters)[0][0].as_py()

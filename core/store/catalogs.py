@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from core.shared.errors import StoreError, UnknownNameError
 from core.shared.leaks import plain_value
 from core.store.connection import Array, Database, Table, insert_arrow, pa
 from core.store.log import Log, entry
+from core.store.table import TypedTable
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A catalog as one JSON document and back, every field as it was.
@@ -109,7 +110,8 @@ catalog = ? AND value IS NOT NULL AND sequence IN (
 """
 
 
-class CatalogRow(NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class CatalogRow:
     """A stored catalog in a list: `servers` and `tools` are counts, `imported_at` is UTC."""
 
     name: str
@@ -119,11 +121,17 @@ class CatalogRow(NamedTuple):
     imported_at: datetime
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Stored(CatalogRow):
+    document: str
+
+
 class Catalogs:
     """A catalog is saved whole or not at all. Edits are kept beside it and outlive a new import under its name."""
 
     def __init__(self, database: Database, log: Log, clock: Callable[[], datetime]) -> None:
-        self._database = database
+        self._rows = TypedTable(database, CatalogRow, "catalogs")
+        self._stored = TypedTable(database, _Stored, "catalogs")
         self._log = log
         self._clock = clock
 
@@ -133,36 +141,29 @@ class Catalogs:
         Raises StoreError where a connection holds a value instead of a reference such as `${secret:NAME}`, or where
         something in it is not JSON; the old catalog stays then.
         """
-        document = to_json(catalog)
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO catalogs VALUES (?, ?, ?, ?, ?, ?)",
-                [catalog.name, source, len(catalog.servers), len(catalog.tools), self._clock(), document],
-            )
+        counts = len(catalog.servers), len(catalog.tools)
+        self._stored.put(_Stored(catalog.name, source, *counts, self._clock(), to_json(catalog)))
 
     def load_catalog(self, name: str) -> Catalog | None:
         """The catalog as it was saved, None where there is none of that name.
 
         Raises StoreError where its document does not fit this version.
         """
-        found = self._database.read("SELECT document FROM catalogs WHERE name = ?", [name])
-        if not found.num_rows:
+        found = self._stored.first("name = ?", [name])
+        if found is None:
             return None
         try:
-            return from_json(found[0][0].as_py())
+            return from_json(found.document)
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"The stored catalog {name} cannot be read ({error}); import it again.") from error
 
     def list_catalogs(self) -> tuple[CatalogRow, ...]:
         """All catalogs by name."""
-        rows = self._database.read("SELECT name, source, servers, tools, imported_at FROM catalogs ORDER BY name")
-        return tuple(CatalogRow(**row) for row in rows.to_pylist())
+        return self._rows.select("true ORDER BY name")
 
     def remove_catalog(self, name: str) -> None:
         """Remove a catalog; its events and edits stay. Raises UnknownNameError where there is none of that name."""
-        with self._database.transaction() as connection:
-            removed = connection.execute("DELETE FROM catalogs WHERE name = ? RETURNING name", [name]).fetchall()
-        if not removed:
+        if not self._rows.remove("name = ?", [name]):
             raise UnknownNameError(f"There is no catalog {name!r} in the store; choose one of those it lists.")
 
     def set_override(self, override: Override) -> None:

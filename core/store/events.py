@@ -76,6 +76,7 @@ class _Queued:
     journaled: int | None = None
 
 
+@dataclass(eq=False)
 class Events:
     """Append-only: a written event never changes.
 
@@ -85,15 +86,16 @@ class Events:
     commit. Outcomes are in the journal before `append_later` returns: a killed process loses what else is queued, and no call.
     """
 
-    def __init__(self, database: Database, log: Log, journal: Journal) -> None:
-        self._database = database
-        self._log = log
-        self._journal = journal
+    database: Database
+    log: Log
+    journal: Journal
+
+    def __post_init__(self) -> None:
         self._pending: deque[_Queued] = deque()
         self._failed: list[Exception] = []
-        log.write_queued = self._drain
+        self.log.write_queued = self._drain
         self._background = BackgroundWriter(
-            self._drain, gather_s=GATHERED_S, name="wayfare-store", where=database.where
+            self._drain, gather_s=GATHERED_S, name="wayfare-store", where=self.database.where
         )
 
     def append(self, *events: Event) -> None:
@@ -101,7 +103,7 @@ class Events:
 
         Raises StoreError, and keeps none of them, where one cannot be stored.
         """
-        self._log.write(tuple(map(entry, events)))
+        self.log.write(tuple(map(entry, events)))
 
     def append_later(self, *events: Event) -> None:
         """Queue events; those of one call are committed together. What fails on the disk is raised by `flush`.
@@ -111,16 +113,16 @@ class Events:
         entries = tuple(map(entry, events))
         ids = tuple(event.id for event in events if isinstance(event, DecisionEvent | OutcomeEvent))
         has_outcome = any(isinstance(event, OutcomeEvent) for event in events)
-        self._queue(_Queued(ids, lambda: entries, self._journal.add(*entries) if has_outcome else None))
+        self._queue(_Queued(ids, lambda: entries, self.journal.add(*entries) if has_outcome else None))
 
     def take_over(self, left: Sequence[Sequence[Kept]]) -> None:
         """Commit the outcomes that a killed process left in the journal, each with its statistics, where the log does not have
         them. Raises StoreError, and keeps none of them."""
         units = {record.id: unit for unit in left for record in unit if isinstance(record, OutcomeEvent)}
-        known = self._database.read("SELECT id FROM outcomes WHERE list_contains(?::VARCHAR[], id)", [list(units)])
+        known = self.database.read("SELECT id FROM outcomes WHERE list_contains(?::VARCHAR[], id)", [list(units)])
         for id_ in known["id"].to_pylist():
             del units[id_]
-        self._log.commit([entry(record) for unit in units.values() for record in unit if not isinstance(record, Spent)])
+        self.log.commit([entry(record) for unit in units.values() for record in unit if not isinstance(record, Spent)])
 
     def make_later(self, id_: str, events: Callable[[], Sequence[Event]]) -> None:
         """The same for events that are made when they are written, with the id that others may wait for. One that cannot be
@@ -129,7 +131,7 @@ class Events:
 
     def flush(self) -> None:
         """Wait until everything queued is committed. Raises StoreError, once, for what could not be."""
-        with self._database.lock:
+        with self.database.lock:
             self._drain()
             failed, self._failed = self._failed, []
         if failed:
@@ -144,12 +146,12 @@ class Events:
     def audit(self, take: Callable[[str], None] | None = None) -> Audit:
         """Verify the log's chain of hashes; `take` is given every record as JSON. Raises as `flush`."""
         self.flush()
-        return self._log.audit(take)
+        return self.log.audit(take)
 
     def outcomes(self, catalog: str) -> Iterator[OutcomeEvent]:
         """Every outcome of a catalog in order of commit, what is queued among them: what statistics are folded from."""
         self._drain()
-        return self._log.read(OutcomeEvent, "catalog = ?", [catalog])
+        return self.log.read(OutcomeEvent, "catalog = ?", [catalog])
 
     def close(self) -> None:
         """Write what is queued and end the background thread. Raises as `flush`; a second call does nothing."""
@@ -158,14 +160,14 @@ class Events:
 
     def _drain(self) -> None:
         """Write what has gathered in one transaction; where that fails, call by call, so that one loses no other."""
-        with self._database.lock:
+        with self.database.lock:
             units = self._pending.copy()
             written: Iterable[_Queued] = units
             try:
-                self._log.commit([entry for unit in units for entry in unit.entries()])
+                self.log.commit([entry for unit in units for entry in unit.entries()])
             except Exception:  # noqa: BLE001 - each is tried again, and flush() raises what fails then
                 written = [unit for unit in units if self._could_write(unit)]
-            self._journal.done(unit.journaled for unit in written if unit.journaled is not None)
+            self.journal.done(unit.journaled for unit in written if unit.journaled is not None)
             for _ in units:  # only now: who waits for one of them finds it here until it is on the disk
                 self._pending.popleft()
 
@@ -174,13 +176,13 @@ class Events:
         try:
             self._background.soon()
         except StoreError:
-            with self._database.lock, suppress(ValueError):
+            with self.database.lock, suppress(ValueError):
                 self._pending.remove(unit)
             raise
 
     def _could_write(self, unit: _Queued) -> bool:
         try:
-            self._log.commit(unit.entries())
+            self.log.commit(unit.entries())
         except Exception as error:  # noqa: BLE001 - raised by flush()
             self._failed.append(error)
             return False

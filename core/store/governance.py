@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections import deque
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC
 
 from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
@@ -14,46 +14,49 @@ from core.store.connection import Database
 from core.store.events import BackgroundWriter
 from core.store.journal import Journal, Kept
 from core.store.log import Log, checked, entry
+from core.store.table import TypedTable
 
 Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
-SPENT = ", ".join(f'"{field.name}"' for field in dataclasses.fields(Spent))
 
 GATHERED_S = 0.2
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class Governance:
     """Changes are append-only and sealed; a call's spending is one row, which is settled in place."""
 
-    def __init__(self, database: Database, log: Log, journal: Journal) -> None:
-        self._database = database
-        self._log = log
-        self._journal = journal
+    database: Database
+    log: Log
+    journal: Journal
+
+    def __post_init__(self) -> None:
+        self._spending = TypedTable(self.database, Spent, "spending")
         self._pending: deque[tuple[int, Spent]] = deque()
         self._background = BackgroundWriter(
-            self._drain, gather_s=GATHERED_S, name="wayfare-spending", where=database.where
+            self._drain, gather_s=GATHERED_S, name="wayfare-spending", where=self.database.where
         )
 
     def append(self, *changes: Change) -> None:
         """Commit changes together. Raises StoreError, and keeps none of them, where one cannot be stored."""
-        self._log.write([entry(change) for change in changes])
+        self.log.write([entry(change) for change in changes])
 
     def clients(self) -> tuple[ClientChange, ...]:
         """Every change of a client, in order of commit."""
-        return tuple(self._log.read(ClientChange, "true", []))
+        return tuple(self.log.read(ClientChange, "true", []))
 
     def policies(self) -> tuple[PolicyChange, ...]:
         """Every policy that was set, in order of commit."""
-        return tuple(self._log.read(PolicyChange, "true", []))
+        return tuple(self.log.read(PolicyChange, "true", []))
 
     def definitions(self) -> tuple[DefinitionChange, ...]:
         """Every change of a definition's state, in order of commit."""
-        return tuple(self._log.read(DefinitionChange, "true", []))
+        return tuple(self.log.read(DefinitionChange, "true", []))
 
     def approvals(self) -> tuple[ApprovalChange, ...]:
         """Every change of an approval, in order of commit."""
-        return tuple(self._log.read(ApprovalChange, "true", []))
+        return tuple(self.log.read(ApprovalChange, "true", []))
 
     def reserve(self, spent: Spent) -> None:
         """Keep a reservation. No kill loses it once this returns. Raises StoreError."""
@@ -64,7 +67,7 @@ class Governance:
         self._keep(spent)
 
     def _keep(self, spent: Spent) -> None:
-        self._pending.append((self._journal.add((Spent, checked(spent))), spent))
+        self._pending.append((self.journal.add((Spent, checked(spent))), spent))
         self._background.soon()
 
     def take_over(self, left: Sequence[Sequence[Kept]]) -> None:
@@ -72,7 +75,7 @@ class Governance:
         Raises StoreError, and keeps none of it."""
         spent = {record.id: record for unit in left for record in unit if isinstance(record, Spent)}
         settled = "SELECT id FROM spending WHERE settled AND list_contains(?::VARCHAR[], id)"
-        for id_ in self._database.read(settled, [list(spent)])["id"].to_pylist():
+        for id_ in self.database.read(settled, [list(spent)])["id"].to_pylist():
             del spent[id_]
         self._write(spent.values())
 
@@ -82,35 +85,29 @@ class Governance:
         self._drain()
 
     def _drain(self) -> None:
-        with self._database.lock:
+        with self.database.lock:
             pending = [self._pending.popleft() for _ in range(len(self._pending))]
             try:
                 self._write({spent.id: spent for _, spent in pending}.values())  # the last word of each call
             except StoreError:
                 _log.exception("%d records of spending stay in the journal until the next start", len(pending))
             else:
-                self._journal.done(number for number, _ in pending)
+                self.journal.done(number for number, _ in pending)
 
     def _write(self, spent: Collection[Spent]) -> None:
         if spent:
-            rows = [dataclasses.astuple(one) for one in spent]
-            marks = ", ".join("?" * len(rows[0]))
-            with self._database.transaction() as connection:
-                connection.executemany(f"INSERT OR REPLACE INTO spending VALUES ({marks})", rows)  # noqa: S608
+            self._spending.put(*spent)
 
     def settle_left_over(self) -> int:
         """Settle, at all that they reserved, the calls of a process that was killed: whether they were made is not known."""
-        left = self._database.read("SELECT count(*) FROM spending WHERE NOT settled")[0][0].as_py()
+        left = self._spending.count(condition="NOT settled")
         if left:
-            with self._database.transaction() as connection:
+            with self.database.transaction() as connection:
                 connection.execute("UPDATE spending SET settled = true WHERE NOT settled")
         return left
 
     def spending(self, day: str) -> tuple[Spent, ...]:
         """What was settled of a day, oldest first."""
         self._drain()
-        rows = self._database.read(
-            f'SELECT {SPENT} FROM spending WHERE day = ? AND settled ORDER BY "at"',  # noqa: S608
-            [day],
-        )
-        return tuple(Spent(**{**row, "at": row["at"].astimezone(UTC)}) for row in rows.to_pylist())
+        rows = self._spending.select('day = ? AND settled ORDER BY "at"', [day])
+        return tuple(replace(row, at=row.at.astimezone(UTC)) for row in rows)

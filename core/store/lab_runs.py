@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from duckdb import DuckDBPyConnection
@@ -12,14 +12,19 @@ from duckdb import DuckDBPyConnection
 from core.domain.lab_runs import KeptRun, LabRun, RunPart, RunSteps, Snapshot, Sweep, SweepPoint
 from core.shared.errors import StoreError, UnknownNameError
 from core.store.connection import Database, Table, encode, insert_arrow, pa
+from core.store.table import TypedTable
 
-R = TypeVar("R", LabRun, Sweep, SweepPoint, RunPart)
-TABLES: Mapping[type[LabRun | Sweep | SweepPoint | RunPart], str] = {
-    LabRun: "lab_runs",
-    Sweep: "sweeps",
-    SweepPoint: "sweep_points",
-    RunPart: "run_parts",
-}
+NEWEST = 'ORDER BY "at" DESC, rowid DESC LIMIT ?'
+
+Inputs = Mapping[str, tuple[str, str]]
+"""Documents that runs share: fingerprint to kind and text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    fingerprint: str
+    kind: str
+    document: str
 
 
 class LabRuns:
@@ -27,58 +32,59 @@ class LabRuns:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._inputs = TypedTable(database, _Input, "lab_inputs")
+        self._runs = TypedTable(database, LabRun, "lab_runs")
+        self._parts = TypedTable(database, RunPart, "run_parts")
+        self._sweeps = TypedTable(database, Sweep, "sweeps")
+        self._points = TypedTable(database, SweepPoint, "sweep_points")
 
-    def save(self, runs: Sequence[LabRun], inputs: Mapping[str, tuple[str, str]]) -> None:
-        """Keep runs, all or none. `inputs` are shared documents: fingerprint to kind and text. Raises StoreError."""
+    def save(self, runs: Sequence[LabRun], inputs: Inputs) -> None:
+        """Keep runs, all or none. Raises StoreError."""
         with self._database.transaction() as connection:
-            _put_inputs(connection, inputs)
+            self._put_inputs(connection, inputs)
+            self._runs.write(connection, runs)
             for run in runs:
-                _put(connection, run)
-                connection.execute("DELETE FROM run_parts WHERE run = ?", [run.id])
+                self._parts.delete(connection, "run = ?", [run.id])
 
     def add_parts(self, parts: Sequence[RunPart]) -> None:
         """Commit tasks of a run that is under way."""
-        with self._database.transaction() as connection:
-            for part in parts:
-                _put(connection, part)
+        self._parts.put(*parts)
 
     def parts(self, run: str, phase: str) -> tuple[RunPart, ...]:
-        """The tasks that are known of a run that is under way, in their order; none where it is not."""
-        return self._read(RunPart, "run = ? AND phase = ? ORDER BY number", [run, phase])
+        """The known tasks of a run that is under way, in their order."""
+        return self._parts.select("run = ? AND phase = ? ORDER BY number", [run, phase])
 
-    def add_inputs(self, inputs: Mapping[str, tuple[str, str]]) -> None:
-        """Keep shared documents, fingerprint to kind and text, before anything refers to them. Raises StoreError."""
+    def add_inputs(self, inputs: Inputs) -> None:
+        """Keep shared documents before a run refers to them. Raises StoreError."""
         with self._database.transaction() as connection:
-            _put_inputs(connection, inputs)
+            self._put_inputs(connection, inputs)
 
-    def begin(self, sweep: Sweep, inputs: Mapping[str, tuple[str, str]]) -> dict[int, SweepPoint]:
-        """Keep a sweep, or find it again; the points that it has, by number."""
+    def begin(self, sweep: Sweep, inputs: Inputs) -> dict[int, SweepPoint]:
+        """Keep a sweep, or find it again. Returns its known points by number."""
         with self._database.transaction() as connection:
-            _put_inputs(connection, inputs)
-            _put(connection, sweep)
+            self._put_inputs(connection, inputs)
+            self._sweeps.write(connection, [sweep])
         return {point.number: point for point in self.points(sweep.id)}
 
     def add_points(self, points: Sequence[SweepPoint]) -> None:
-        """Commit points together: a killed process loses nothing of them."""
-        with self._database.transaction() as connection:
-            for point in points:
-                _put(connection, point)
+        """Commit points together: a killed process loses none of them."""
+        self._points.put(*points)
 
     def unfinished(self) -> int:
-        """How many runs are under way, or were ended before they were over."""
-        return self._database.read("SELECT count(DISTINCT run) FROM run_parts")[0][0].as_py()
+        """The number of runs that are under way or were interrupted."""
+        return self._parts.count("DISTINCT run")
 
     def points(self, sweep: str) -> tuple[SweepPoint, ...]:
         """The points of a sweep in their order."""
-        return self._read(SweepPoint, "sweep = ? ORDER BY number", [sweep])
+        return self._points.select("sweep = ? ORDER BY number", [sweep])
 
     def newest(self, limit: int, **same: str) -> tuple[LabRun, ...]:
-        """The newest runs, newest first; of those whose columns are the `same` as these."""
+        """The newest runs, newest first, among those with these values."""
         condition = " AND ".join(["true", *(f"{name} = ?" for name in same)])
-        return self._read(LabRun, f'{condition} ORDER BY "at" DESC, rowid DESC LIMIT ?', [*same.values(), limit])
+        return self._runs.select(f"{condition} {NEWEST}", [*same.values(), limit])
 
     def task_sets(self, catalog: str) -> dict[str, str]:
-        """The fingerprints of the tasks that were run over a catalog, the newest first, each with where they came from."""
+        """The task sets that were run over a catalog, newest first: fingerprint to source."""
         rows = self._database.read(
             'SELECT tasks_fingerprint, max_by(tasks, "at") AS tasks FROM lab_runs WHERE catalog = ?'
             ' GROUP BY tasks_fingerprint ORDER BY max("at") DESC',
@@ -88,11 +94,11 @@ class LabRuns:
 
     def newest_sweeps(self, limit: int) -> tuple[Sweep, ...]:
         """The newest sweeps, newest first."""
-        return self._read(Sweep, 'true ORDER BY "at" DESC, rowid DESC LIMIT ?', [limit])
+        return self._sweeps.select(f"true {NEWEST}", [limit])
 
     def find(self, id_: str) -> LabRun | Sweep:
-        """A run or sweep by id, or by as much of it as tells it apart. Raises UnknownNameError."""
-        found = [*self._read(LabRun, "starts_with(id, ?)", [id_]), *self._read(Sweep, "starts_with(id, ?)", [id_])]
+        """A run or sweep by its id or an unambiguous beginning of it. Raises UnknownNameError."""
+        found = [*self._runs.select("starts_with(id, ?)", [id_]), *self._sweeps.select("starts_with(id, ?)", [id_])]
         if len(found) != 1 or not id_:
             raise UnknownNameError(
                 f"{'More than one run begins' if found else 'No run begins'} with {id_[:40]!r}; `wayfare runs` lists those there are."
@@ -100,34 +106,21 @@ class LabRuns:
         return found[0]
 
     def input(self, fingerprint: str) -> str:
-        """A shared document. Raises UnknownNameError where it is not there."""
-        rows = self._database.read("SELECT document FROM lab_inputs WHERE fingerprint = ?", [fingerprint])
-        if not rows.num_rows:
+        """A shared document. Raises UnknownNameError if it is not there."""
+        found = self._inputs.first("fingerprint = ?", [fingerprint])
+        if found is None:
             raise UnknownNameError(f"The store does not have the input {fingerprint!r} of that run any more.")
-        return rows[0][0].as_py()
+        return found.document
 
-    def _read(self, kind: type[R], condition: str, parameters: Sequence[object]) -> tuple[R, ...]:
-        names = ", ".join(f'"{field.name}"' for field in dataclasses.fields(kind))
-        rows = self._database.read(f"SELECT {names} FROM {TABLES[kind]} WHERE {condition}", parameters)  # noqa: S608
-        return tuple(kind(**row) for row in rows.to_pylist())
-
-
-def _put_inputs(connection: DuckDBPyConnection, inputs: Mapping[str, tuple[str, str]]) -> None:
-    for name, (kind, document) in inputs.items():
-        connection.execute("INSERT OR IGNORE INTO lab_inputs VALUES (?, ?, ?)", [name, kind, document])
-
-
-def _put(connection: DuckDBPyConnection, record: LabRun | Sweep | SweepPoint | RunPart) -> None:
-    names = [field.name for field in dataclasses.fields(record)]
-    table, marks, columns = TABLES[type(record)], ", ".join("?" * len(names)), ", ".join(f'"{name}"' for name in names)
-    values = [getattr(record, name) for name in names]
-    connection.execute(f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", values)  # noqa: S608
+    def _put_inputs(self, connection: DuckDBPyConnection, inputs: Inputs) -> None:
+        documents = [_Input(name, kind, document) for name, (kind, document) in inputs.items()]
+        self._inputs.write(connection, documents, replace=False)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Scenario runs, each stored once: a run with the same inputs replaces the earlier one.
 
-RUN = [field.name for field in dataclasses.fields(KeptRun)]
+RUN = [field.name for field in fields(KeptRun)]
 NAMES = ("servers", "tools")
 COLUMNS = {
     "task": pa.int32(),
@@ -137,7 +130,6 @@ COLUMNS = {
     "price_usd": pa.float64(),
     "ok": pa.bool_(),
 }
-FIELDS = ", ".join(f'"{name}"' for name in RUN)
 CHOSEN = "id IN (SELECT unnest(?::VARCHAR[]))"
 
 
@@ -146,6 +138,7 @@ class ScenarioRuns:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._table = TypedTable(database, KeptRun, "scenario_runs")
 
     def save(self, runs: Sequence[tuple[KeptRun, RunSteps]]) -> None:
         """Keep runs, all or none, in place of those of the same id. Raises StoreError."""
@@ -155,15 +148,11 @@ class ScenarioRuns:
 
     def newest(self, limit: int) -> tuple[KeptRun, ...]:
         """The newest runs, newest first; those saved together in the order in which they were saved."""
-        found = self._database.read(
-            f'SELECT {FIELDS} FROM scenario_runs ORDER BY "at" DESC, rowid LIMIT ?',  # noqa: S608
-            [limit],
-        )
-        return tuple(KeptRun(**row) for row in found.to_pylist())
+        return self._table.select('true ORDER BY "at" DESC, rowid LIMIT ?', [limit])
 
     def count(self) -> int:
-        """How many there are."""
-        return self._database.read("SELECT count(*) FROM scenario_runs")[0][0].as_py()
+        """The number of runs."""
+        return self._table.count()
 
     def steps(self, id_: str) -> RunSteps:
         """The steps of a run. Raises UnknownNameError where there is none of that id, StoreError where they are damaged."""
@@ -176,16 +165,15 @@ class ScenarioRuns:
         return steps
 
     def remove(self, ids: Sequence[str]) -> int:
-        """Delete runs; how many there were."""
-        with self._database.transaction() as connection:
-            return len(connection.execute(f"DELETE FROM scenario_runs WHERE {CHOSEN} RETURNING id", [ids]).fetchall())  # noqa: S608
+        """Delete runs. Returns their number."""
+        return self._table.remove(CHOSEN, [ids])
 
     def export(self, ids: Sequence[str]) -> bytes:
-        """Runs as CSV, newest first, without their steps; all where none is named."""
+        """Runs as CSV, newest first, without their steps. Without ids, all runs."""
         chosen = "true" if not ids else CHOSEN
         return encode(
             self._database.read(
-                f'SELECT {FIELDS} FROM scenario_runs WHERE {chosen} ORDER BY "at" DESC, rowid',  # noqa: S608
+                f'SELECT {self._table.columns} FROM scenario_runs WHERE {chosen} ORDER BY "at" DESC, rowid',  # noqa: S608
                 [list(ids)] if ids else [],
             ),
             "csv",
@@ -223,29 +211,25 @@ def _whole(steps: RunSteps) -> bool:
 
 
 class Snapshots:
-    """One of the same name takes the place of the earlier one."""
+    """A snapshot replaces the one of its name."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._table = TypedTable(database, Snapshot, "snapshots")
 
     def save(self, snapshot: Snapshot) -> None:
-        """Keep it. Raises StoreError."""
-        with self._database.transaction() as connection:
-            values = [snapshot.name, snapshot.at, snapshot.state_json]
-            connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", values)
+        """Keep a snapshot. Raises StoreError."""
+        self._table.put(snapshot)
 
     def remove(self, name: str) -> None:
-        """Forget one; nothing where there is none of that name."""
-        with self._database.transaction() as connection:
-            connection.execute("DELETE FROM snapshots WHERE name = ?", [name])
+        """Delete a snapshot. An unknown name changes nothing."""
+        self._table.remove("name = ?", [name])
 
     def all(self) -> tuple[Snapshot, ...]:
-        """Every one, newest first."""
-        rows = self._database.read('SELECT name, "at", state_json FROM snapshots ORDER BY "at" DESC, name')
-        return tuple(Snapshot(**row) for row in rows.to_pylist())
+        """All snapshots, newest first."""
+        return self._table.select('true ORDER BY "at" DESC, name')
 
     def find(self, name: str) -> Snapshot:
-        """The one of a name. Raises UnknownNameError that names those there are."""
+        """The snapshot of a name. Raises UnknownNameError that names the known ones."""
         known = self.all()
         for snapshot in known:
             if snapshot.name == name:

@@ -10,6 +10,7 @@ from core.domain.tasks import EqualJudgment
 from core.shared.errors import UnknownNameError
 from core.store.connection import Database
 from core.store.log import Log, entry
+from core.store.table import TypedTable
 
 
 class Calibrations:
@@ -59,29 +60,19 @@ class EqualJudgments:
     """One judgment a pair: a later one takes the place of the earlier one."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._table = TypedTable(database, EqualJudgment, "equal_judgments")
 
     def save(self, judged: Sequence[EqualJudgment]) -> None:
         """Keep judgments, all or none. Raises StoreError."""
-        with self._database.transaction() as connection:
-            for one in judged:
-                values = [one.catalog, one.one, one.other, one.says, one.at]
-                connection.execute("INSERT OR REPLACE INTO equal_judgments VALUES (?, ?, ?, ?, ?)", values)
+        self._table.put(*judged)
 
     def remove(self, catalog: str, one: str, other: str) -> None:
-        """Forget what was said of a pair."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "DELETE FROM equal_judgments WHERE catalog = ? AND one = ? AND other = ?", [catalog, one, other]
-            )
+        """Delete the judgment of a pair."""
+        self._table.remove("catalog = ? AND one = ? AND other = ?", [catalog, one, other])
 
     def of_catalog(self, catalog: str) -> tuple[EqualJudgment, ...]:
-        """Every judgment of a catalog, in the order in which they were made."""
-        rows = self._database.read(
-            'SELECT catalog, one, other, says, "at" FROM equal_judgments WHERE catalog = ? ORDER BY "at", one, other',
-            [catalog],
-        )
-        return tuple(EqualJudgment(**row) for row in rows.to_pylist())
+        """The judgments of a catalog, oldest first."""
+        return self._table.select('catalog = ? ORDER BY "at", one, other', [catalog])
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -133,8 +124,7 @@ class Judgments:
 class Labels:
     """Append-only: a label that was written stays, and an entry that names it takes it back."""
 
-    def __init__(self, database: Database, log: Log) -> None:
-        self._database = database
+    def __init__(self, log: Log) -> None:
         self._log = log
 
     def append(self, *labels: Label) -> None:

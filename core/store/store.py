@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,13 @@ from core.store.journal import Journal
 from core.store.lab_runs import LabRuns, ScenarioRuns, Snapshots
 from core.store.log import Log
 from core.store.records import Calibrations, EqualJudgments, History, Judgments, Labels
+from core.store.table import TypedTable
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    name: str
+    value: str
 
 
 class Store:
@@ -47,10 +55,11 @@ class Store:
         self.lab_runs = LabRuns(self._database)
         self.snapshots = Snapshots(self._database)
         self.equal_judgments = EqualJudgments(self._database)
-        self.labels = Labels(self._database, log)
+        self.labels = Labels(log)
         self.judgments = Judgments(log)
         self.governance = Governance(self._database, log, self._journal)
         self.calibrations = Calibrations(log)
+        self._settings = TypedTable(self._database, _Setting, "settings")
         self._take_over()
 
     @property
@@ -72,8 +81,8 @@ class Store:
 
     def get_setting(self, name: str, default: Any = None) -> Any:
         """The value that was last set under a name, for example the last catalog."""
-        found = self._database.read("SELECT value FROM settings WHERE name = ?", [name])
-        return json.loads(found[0][0].as_py()) if found.num_rows else default
+        found = self._settings.first("name = ?", [name])
+        return default if found is None else json.loads(found.value)
 
     def set_setting(self, name: str, value: Any) -> None:
         """Store a JSON value. Raises StoreError where it has no JSON form."""
@@ -81,8 +90,7 @@ class Store:
             text = json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise StoreError(f"The setting {name} cannot be stored: {error}.") from error
-        with self._database.transaction() as connection:
-            connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, text])
+        self._settings.put(_Setting(name, text))
 
     def close(self) -> None:
         """Write what is queued and release the file; a second call does nothing.

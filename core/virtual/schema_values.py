@@ -198,7 +198,7 @@ class _Builder:
     def value(self, schema: object, name: str = "", depth: int = 0) -> Any:
         """A value for one field. Raises NoValueError if the schema requires endless nesting."""
         if depth > ENDLESS:
-            raise NoValueError("what it asks for has no end")
+            raise NoValueError("it requires endless nesting")
         self._left -= 1
         depth = depth if self._left > 0 else max(depth, DEEP + 1)
         flat = self._flattener.flat(schema, deep=depth > DEEP)

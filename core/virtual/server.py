@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from core.domain.catalog import Server, Tool
 from core.domain.outcome import SIMULATED_MARK
 from core.shared.errors import WayfareError
-from core.shared.json_schema import argument_problems
+from core.shared.json_schema import arguments_fault
 from core.virtual import SENTENCE
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES, Ending, FailureModel, hint_names
 from core.virtual.schema_inference import inferred_schema
@@ -55,9 +55,8 @@ def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> 
     >>> simulated_result(search, {}, seed=1).sentence
     'Simulated error of shop::find_books: topic is required.'
     """
-    if problems := argument_problems(tool.input_schema, arguments):
-        said = "; ".join(f"{field or 'arguments'} {text}" for field, text in problems.items())
-        return failure(tool, f"{said}.")
+    if fault := arguments_fault(tool.input_schema, arguments):
+        return failure(tool, f"{fault}.")
     promised = tool.output_schema is not None
     schema = tool.output_schema if tool.output_schema is not None else inferred_schema(tool, arguments)
     try:

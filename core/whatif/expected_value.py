@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.domain.params import Knob
 from core.domain.trace import Array
 from core.economics.crossings import Lines, crossings, relevant, straight
-from core.economics.order_of_tries import POOL, POOL_OF_LONG_ORDERS, OrderLines, order_lines, upper_envelope
-from core.routers.context import RoutingContext
-from core.routers.expected_value import ExpectedValueParameters, Prospects, chosen_order, prospects, rivals_of
+from core.economics.order_of_tries import LARGEST_SEARCH, POOL, POOL_OF_LONG_ORDERS, OrderLines, upper_envelope
+from core.economics.utility import Rows
+from core.routers.expected_value import ValueEngine, prospects, rivals_of
 from core.shared import units
 from core.whatif.counterfactuals import NUDGE, Change, Counterfactual, Room, of_knobs
 from core.whatif.ehrr_strips import apart
@@ -22,27 +21,17 @@ from core.whatif.layer import COLUMNS, FIGURES, FIT, LATENCY, PRICE, SUCCESS, Su
 from core.whatif.strips import REFUSAL, Segment, Strip, against, asked, at_value, meeting, placed
 
 VALUES = ("worth_usd", "wrong_usd", "unsafe_usd", "kappa")
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class ValueCase:
-    """A sub-task over a catalog. `likeness` maps (K,) rows to (K, K) cosines between tools. `refused` is the reason of a refusal, or
-    empty."""
+class ValueCase(ValueEngine):
+    """A sub-task over a catalog, at many points of parameters. `refused` is the reason of a refusal, or empty."""
 
-    context: RoutingContext
-    known: Prospects
-    likeness: Callable[[Rows], Array]
-    parameters: ExpectedValueParameters
     refused: str = ""
-    orders: dict[tuple[int, ...], OrderLines] = field(default_factory=dict[tuple[int, ...], OrderLines])
 
     def candidates(self, name: str, value: float) -> tuple[int, ...]:
         """The router's candidates with one parameter at another value."""
-        if self.refused:
-            return ()
-        asked = replace(self.parameters, **{name: value})
-        return chosen_order(self.known, self.likeness, self.context, asked)[2]
+        return () if self.refused else self.at(**{name: value}).decided()[2]
 
     def events(self, name: str, low: float, high: float) -> Array:
         """The values in (low, high), sorted, at which the candidates may change; `name` is one of VALUES.
@@ -54,7 +43,7 @@ class ValueCase:
         ends = (1 / high, 1 / low) if inverse else (low, high)
         lines = self._alone(name)
         rows = relevant(lines, *ends, keep=POOL)
-        few, sizes = lines.rows(rows), {POOL} if self._most <= 3 else {POOL, POOL_OF_LONG_ORDERS}
+        few, sizes = lines.rows(rows), {POOL} if self.most <= 3 else {POOL, POOL_OF_LONG_ORDERS}
         edges = [crossings(few, *ends, keep=size, ordered=False) for size in sizes]
         cells = np.unique(np.concatenate([ends, *edges]))
         likeness = self.likeness(rows)
@@ -67,7 +56,7 @@ class ValueCase:
                 found += [z] if order != last else []
                 last = order
         y = np.unique(found[1:])
-        if self._most < self.parameters.n:  # beyond the search, tools follow by their value alone
+        if self.most < self.parameters.n:  # beyond the search, tools follow by their value alone
             y = np.unique(np.concatenate([y, self._followers(name, *ends)]))
         values = 1 / y[::-1] if inverse else y
         return values[(values > low) & (values < high)]
@@ -98,39 +87,14 @@ class ValueCase:
         a, s = self._of(name, orders)
         return orders, a + s * z
 
-    @property
-    def _most(self) -> int:
-        return min(self.parameters.n, 6)
-
     def _searched(self, rows: Rows, likeness: Array, values: Array) -> OrderLines:
         """All orders of the searched tools while the pool stays the same. `values` (3, R) are the values of one try of each tool at
         the low end, in the middle and at the high end."""
         pool = np.argsort(-values[1], kind="stable")[:POOL]
-        sets = rivals_of(pool, likeness[np.ix_(pool, pool)], len(rows))[pool]
-        tried = pool[: POOL if self._most <= 3 else POOL_OF_LONG_ORDERS]
-        tried = np.sort(tried[(values[[0, 2]][:, tried] > 0).any(axis=0)])
-        rivals = len(set(sets.tolist())) < len(pool)
-        key = (*rows[tried].tolist(), -1, *(rows[pool].tolist() if rivals else ()))
-        if key not in self.orders:
-            self.orders[key] = self._lines(rows, pool, sets, tried)
-        return self.orders[key]
-
-    def _lines(self, rows: Rows, pool: Rows, sets: Rows, tried: Rows) -> OrderLines:
-        p_fit = self.known.p_fit[rows]
-        group = np.full(len(rows), -1)
-        group[pool] = sets
-        fits = np.array([p_fit[pool[sets == group[row]]].max() for row in tried])
-        chosen = rows[tried]
-        found = order_lines(
-            fits=fits,
-            share=np.divide(p_fit[tried], fits, out=np.zeros(len(tried)), where=fits > 0) * self.known.delivery[chosen],
-            price_usd=self.known.price_usd[chosen],
-            time_s=self.known.time_s[chosen],
-            writes=self.known.writes[chosen],
-            rivals=group[tried],
-            most=self._most,
-        )
-        return replace(found, orders=np.where(found.orders < 0, -1, np.append(chosen, -1)[found.orders]))
+        rivals = np.arange(len(self.known.p_fit))
+        rivals[rows] = rows[rivals_of(pool, likeness[np.ix_(pool, pool)], len(rows))]
+        tried = pool[: POOL if self.most <= 3 else POOL_OF_LONG_ORDERS]
+        return self.lines(np.sort(rows[tried[(values[[0, 2]][:, tried] > 0).any(axis=0)]]), rivals)
 
     def _of(self, name: str, orders: OrderLines) -> tuple[Array, Array]:
         """The value of each order as a + s z over the parameter, or over 1 / kappa."""
@@ -159,7 +123,7 @@ class ValueCase:
         return straight(a, -s)
 
     def _followers(self, name: str, low: float, high: float) -> Array:
-        lines, keep = self._alone(name), self.parameters.n + 6
+        lines, keep = self._alone(name), self.parameters.n + LONGEST_ORDER
         lines = lines.rows(relevant(lines, low, high, keep=keep))
         with_zero = Lines(np.append(lines.a, 0.0), np.append(lines.s, 0.0), np.append(lines.cap, np.inf))
         return crossings(with_zero, low, high, keep=keep)
@@ -168,7 +132,7 @@ class ValueCase:
 # Strips: the values at which the order of tries changes ---------------------------------------------------------------
 
 WORTH, ORDER = "worth a try", "order of tries"
-LONGEST_ORDER = 6  # beyond it tools follow one by one
+LONGEST_ORDER = LARGEST_SEARCH  # beyond it tools follow one by one
 Order = tuple[int, ...]
 
 
@@ -207,8 +171,7 @@ def _of_tries(case: ValueCase, knob: Knob) -> Strip:
 
 def _lead(case: ValueCase, n: int, first: int) -> float:
     """The lead of the best order of `n` tries over one that does not begin with `first`."""
-    other = replace(case, parameters=replace(case.parameters, n=n), orders={})
-    return other.lead("worth_usd", case.parameters.worth_usd, first)
+    return case.at(n=n).lead("worth_usd", case.parameters.worth_usd, first)
 
 
 def _merged(edges: list[float], orders: list[Order]) -> tuple[list[float], list[Order]]:
@@ -321,7 +284,7 @@ def first_with(case: ValueCase, row: int, figure: str, value: float) -> int | No
         p_fit[row] = value
     else:
         context = layered(context, (Supposed(context.tool_ids[row], figure, value),))
-    order = chosen_order(prospects(p_fit, context), case.likeness, context, case.parameters)[2]
+    order = ValueEngine(context, prospects(p_fit, context), case.likeness, case.parameters).decided()[2]
     return order[0] if order else None
 
 

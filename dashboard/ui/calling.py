@@ -135,12 +135,9 @@ def _changed(app: App, catalog: str, tool: Tool) -> None:
         )
         what_changed(held)
         st.button(
-            "Accept this definition",
-            key=ACCEPT,
-            icon=":material/check:",
-            on_click=_accept,
+            "Accept this definition", key=ACCEPT, icon=":material/check:", on_click=_accept,
             args=(app, catalog, tool.id),
-        )
+        )  # fmt: skip
 
 
 def _accept(app: App, catalog: str, tool_id: str) -> None:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.statistics import Source, Statistics
-from core.shared import units, untrusted_text
+from core.shared import units
+from core.shared.untrusted_text import one_line
 
 M_USD = 1e3
 PERCENT = 1e2
@@ -42,21 +43,14 @@ def counts(catalog: Catalog, statistics: Statistics) -> Counts:
     servers, tools = statistics.servers, statistics.tools
     sources = np.concatenate(
         [
-            servers.conn_source,
-            servers.call_source,
-            servers.success_source,
-            servers.failure_source,
-            tools.latency_source,
-            tools.success_source,
+            servers.conn_source, servers.call_source, servers.success_source, servers.failure_source,
+            tools.latency_source, tools.success_source,
         ]
-    )
+    )  # fmt: skip
     return Counts(
-        servers=len(catalog.servers),
-        tools=len(catalog.tools),
-        unpriced=int(np.isnan(tools.price_usd).sum()),
-        measured=int((sources == Source.MEASURED).sum()),
-        statistics=len(sources),
-    )
+        servers=len(catalog.servers), tools=len(catalog.tools), unpriced=int(np.isnan(tools.price_usd).sum()),
+        measured=int((sources == Source.MEASURED).sum()), statistics=len(sources),
+    )  # fmt: skip
 
 
 def server_frame(catalog: Catalog, statistics: Statistics) -> pd.DataFrame:
@@ -66,22 +60,17 @@ def server_frame(catalog: Catalog, statistics: Statistics) -> pd.DataFrame:
         {
             "server": [server.name for server in catalog.servers],
             "category": [server.category for server in catalog.servers],
-            "tools": [len(server.tools) for server in catalog.servers],
-            "ask_musd": known.ask_usd * M_USD,
-            "ask_source": price_words(known.ask_usd, known.ask_source),
-            "connect_s": known.conn_s,
+            "tools": [len(server.tools) for server in catalog.servers], "ask_musd": known.ask_usd * M_USD,
+            "ask_source": price_words(known.ask_usd, known.ask_source), "connect_s": known.conn_s,
             "connect_source": source_words(known.conn_source, known.connects, known.conn_decayed),
-            "call_s": known.call_s,
-            "call_source": source_words(known.call_source, known.calls, known.decayed),
+            "call_s": known.call_s, "call_source": source_words(known.call_source, known.calls, known.decayed),
             "success_percent": known.success * PERCENT,
             "success_source": source_words(known.success_source, known.calls, known.decayed),
-            "variance": known.success_variance,
-            "failure_percent": known.post_accept_failure * PERCENT,
-            "failure_source": source_words(known.failure_source, known.calls, known.decayed),
-            "calls": known.calls,
+            "variance": known.success_variance, "failure_percent": known.post_accept_failure * PERCENT,
+            "failure_source": source_words(known.failure_source, known.calls, known.decayed), "calls": known.calls,
             "reached_by": [reached_by(server) for server in catalog.servers],
         }
-    )
+    )  # fmt: skip
 
 
 def tool_frame(catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int64] | None = None) -> pd.DataFrame:
@@ -89,21 +78,17 @@ def tool_frame(catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int6
     known, tools = statistics.tools, catalog.tools
     return pd.DataFrame(
         {
-            "server": [tool.server for tool in tools],
-            "tool": [tool.name for tool in tools],
-            "description": [one_line(tool.description) for tool in tools],
-            "price_musd": known.price_usd * M_USD,
-            "price_source": price_words(known.price_usd, known.price_source),
-            "tier": [tool.tier for tool in tools],
+            "server": [tool.server for tool in tools], "tool": [tool.name for tool in tools],
+            "description": [beginning(tool.description) for tool in tools], "price_musd": known.price_usd * M_USD,
+            "price_source": price_words(known.price_usd, known.price_source), "tier": [tool.tier for tool in tools],
             "latency_s": known.latency_s,
             "latency_source": source_words(known.latency_source, known.calls, known.decayed),
             "success_percent": known.success * PERCENT,
-            "success_source": source_words(known.success_source, known.calls, known.decayed),
-            "calls": known.calls,
+            "success_source": source_words(known.success_source, known.calls, known.decayed), "calls": known.calls,
             "hints": [hint_words(tool.hints) for tool in tools],
             "tokens": np.full(len(tools), np.nan) if tokens is None else tokens,
         }
-    )
+    )  # fmt: skip
 
 
 def source_words(sources: Iterable[int], calls: Iterable[int], decayed: Iterable[float]) -> list[str]:
@@ -166,14 +151,13 @@ def reached_by(server: Server) -> str:
     return "virtual" if server.virtual else NO_COMMAND
 
 
-def one_line(text: str, limit: int = SHOWN_DESCRIPTION) -> str:
-    """Returns the beginning of a description on one line, with hidden characters written out.
+def beginning(text: str) -> str:
+    r"""Returns the beginning of a description on one line, with hidden characters written out.
 
-    >>> one_line("Reads\\n a file.  Fast.", 14)
-    'Reads a file.…'
+    >>> beginning("Reads\n a file.  Fast.")
+    'Reads a file. Fast.'
     """
-    line = untrusted_text.one_line(text[: 4 * limit])
-    return line if len(line) < limit else f"{line[: limit - 1].rstrip()}…"
+    return one_line(text[: 4 * SHOWN_DESCRIPTION], SHOWN_DESCRIPTION)
 
 
 def matching(texts: Iterable[str], query: str) -> list[bool]:

@@ -84,12 +84,9 @@ def point_chosen(key: str, choose: Callable[[str], None]) -> None:
 
 
 _part = component(
-    "wayfare.live",
-    html='<div class="wayfare-live"></div>',
-    css=(ASSETS / "live.css").read_text(encoding="utf-8"),
-    js=(ASSETS / "live.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
-)
+    "wayfare.live", html='<div class="wayfare-live"></div>', css=(ASSETS / "live.css").read_text(encoding="utf-8"),
+    js=(ASSETS / "live.js").read_text(encoding="utf-8"), isolate_styles=False,
+)  # fmt: skip
 
 
 def live(html: str, *, key: str) -> None:

@@ -218,13 +218,9 @@ def _spec(info: Knob) -> dict[str, Any]:
     """Returns the data with which the browser draws one knob."""
     default = "off" if info.default is None else info.default
     spec: dict[str, Any] = {
-        "name": info.name,
-        "kind": _kind(info),
-        "title": knob_title(info),
-        "unit": info.unit,
-        "help": f"{info.help} Parameter {info.name}, default {default}.",
-        "default": info.default,
-    }
+        "name": info.name, "kind": _kind(info), "title": knob_title(info), "unit": info.unit,
+        "help": f"{info.help} Parameter {info.name}, default {default}.", "default": info.default,
+    }  # fmt: skip
     if info.choices:
         return {**spec, "choices": info.choices}
     if info.kind in (bool, str):

@@ -176,13 +176,9 @@ def label_notice(
         st.markdown(f":small[:green[:material/check_circle:] {notice.sentence}{changed_to}]")
         if len(notice.labels) > 1:  # two labels: the same click does not take back both
             st.button(
-                "Take back",
-                key=f"label:{place}:back",
-                type="tertiary",
-                icon=":material/undo:",
-                on_click=_back,
+                "Take back", key=f"label:{place}:back", type="tertiary", icon=":material/undo:", on_click=_back,
                 args=(known, notice, changed),
-            )
+            )  # fmt: skip
 
 
 def _judge(
@@ -214,12 +210,9 @@ def _other(known: Labelling, tool: str, place: str, changed: Callable[[], None] 
             st.selectbox(
                 "It should have been",
                 [name for name in known.app.catalogs.catalog(known.decision.catalog).tool_row if name != tool],
-                index=None,
-                key=chosen,
-                placeholder="Type a part of a server's or tool's name",
-                on_change=_store_other,
+                index=None, key=chosen, placeholder="Type a part of a server's or tool's name", on_change=_store_other,
                 args=(known, tool, place, key, changed),
-            )
+            )  # fmt: skip
             st.caption("Stores two labels: the chosen tool is right, this one is wrong.")
 
 

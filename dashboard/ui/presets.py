@@ -114,14 +114,10 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
     title = one_line(own.name, 40) if own and own.name else "Your own"
     with st.container(horizontal=True, gap="xxsmall", vertical_alignment="bottom", wrap=False):
         st.selectbox(
-            "Preset",
-            [*offered, *([OWN] if current == OWN else [])],
-            key=key,
-            format_func=lambda name: PRESETS[name].title if name in PRESETS else title,
-            on_change=_apply,
-            args=(defaults, prefix, key, current),
-            help="A named set of parameters. A choice sets the knobs below.",
-        )
+            "Preset", [*offered, *([OWN] if current == OWN else [])], key=key,
+            format_func=lambda name: PRESETS[name].title if name in PRESETS else title, on_change=_apply,
+            args=(defaults, prefix, key, current), help="A named set of parameters. A choice sets the knobs below.",
+        )  # fmt: skip
         preset_files(defaults, prefix)
     by_hand = (own and own.note) or "The knobs below are set by hand."
     st.caption(escaped(PRESETS[current].sentence if current in PRESETS else by_hand, 200))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -76,12 +74,9 @@ def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
     grid = st.grid(2, min_column_width=320, gap="xsmall")
     for number, subtask in enumerate(starting_subtasks(catalog, count)):
         grid.button(
-            escaped(subtask, 120),
-            key=f"{state.key('example')}:{number}",
-            icon=":material/north_east:",
-            on_click=fill,
+            escaped(subtask, 120), key=f"{state.key('example')}:{number}", icon=":material/north_east:", on_click=fill,
             args=({state.key("q"): subtask},),
-        )
+        )  # fmt: skip
 
 
 def fill(values: Mapping[str, str]) -> None:
@@ -147,15 +142,15 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
     place = st.empty()  # drawn in every run: charts below an element that comes and goes would be made anew
     if app.is_ready(catalog) if decides else app.catalogs.is_prepared(catalog):
         return
-    preparation, started_s = Preparation(), time.monotonic()
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-prepare")
-    future = pool.submit(lambda: app.make_ready(catalog) if decides else app.catalogs.prepare(catalog))
-    pool.shutdown(wait=False)
-    while not wait([future], POLL_S).done:
+    prepare = app.make_ready if decides else app.catalogs.prepare
+    key = f"{'decisions' if decides else 'index'} of {catalog}"
+    job, preparation = app.background.start(key, lambda _: prepare(catalog)), Preparation()
+    while not job.wait(POLL_S):
         preparation.observe(app.startup.step)
         with place.container(border=True, gap="xsmall"):
-            _draw(preparation, time.monotonic() - started_s)
-    future.result()
+            _draw(preparation, job.elapsed_s)
+    app.background.forget(job)
+    job.future.result()
     place.empty()
 
 

@@ -13,7 +13,6 @@ import streamlit as st
 
 from core.domain.outcome import OutcomeKind
 from core.domain.trace import Drop
-from core.shared import untrusted_text
 from core.shared.untrusted_text import one_line
 from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, DROPPED_SIGN, MUTED, REJECTED, REJECTED_SIGN
 
@@ -65,17 +64,11 @@ def file_name(name: str, otherwise: str) -> str:
 
 
 DROPPED = {
-    Drop.NOT_SHORTLISTED: "server not short-listed",
-    Drop.REJECTED: "server rejected the price",
-    Drop.NOT_AFFORDABLE: "not affordable",
-    Drop.OUTRANKED: "outranked",
-    Drop.PRUNED: "not curated",
-    Drop.BELOW_THRESHOLD: "below the threshold",
-    Drop.GATED: "left out by the state",
-    Drop.NOT_RETRIEVED: "not retrieved",
-    Drop.REFUSED: "refused",
-    Drop.NOT_WORTH: "not worth a call",
-}
+    Drop.NOT_SHORTLISTED: "server not short-listed", Drop.REJECTED: "server rejected the price",
+    Drop.NOT_AFFORDABLE: "not affordable", Drop.OUTRANKED: "outranked", Drop.PRUNED: "not curated",
+    Drop.BELOW_THRESHOLD: "below the threshold", Drop.GATED: "left out by the state",
+    Drop.NOT_RETRIEVED: "not retrieved", Drop.REFUSED: "refused", Drop.NOT_WORTH: "not worth a call",
+}  # fmt: skip
 
 
 REAL, SIMULATED = "real", "simulated"
@@ -138,7 +131,7 @@ def cell_text(text: object, limit: int = 300) -> str:
     """
     if not isinstance(text, str):
         return ""
-    return untrusted_text.one_line(text, limit)
+    return one_line(text, limit)
 
 
 def missing(value: object) -> bool:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.column_config import NumberColumn, TextColumn
 
 from core.app import App
 from core.domain.decision import Decision
@@ -25,6 +23,7 @@ from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import ALL_TOOLS, token_utilisation
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -33,30 +32,16 @@ PROJECTED_HELP = (
     "Computed from the counted tokens under assumptions: all turns are equal, the prefix is written once, the "
     "task's tokens stay, and the model has the price of litellm's table."
 )
-COLUMNS: tuple[Any, ...] = (
-    TextColumn("definitions of", pinned=True),
-    NumberColumn(
-        "exposed",
-        width=72,
-        format="localized",
-        help="New tokens of a turn: the tools tax of one turn.",
-    ),
-    NumberColumn(
-        "cached",
-        width=66,
-        format="localized",
-        help="Tokens of the stable prefix, such as the summaries of Tool Attention.",
-    ),
-    NumberColumn("spared", format="%.1f %%", help="The share of all definitions that a turn does not contain."),
-    NumberColumn("tokens", format="localized", help="The prefix once, and the exposed tokens of each turn."),
-    NumberColumn(
-        "ρ",
-        format="%.2f",
-        help="Effective context utilisation, Tool Attention (3): the share of the task's tokens. Reasoning breaks below 0.3.",
-    ),
-    TextColumn("above 0.3 for", help=f"Turns until utilisation falls below {BREAKING_POINT}."),
-    TextColumn("price", help=r"The price of these input tokens. 1 m\$ is a thousandth of a US dollar."),
-)
+COLUMNS = (  # by place, because the heading has two rows
+    Column(1, "definitions of", pinned=True),
+    Column(2, "exposed", 72, "New tokens of a turn: the tools tax of one turn.", "localized"),
+    Column(3, "cached", 66, "Tokens of the stable prefix, such as the summaries of Tool Attention.", "localized"),
+    Column(4, "spared", help="The share of all definitions that a turn does not contain.", format="%.1f", unit="%"),
+    Column(5, "tokens", help="The prefix once, and the exposed tokens of each turn.", format="localized"),
+    Column(6, "ρ", help="Effective context utilisation, Tool Attention (3): the share of the task's tokens. Reasoning breaks below 0.3.", format="%.2f"),
+    Column(7, "above 0.3 for", help=f"Turns until utilisation falls below {BREAKING_POINT}."),
+    Column(8, "price", help=r"The price of these input tokens. 1 m\$ is a thousandth of a US dollar."),
+)  # fmt: skip
 
 
 def meter_table(names: Sequence[str], meters: Sequence[TokenMeter], turns: int, *, key: str) -> None:
@@ -69,8 +54,7 @@ def meter_table(names: Sequence[str], meters: Sequence[TokenMeter], turns: int, 
     ]
     rows += [(ALL_TOOLS, m.counted.definitions, 0, 0.0, *_course(m.projected.all_tools)) for m in meters[:1]]
     frame = pd.DataFrame(rows, columns=pd.MultiIndex.from_arrays([groups, [str(n) for n in range(len(groups))]]))
-    places: dict[Any, Any] = dict(enumerate(COLUMNS, start=1))  # by position: names are shown in two rows
-    st.dataframe(frame, hide_index=True, height="content", key=key, column_config=places)
+    table(frame, COLUMNS, key=key, height="content")
 
 
 def notes_below(meter: TokenMeter) -> None:

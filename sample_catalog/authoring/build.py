@@ -122,7 +122,7 @@ def main() -> int:
     """Writes the files, or with `--check` prints the differences and returns 1."""
     parser = argparse.ArgumentParser(prog="python -m sample_catalog.authoring.build", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is out of date")
-    parser.add_argument("--vectors", action="store_true", help="make the vectors again even where they fit")
+    parser.add_argument("--vectors", action="store_true", help="make the vectors again even if they fit")
     options = parser.parse_args()
     folders = {
         SERVERS_DIR: asyncio.run(catalog(SERVERS_DIR)),

@@ -10,8 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._cities import city, great_circle_km
-from sample_catalog.runnable._common import READS, serve
+from sample_catalog.runnable._common import READS, city, great_circle_km, serve
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 

@@ -8,8 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from sample_catalog.runnable._cities import EARTH_RADIUS_KM, City, cities, city, great_circle_km
-from sample_catalog.runnable._common import READS, serve
+from sample_catalog.runnable._common import EARTH_RADIUS_KM, READS, City, cities, city, great_circle_km, serve
 
 COMPASS = ("N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW")
 

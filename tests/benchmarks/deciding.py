@@ -92,7 +92,7 @@ def decisions() -> None:
         index = CatalogIndex.build(made, encoder)
         tokens = np.full(len(made.tools), 100, dtype=np.int64)
         fit = FitMatcher(RelevanceIndex.build(made, encoder), encoder, RelevanceModel.shipped())
-        matcher = IndexMatcher(index, encoder, fit)
+        matcher = IndexMatcher(index, encoder, fit.fit, fit.index.own)
         context = RoutingContext.of(made, StatisticsProjection(made).snapshot(), matcher, tokens)
         router = ROUTERS["ehrr"]()
         times = timed(lambda context=context, router=router: router.route(TEXT, context), 300, warm_up=10)

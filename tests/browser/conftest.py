@@ -1,4 +1,4 @@
-"""A Chromium a module, a console a worker, and a visitor a test whose every request and error is watched."""
+"""A Chromium and a console a worker, and a visitor a test whose every request and error is watched."""
 
 from __future__ import annotations
 
@@ -7,60 +7,70 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from .chromium import FLAGS, NoBrowser, executable
 from .serving import ConsoleProgram
-from .visit import Visit
+from .visit import LIMIT_MS, Visit
 
+HERE = Path(__file__).parent
 Visitor = Callable[..., Visit]
 VISITS = pytest.StashKey[list[Visit]]()
+FAILED = pytest.StashKey[bool]()
 
 
-@pytest.fixture(scope="session")
-def chromium() -> str | None:
-    """Returns the path of the Chromium, or None for Playwright's own. Skips the test without one; fails it where CI is set."""
+def as_long_as_it_may(fixture_name: str, config: pytest.Config) -> Literal["session", "module"]:
+    """Returns the scope of a browser: the session where only browser tests run. No other test can run an event loop beside it."""
+    chosen = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
+    return "session" if all(path.is_relative_to(HERE) for path in chosen) else "module"
+
+
+@pytest.fixture(scope=as_long_as_it_may)
+def playwright() -> Iterator[Playwright]:
+    """Playwright itself: one in a process at a time."""
     with sync_playwright() as playwright:
-        try:
-            return executable(os.environ, Path(playwright.chromium.executable_path))
-        except NoBrowser as missing:
-            if os.environ.get("CI"):
-                pytest.fail(str(missing), pytrace=False)
-            pytest.skip(str(missing))
+        yield playwright
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: str | None) -> Iterator[Browser]:
-    """A headless Chromium. It is closed after each module, because no other test can run an event loop beside it."""
-    with launched(chromium) as browser:
+@pytest.fixture(scope=as_long_as_it_may)
+def launch(playwright: Playwright) -> Callable[..., Browser]:
+    """Starts a headless Chromium with these flags. Without a Chromium the test is skipped, or fails where CI is set."""
+    try:
+        path = executable(os.environ, Path(playwright.chromium.executable_path))
+    except NoBrowser as missing:
+        if os.environ.get("CI"):
+            pytest.fail(str(missing), pytrace=False)
+        pytest.skip(str(missing))
+    return lambda *flags: playwright.chromium.launch(executable_path=path, args=[*FLAGS, *flags])
+
+
+@pytest.fixture(scope=as_long_as_it_may)
+def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
+    """A headless Chromium."""
+    with launch() as browser:
         yield browser
 
 
-@contextmanager
-def launched(chromium: str | None, *flags: str) -> Iterator[Browser]:
-    """Starts a headless Chromium and closes it at the end."""
-    with (
-        sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=chromium, args=[*FLAGS, *flags]) as browser,
-    ):
-        yield browser
+@pytest.fixture(scope=as_long_as_it_may)
+def windows(browser: Browser) -> list[Page]:
+    """Windows that visitors have left. A page opens three times as fast where it was open before, because its scripts are compiled."""
+    return []
 
 
-Started = Callable[[], AbstractContextManager[ConsoleProgram]]
+Started = Callable[..., AbstractContextManager[ConsoleProgram]]
 
 
 @pytest.fixture(scope="session")
-def started(
-    chromium: str | None, encoder_cache: Path, warm_store: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Started:
-    """Starts a console on a store that holds the sample's vectors, and stops it at the end. It asks for the browser first: without
-    one nothing is started."""
+def started(encoder_cache: Path, warm_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Started:
+    """Starts a console on a store that holds the sample's vectors, and stops it at the end. `fill` gets the store's file and the cache before."""
 
     @contextmanager
-    def start() -> Iterator[ConsoleProgram]:
+    def start(fill: Callable[[Path, Path], None] = lambda *_: None) -> Iterator[ConsoleProgram]:
         db = Path(shutil.copy(warm_store, tmp_path_factory.mktemp("console") / "wayfare.duckdb"))
+        fill(db, encoder_cache)
         console = ConsoleProgram(db, encoder_cache)
         console.start()
         try:
@@ -71,36 +81,49 @@ def started(
     return start
 
 
-@pytest.fixture(scope="session")
-def console(started: Started) -> Iterator[ConsoleProgram]:
-    """The console of a worker, for tests that leave nothing behind that another test reads."""
+@pytest.fixture(scope=as_long_as_it_may)
+def console(browser: Browser, started: Started) -> Iterator[ConsoleProgram]:
+    """The console that tests share. A test leaves nothing behind in it that another test reads."""
     with started() as console:
         yield console
 
 
 @pytest.fixture(scope="module")
-def own_console(started: Started) -> Iterator[ConsoleProgram]:
-    """A console of the module on a store of its own, for tests that count what is stored, or stop the console."""
+def own_console(browser: Browser, started: Started) -> Iterator[ConsoleProgram]:
+    """A console of the module on a store of its own, for tests that count what is stored, or stop the console.
+
+    It asks for the browser first: without one nothing is started."""
     with started() as console:
         yield console
 
 
 @pytest.fixture
-def visitor(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visitor]:
-    """Opens a browser window of its own on a console. At the end: nothing left this machine, no script failed."""
+def visitor(browser: Browser, windows: list[Page], request: pytest.FixtureRequest) -> Iterator[Visitor]:
+    """Opens a browser window of its own on a console. At the end: nothing left this machine, no script failed.
+
+    The window is one that another visitor has left, unless it has to be `fresh`. After a failure it is closed.
+    """
     visits = request.node.stash.setdefault(VISITS, [])
 
-    def open_window(console: ConsoleProgram, *, width: int = 1440, height: int = 900) -> Visit:
-        visits.append(Visit(browser, console.url, width=width, height=height))
+    def open_window(console: ConsoleProgram, *, width: int = 1440, height: int = 900, fresh: bool = False) -> Visit:
+        page = windows.pop() if windows and not fresh else browser.new_context().new_page()
+        page.context.set_default_timeout(LIMIT_MS)
+        visits.append(Visit(page, console.url, width=width, height=height))
         return visits[-1]
 
     yield open_window
+    done = False
     try:
         for visit in visits:
             visit.check()
+        done = not request.node.stash.get(FAILED, False)
     finally:
-        for visit in visits:
-            visit.close()
+        for visit in reversed(visits):  # the next test begins with the window that has been used longest
+            if done:
+                visit.leave()
+                windows.append(visit.page)
+            else:
+                visit.page.context.close()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -108,6 +131,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """Of a test that failed: a picture of every open window, where it is, and what the console said last."""
     report = yield
     if report.when == "call" and report.failed:
+        item.stash[FAILED] = True
         given: dict[str, object] = getattr(item, "funcargs", {})
         folder, console = given.get("tmp_path"), given.get("own_console", given.get("console"))
         if isinstance(folder, Path):

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from playwright.sync_api import Page, WebSocket
+from playwright.sync_api import WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.browser.visit import Visit
 
 Place = tuple[int, ...]  # of an element on the page
 
 
 @dataclass
 class Messages:
-    """Listens to a page from before it is opened. Only what draws something is counted."""
+    """Listens to a visit from before its page is opened. Only what draws something is counted."""
 
-    page: Page
+    visit: Visit
     newest: dict[Place, ForwardMsg] = field(default_factory=dict)
     sent: list[Place] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.page.on("websocket", self._listen)
+        self.visit.on("websocket", self._listen)
 
     def _listen(self, socket: WebSocket) -> None:
         socket.on("framereceived", self._heard)

@@ -13,6 +13,14 @@ from tests.browser.visit import LIMIT_MS, Visit, plain
 PAPER = {name: str(value) for name, value in applied(EhrrParameters, "paper").changed().items()}  # as a link has them
 
 
+PLACE = """([chart, tool]) => {
+  const drawn = chart._fullData.find(trace => trace.customdata);
+  const at = [...drawn.customdata].indexOf(tool);
+  const {xaxis, yaxis} = chart._fullLayout, box = chart.getBoundingClientRect();
+  return [box.left + xaxis._offset + xaxis.d2p(drawn.x[at]), box.top + yaxis._offset + yaxis.d2p(drawn.y[at])];
+}"""
+
+
 class Route:
     """The Route page."""
 
@@ -154,9 +162,57 @@ class Call:
         self.visit.press("Call")
         badge = self.visit.main.locator(".stMarkdownBadge").filter(has_text=re.compile(f"({outcome})$"))
         expect(badge).to_be_visible(timeout=LIMIT_MS)
-        self.visit.see("What was learnt")
+        self.visit.see("Changed statistics")
         self.visit.settled()
 
     def learnt(self) -> dict[str, list[str]]:
         """Each running figure before and after the call, and its change."""
         return {row[0]: row[1:] for row in self.visit.table("server: success r")[1:]}
+
+
+class Map:
+    """The Map page."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        self.page = visit.page
+
+    @property
+    def chart(self) -> Locator:
+        """The map itself."""
+        return self.visit.main.locator(".js-plotly-plot")
+
+    def drawn(self) -> None:
+        """Wait until the map is there."""
+        expect(self.chart.locator(".scatterlayer .point").first).to_be_visible(timeout=LIMIT_MS)
+        self.visit.settled()
+
+    def tools(self) -> list[str]:
+        """What the points stand for."""
+        return self.chart.evaluate("chart => [...chart.data.find(trace => trace.customdata).customdata]")
+
+    def point_at(self, tool: str) -> None:
+        """Move the mouse to a tool, and read there that it is the one."""
+        x, y = self.page.evaluate(PLACE, [self.chart.element_handle(), tool])
+        self.page.mouse.move(x - 2, y)
+        self.page.mouse.move(x, y)
+        name = plain(tool.split("::", 1)[1])[:12]
+        expect(self.chart.locator(".hoverlayer .hovertext")).to_contain_text(name, timeout=LIMIT_MS)
+
+    def click(self, tool: str) -> None:
+        """Choose a tool."""
+        self.point_at(tool)
+        self.page.mouse.down()
+        self.page.mouse.up()
+
+    def topmost(self) -> str:
+        """A tool with room around it: nothing else is hit there."""
+        return self.chart.evaluate(
+            """chart => {
+              const {x, y, customdata} = chart.data.find(trace => trace.customdata);
+              const [xs, ys] = [chart._fullData[0].x, chart._fullData[0].y];
+              const room = at => Math.min(...[...xs.keys()].filter(other => other !== at)
+                .map(other => Math.hypot(xs[at] - xs[other], ys[at] - ys[other])));
+              return customdata[[...xs.keys()].sort((a, b) => room(b) - room(a))[0]];
+            }"""
+        )

@@ -52,7 +52,9 @@ def test_a_knob_moves_the_charts_that_stand(console: ConsoleProgram, visitor: Vi
     assert tools.inner_text() == Route(alone).chart("3 · Tools").inner_text()
 
 
-def test_charts_have_the_width_of_their_place(console: ConsoleProgram, visitor: Visitor) -> None:
+def test_a_chart_has_the_width_of_its_place_turns_dark_and_fills_the_screen(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
     visit = visitor(console)
     route = Route(visit)
     visit.open("", q=QUESTION)
@@ -66,12 +68,8 @@ def test_charts_have_the_width_of_their_place(console: ConsoleProgram, visitor: 
     visit.settled()
     assert size(lines)[0] == lines.evaluate("chart => chart.clientWidth") > narrow
 
-
-def test_charts_turn_dark_with_the_page(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    visit.open("", q=QUESTION)
-    Route(visit).decided()
-    chart = Route(visit).chart("Utility against κ")
+    # dark with the page
+    chart = route.chart("Utility against κ")
     light = chart.evaluate(COLOUR)
     visit.page.emulate_media(color_scheme="dark")
     expect(visit.page.get_by_test_id("stApp")).to_have_css("background-color", "rgb(18, 20, 28)", timeout=LIMIT_MS)
@@ -80,12 +78,7 @@ def test_charts_turn_dark_with_the_page(console: ConsoleProgram, visitor: Visito
     )
     assert chart.evaluate(COLOUR) == visit.page.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).color")
 
-
-def test_a_chart_fills_the_screen_and_comes_back(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    visit.open("", q=QUESTION)
-    Route(visit).decided()
-    chart = Route(visit).chart("Utility against κ")
+    # over the whole screen, and back
     before = size(chart)
     chart.hover()
     button = chart.locator("xpath=following-sibling::button")
@@ -101,26 +94,6 @@ def test_a_chart_fills_the_screen_and_comes_back(console: ConsoleProgram, visito
     expect(chart).to_have_js_property("clientWidth", before[0], timeout=LIMIT_MS)
     visit.settled()
     assert size(chart) == before
-
-
-def test_where_the_library_cannot_be_had_the_chart_says_so_and_is_drawn_later(
-    console: ConsoleProgram, visitor: Visitor
-) -> None:
-    visit = visitor(console)
-    library = "**/plotly-*.min.js"
-    visit.page.route(library, lambda route: route.abort())
-    visit.open("", q=QUESTION)
-    visit.see("This chart could not be drawn.")
-    visit.settled()
-    assert all("ERR_FAILED" in error or "could not be drawn" in error for error in visit.errors)
-    visit.errors.clear()
-
-    visit.page.unroute(library)
-    visit.page.get_by_role("slider", name="αt").press("ArrowRight")
-    tools = Route(visit).chart("3 · Tools")
-    expect(tools.locator(".gtitle")).to_be_visible(timeout=LIMIT_MS)
-    visit.settled()
-    expect(tools).not_to_contain_text("could not be drawn")
 
 
 def test_charts_may_be_left_while_they_are_drawn(console: ConsoleProgram, visitor: Visitor) -> None:
@@ -146,3 +119,23 @@ def test_charts_may_be_left_while_they_are_drawn(console: ConsoleProgram, visito
     visit.settled()
     expect(visit.main.get_by_text("could not be drawn")).to_have_count(0)
     visit.check()  # nothing was reported as failed
+
+
+def test_where_the_library_cannot_be_had_the_chart_says_so_and_is_drawn_later(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console, fresh=True)  # an old window has the library
+    library = "**/plotly-*.min.js"
+    visit.page.route(library, lambda route: route.abort())
+    visit.open("", q=QUESTION)
+    visit.see("This chart could not be drawn.")
+    visit.settled()
+    assert all("ERR_FAILED" in error or "could not be drawn" in error for error in visit.errors)
+    visit.errors.clear()
+
+    visit.page.unroute(library)
+    visit.page.get_by_role("slider", name="αt").press("ArrowRight")
+    tools = Route(visit).chart("3 · Tools")
+    expect(tools.locator(".gtitle")).to_be_visible(timeout=LIMIT_MS)
+    visit.settled()
+    expect(tools).not_to_contain_text("could not be drawn")

@@ -27,7 +27,7 @@ def test_a_lane_that_is_lost_in_mid_drag_leaves_a_knob_that_acts_when_it_is_let_
     before, _ = route.headline()
     strip = strip_loaded(route)
     lost: list[str] = []
-    visit.page.on("requestfailed", lambda request: lost.append(request.url))
+    visit.on("requestfailed", lambda request: lost.append(request.url))
     visit.page.mouse.move(*x_of(strip, 0.02))
     visit.page.mouse.down()
     visit.page.mouse.move(*x_of(strip, 0.04))

@@ -6,12 +6,11 @@ from __future__ import annotations
 import http.server
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, Request
 
-from .conftest import launched
 from .serving import ConsoleProgram
 
 pytestmark = pytest.mark.browser
@@ -69,11 +68,11 @@ ATTACK = r"""async (console) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: str | None) -> Iterator[Browser]:
+@pytest.fixture
+def misled(launch: Callable[..., Browser]) -> Iterator[Browser]:
     """A Chromium for which the attacker's name leads to this machine."""
-    with launched(chromium, f"--host-resolver-rules=MAP {EVIL} 127.0.0.1") as browser:
-        yield browser
+    with launch(f"--host-resolver-rules=MAP {EVIL} 127.0.0.1") as misled:
+        yield misled
 
 
 @pytest.fixture
@@ -124,14 +123,14 @@ def attacked(browser: Browser, page_of: str, console_url: str) -> list[str]:
         page.close()
 
 
-def test_a_page_of_another_site(browser: Browser, console: ConsoleProgram, elsewhere: str) -> None:
+def test_a_page_of_another_site(misled: Browser, console: ConsoleProgram, elsewhere: str) -> None:
     port = console.url.rpartition(":")[2]
     before = counted(console)
-    assert attacked(browser, elsewhere, console.url) == []
-    assert attacked(browser, elsewhere, f"http://localhost:{port}") == []
+    assert attacked(misled, elsewhere, console.url) == []
+    assert attacked(misled, elsewhere, f"http://localhost:{port}") == []
     rebound = f"http://{EVIL}:{port}"
-    assert attacked(browser, f"{rebound}/healthz", rebound) == []
+    assert attacked(misled, f"{rebound}/healthz", rebound) == []
     assert counted(console) == before
-    own = attacked(browser, f"{console.url}/healthz", console.url)  # the same attack from within
+    own = attacked(misled, f"{console.url}/healthz", console.url)  # the same attack from within
     assert {"GET /metrics", "POST /mcp", "POST /turn", "socket"} <= {line.partition(":")[0] for line in own}
     assert counted(console) != before

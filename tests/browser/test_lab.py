@@ -49,7 +49,7 @@ def test_run_compare_sweep_apply_and_undo(own_console: ConsoleProgram, visitor: 
     visit.settled()
     values = worst.input_value().split(" = ")[1]
     visit.press("Show the changes")
-    visit.see("What it changes:")
+    visit.see("Changes:")
     visit.press("Apply")
     visit.until_query(alpha_t=values)
     visit.see("The knobs are at this point.")
@@ -66,4 +66,40 @@ def test_a_run_can_be_stopped_and_the_page_fits_a_narrow_window(own_console: Con
     visit.press("Run")
     visit.press("Stop")
     visit.see("Stopped.")
+    assert visit.too_wide() == []
+
+
+def test_search_repeat_and_snapshot(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console)
+    visit.open("lab", catalog="search-15", router="rag_mcp")
+    visit.press("Run")
+    visit.see("Stored as")
+    visit.press("Repeat")
+    visit.see("Equal to the last byte")
+
+    visit.open("lab", catalog="search-15", view="Search", over="alpha_t,kappa", trials="12")
+    visit.press("Search")
+    visit.see("trials are on the front of success, money and time")
+    visit.settled()
+    assert visit.too_wide() == []
+
+    visit.show("Snapshots")
+    visit.fill("Name", "first")
+    visit.press("Keep the current state")
+    visit.see("Kept as first.")
+    visit.show("Runs")
+    visit.show("Snapshots")
+    visit.press("Restore")
+    visit.see("Everything is as in first again.")
+    assert visit.too_wide() == []
+
+
+def test_equal_tools_are_judged_with_the_keyboard(own_console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(own_console, width=800)
+    visit.open("catalog", catalog="sample", view="equal")
+    visit.see("0 of 28 proposed pairs judged")
+    visit.page.keyboard.press("n")
+    visit.see("1 of 28 proposed pairs judged")
+    visit.page.keyboard.press("b")
+    visit.see("0 of 28 proposed pairs judged")
     assert visit.too_wide() == []

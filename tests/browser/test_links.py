@@ -179,12 +179,3 @@ def step(visit: Visit, way: str, path: str, **query: str | None) -> None:
     visit.until_query(**query)
     visit.settled()
     assert urlsplit(visit.page.url).path == path
-
-
-def test_a_page_without_knobs_has_no_sidebar(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    visit.open("", q=NEED)
-    Route(visit).decided()
-    visit.main.get_by_role("button", name="Call", exact=True).first.click()
-    visit.see("Not called yet")
-    expect(visit.page.get_by_test_id("stSidebar")).to_be_hidden()

@@ -55,6 +55,8 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     route.call("air_quality")
     assert visit.query["tool"] == QUICK
     visit.see(re.compile("candidate 1 of"))
+    visit.see("Not called yet")
+    expect(visit.page.get_by_test_id("stSidebar")).to_be_hidden()  # a page without knobs has none
 
     # another question, its own tool, a real call
     visit.press("Back to Route")

@@ -1,75 +1,18 @@
-"""The map in a real browser: a click shows neighbours without a new map, and strangers' names stay text."""
+"""The map in a real browser: a click shows neighbours without a new map. Strangers' names on it: test_hostile.py."""
 
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator, expect
-
-from core.app import Settings, open_app
+from playwright.sync_api import expect
 
 from .conftest import Visitor
-from .pages import Route
+from .pages import Map, Route
 from .serving import ConsoleProgram
-from .test_hostile import EVERYTHING, NEED, TEXTS, hostile_catalog, is_text
-from .visit import LIMIT_MS, Visit, plain
+from .visit import LIMIT_MS
 
 pytestmark = pytest.mark.browser
 
 QUESTION = "convert 300 miles to kilometres"
-PLACE = """([chart, tool]) => {
-  const drawn = chart._fullData.find(trace => trace.customdata);
-  const at = [...drawn.customdata].indexOf(tool);
-  const {xaxis, yaxis} = chart._fullLayout, box = chart.getBoundingClientRect();
-  return [box.left + xaxis._offset + xaxis.d2p(drawn.x[at]), box.top + yaxis._offset + yaxis.d2p(drawn.y[at])];
-}"""
-
-
-class Map:
-    """The Map page."""
-
-    def __init__(self, visit: Visit) -> None:
-        self.visit = visit
-        self.page = visit.page
-
-    @property
-    def chart(self) -> Locator:
-        """The map itself."""
-        return self.visit.main.locator(".js-plotly-plot")
-
-    def drawn(self) -> None:
-        """Wait until the map is there."""
-        expect(self.chart.locator(".scatterlayer .point").first).to_be_visible(timeout=LIMIT_MS)
-        self.visit.settled()
-
-    def tools(self) -> list[str]:
-        """What the points stand for."""
-        return self.chart.evaluate("chart => [...chart.data.find(trace => trace.customdata).customdata]")
-
-    def point_at(self, tool: str) -> None:
-        """Move the mouse to a tool, and read there that it is the one."""
-        x, y = self.page.evaluate(PLACE, [self.chart.element_handle(), tool])
-        self.page.mouse.move(x - 2, y)
-        self.page.mouse.move(x, y)
-        name = plain(tool.split("::", 1)[1])[:12]
-        expect(self.chart.locator(".hoverlayer .hovertext")).to_contain_text(name, timeout=LIMIT_MS)
-
-    def click(self, tool: str) -> None:
-        """Choose a tool."""
-        self.point_at(tool)
-        self.page.mouse.down()
-        self.page.mouse.up()
-
-    def topmost(self) -> str:
-        """A tool with room around it: nothing else is hit there."""
-        return self.chart.evaluate(
-            """chart => {
-              const {x, y, customdata} = chart.data.find(trace => trace.customdata);
-              const [xs, ys] = [chart._fullData[0].x, chart._fullData[0].y];
-              const room = at => Math.min(...[...xs.keys()].filter(other => other !== at)
-                .map(other => Math.hypot(xs[at] - xs[other], ys[at] - ys[other])));
-              return customdata[[...xs.keys()].sort((a, b) => room(b) - room(a))[0]];
-            }"""
-        )
 
 
 def test_a_click_shows_the_tool_and_its_neighbours_and_keeps_the_map(console: ConsoleProgram, visitor: Visitor) -> None:
@@ -123,28 +66,6 @@ def test_from_a_decision_to_its_map(console: ConsoleProgram, visitor: Visitor) -
     expect(shown.chart.locator(".annotation-text").filter(has_text="1").first).to_be_visible(timeout=LIMIT_MS)
     for word in ("sub-task", "candidate", "unpriced"):
         visit.see(word, within=shown.chart.locator(".legend"))
-
-
-def test_hostile_names_are_text_on_the_map(console: ConsoleProgram, visitor: Visitor) -> None:
-    console.stop()
-    with open_app(Settings.from_environment(db=console.db)) as opened:
-        opened.catalog_editor.import_text(hostile_catalog(), "hostile", source=TEXTS[0])
-    console.start()
-    visit = visitor(console)
-    shown = Map(visit)
-    visit.open("map", catalog="hostile", q=NEED, by="server")
-    shown.drawn()
-    tool = shown.topmost()
-    shown.point_at(tool)
-    visit.see("similarity 0", within=shown.chart.locator(".hoverlayer"))
-    is_text(visit)
-    shown.click(tool)
-    visit.see("Nearest tools")
-    is_text(visit, EVERYTHING)
-    visit.open("map", catalog="hostile", show=f"server: {TEXTS[0]}", tool=f"{TEXTS[6]}::{TEXTS[7]}", q=TEXTS[5])
-    shown.drawn()
-    visit.see("1 of 11 tools are highlighted")
-    is_text(visit, TEXTS[7], TEXTS[6])
 
 
 def test_the_map_keeps_its_place_when_a_tool_is_chosen_and_put_away(console: ConsoleProgram, visitor: Visitor) -> None:

@@ -28,7 +28,7 @@ def let_go(visit: Visit, key: str, alpha_t: str) -> None:
 
 def test_a_knob_changes_the_messages_of_what_it_changes_alone(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console)
-    messages = Messages(visit.page)
+    messages = Messages(visit)
     visit.open("", q=AIR, alpha_t="0.03")
     Route(visit).decided()
     let_go(visit, "ArrowRight", "0.04")

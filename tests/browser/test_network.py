@@ -30,7 +30,7 @@ def test_an_outage_comes_and_goes_while_it_plays(own_console: ConsoleProgram, vi
     visit = visitor(own_console)
     visit.open("network", steps=STEPS, step=BEFORE)
     visit.see("simulated")
-    visit.see("Nothing has happened yet")
+    visit.see("No events yet")
     slider = visit.page.get_by_role("slider", name="Step")
     expect(slider).to_have_value(str(BEFORE), timeout=LIMIT_MS)
 
@@ -60,7 +60,9 @@ def test_an_outage_comes_and_goes_while_it_plays(own_console: ConsoleProgram, vi
     assert visit.table("event") == rows
 
 
-def test_a_long_simulation_can_be_stopped(own_console: ConsoleProgram, visitor: Visitor) -> None:
+def test_a_long_simulation_can_be_stopped_and_the_page_fits_a_narrow_window(
+    own_console: ConsoleProgram, visitor: Visitor
+) -> None:
     visit = visitor(own_console, width=800)
     long = urlencode({"steps": 2000, "routers": "adaptive_rag,toolshed", "catalog": "attention-120", "seed": 5})
     visit.page.goto(f"{visit.url}/network?{long}", wait_until="domcontentloaded")  # it is stopped before it has settled
@@ -70,6 +72,10 @@ def test_a_long_simulation_can_be_stopped(own_console: ConsoleProgram, visitor: 
     visit.see("of 4,000 decisions")
     visit.press("Stop")
     visit.see("The simulation was stopped.")
+
+    visit.open("network", steps=60, step=30)
+    visit.see("The whole run, 60 steps")
+    assert visit.too_wide() == []
 
 
 def test_live_calls_are_made_on_request_and_said_to_be_injected(own_console: ConsoleProgram, visitor: Visitor) -> None:
@@ -111,13 +117,6 @@ def test_a_live_run_is_found_again_after_a_reload_and_cannot_begin_twice(
     visit.page.reload(wait_until="domcontentloaded")
     visit.see("The run was stopped.")
     expect(visit.page.get_by_role("button", name="Make the calls")).to_have_count(1, timeout=LIMIT_MS)
-
-
-def test_the_page_fits_a_narrow_window(own_console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(own_console, width=800)
-    visit.open("network", steps=60, step=30)
-    visit.see("The whole run, 60 steps")
-    assert visit.too_wide() == []
 
 
 def test_a_network_is_edited_and_kept(own_console: ConsoleProgram, visitor: Visitor) -> None:

@@ -136,8 +136,8 @@ class Walk:
         self.pressed = 0
         self._events: list[str] = []
         for event in ("download", "filechooser"):
-            self.page.on(event, lambda _, event=event: self._events.append(event))
-        self.page.on("popup", self._popup)
+            visit.on(event, lambda _, event=event: self._events.append(event))
+        visit.on("popup", self._popup)
 
     def open(self, still_ms: int = 1000) -> list[Offer]:
         """Open the page anew; what it offers once nothing more is drawn."""

@@ -50,12 +50,7 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
     visit.choose("Why this server or tool?", aside)
     route.until_why(aside, rf"Not considered: waypoint-atlas ranks \w+ of 81 servers with utility {NUMBER}")
 
-
-def test_a_double_click_leaves_list_and_sentence_about_the_same(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    route = Route(visit)
-    visit.open("", q="draw a bar chart of votes per party", **PAPER)
-    route.decided()
+    # after a double click list and sentence are about the same one
     names = route.names("1 · Servers")
     for name in (names[0], names[-1]) * 3:
         route.click_bar("1 · Servers", name, times=2)

@@ -6,9 +6,10 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Locator, Page, expect
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Error, Locator, Page, expect
 
 LIMIT_MS = 60_000
 
@@ -25,22 +26,40 @@ def plain(text: str) -> str:
 
 
 class Visit:
-    """One browser window, alone in its session. Everything that it asks for, and every error, is written down."""
+    """One visit in a browser window. Writes down all requests and all errors until the visitor leaves."""
 
-    def __init__(self, browser: Browser, url: str, *, width: int, height: int) -> None:
+    def __init__(self, page: Page, url: str, *, width: int, height: int) -> None:
         self.url = url
-        self._context = browser.new_context(viewport={"width": width, "height": height})
-        self._context.set_default_timeout(LIMIT_MS)
-        self.page: Page = self._context.new_page()
+        self.page = page
         self.asked: list[str] = []
         self.errors: list[str] = []
         self.dialogs: list[str] = []
         self.may_lose_console = False
-        self._context.on("request", lambda request: self.asked.append(request.url))
-        self._context.on("weberror", lambda error: self.errors.append(str(error.error)))
-        self.page.on("websocket", lambda socket: self.asked.append(socket.url))
-        self.page.on("console", self._said)
-        self.page.on("dialog", self._dialog)
+        self._listeners: list[tuple[Page | BrowserContext, Any, Callable[[Any], None]]] = []
+        page.set_viewport_size({"width": width, "height": height})
+        self._listen(page.context, "request", lambda request: self.asked.append(request.url))
+        self._listen(page.context, "weberror", lambda error: self.errors.append(str(error.error)))
+        self.on("websocket", lambda socket: self.asked.append(socket.url))
+        self.on("console", self._said)
+        self.on("dialog", self._dialog)
+
+    def on(self, event: Any, handler: Callable[[Any], None]) -> None:
+        """Listens to an event of the page until the visitor leaves."""
+        self._listen(self.page, event, handler)
+
+    def _listen(self, source: Page | BrowserContext, event: Any, handler: Callable[[Any], None]) -> None:
+        source.on(event, handler)
+        self._listeners.append((source, event, handler))
+
+    def leave(self) -> None:
+        """Empties the window for the next visitor: nothing is listened to, blocked or remembered."""
+        for source, event, handler in self._listeners:
+            source.remove_listener(event, handler)
+        self.page.unroute_all()
+        self.page.emulate_media(media="null", color_scheme="null")
+        self.page.evaluate("location.protocol === 'http:' && (localStorage.clear(), sessionStorage.clear())")
+        self.page.context.clear_cookies()
+        self.page.goto("about:blank")
 
     def _said(self, message: ConsoleMessage) -> None:
         # a page that is opened by its own path looks for the server below that path first, and is told 404
@@ -66,10 +85,6 @@ class Visit:
         except Error as error:
             return f"no picture of {self.page.url}: {error.message}"
         return f"{file} shows {self.page.url}"
-
-    def close(self) -> None:
-        """Close the window."""
-        self._context.close()
 
     # Going around ------------------------------------------------------------------------------------------------
 

@@ -69,7 +69,7 @@ def test_decisions_without_a_call_are_no_matter_of_the_filter(app: App) -> None:
 
 def test_an_empty_store_says_what_the_page_is_for_and_where_to_begin(app: App) -> None:
     page = visit()
-    assert "Nothing has happened yet" in text_of(page)
+    assert "No activity yet" in text_of(page)
     assert [button.label for button in page.button] == ["Make the first decision"]
     assert not page.metric
 
@@ -204,7 +204,7 @@ def test_charts_are_drawn_for_the_filter(busy: App) -> None:
     text = json.dumps(drawn)
     assert "Spent by server" in text
     assert "<script>" not in text
-    assert "Nothing was learnt" in text_of(visit(view="charts", simulated="yes"))
+    assert "did not change the statistics" in text_of(visit(view="charts", simulated="yes"))
 
 
 def test_live_can_be_turned_off_and_the_url_says_so(busy: App) -> None:

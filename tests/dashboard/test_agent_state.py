@@ -141,7 +141,7 @@ def test_where_all_is_left_out_the_page_still_offers_a_way_out() -> None:
 def test_without_preconditions_the_state_is_not_asked_and_cannot_be_edited() -> None:
     page = visit(**NOTHING, preconditions="false")
     assert all(part(page, name).disabled for name in NOTHING)
-    assert "Preconditions are switched off" in markdown_of(page)
+    assert "Preconditions are off" in markdown_of(page)
     assert "mail::send" in candidates(page)
 
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from dashboard.pages.catalog.calibration_measures import measures_frame, parts_taken, threshold_of
-from dashboard.ui.choice_table import table_key
+from dashboard.ui.table import table_key
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, labelled, markdown_of, open_page, press, text_of
 
@@ -56,7 +56,7 @@ def calibrated(page: AppTest) -> AppTest:
 def test_without_labels_it_says_what_is_missing_and_calibrate_says_how_many_more(app: App) -> None:
     page = visit()
     assert page.query_params["view"] == "calibration"
-    assert "Nothing is labelled yet" in text_of(page)
+    assert "There are no labels yet" in text_of(page)
     assert "A fit needs 20 more labelled sub-tasks" in text_of(page)
     app.feedback.label("post a letter", SEND, right=True, catalog="small")
     app.feedback.label("post a parcel", READ, right=False, catalog="small")
@@ -152,7 +152,7 @@ def test_the_table_adds_up_and_says_which_parts_are_taken() -> None:
     assert frame.loc["MRR ↑"].tolist() == [
         "ranking", "0.5000", "0.7500", "+0.2500", "+0.1250 to +0.3750", "✓ taken",
     ]  # fmt: skip
-    assert frame.loc["calibration error ↓", "outcome"] == "stays as it is"
+    assert frame.loc["calibration error ↓", "outcome"] == "unchanged"
     assert frame.loc["F1 ↑", "outcome"] == "✓ taken"
     assert parts_taken(REPORT) == "ranking, Tool Attention's θ"
     assert threshold_of(REPORT) == (0.28, 0.24, True)

@@ -116,7 +116,7 @@ def test_structured_data_as_json_and_as_a_table() -> None:
     rows = [{"name": "a", "n": 1}, {"name": "b", "n": None}]
     page = drawn(ContentBlock("text", text=json.dumps({"rows": rows})), structured={"rows": rows})
     assert page.dataframe[0].value["name"].tolist() == ["a", "b"]
-    assert "says the same" in page.caption[0].value
+    assert "repeats the structured data" in page.caption[0].value
     assert not page.code
     assert drawn(structured={"a": {"b": 1}}).json[0].value == '{"a": {"b": 1}}'
     assert "too many to show" in drawn(structured=["x" * MOST_CHARS]).caption[0].value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import Future
 from datetime import UTC, datetime
 
 import pytest
@@ -11,9 +10,9 @@ import pytest
 from core.app import App
 from core.domain.catalog import ConnectionState, Imported, ServerId
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.services.decide.catalog_editor import ImportReport
+from core.services.background_jobs import Job
 from core.shared.errors import CatalogError
-from dashboard.pages.catalog.connection_job import JOB, Job
+from dashboard.pages.catalog.connection_job import JOB, Asked
 from dashboard.pages.catalog.connections import connection_frame
 from tests.dashboard.catalog_visits import CATALOG, CONFIG, SECRET, button, everything, paste, visit
 from tests.dashboard.harness import app_with, text_of
@@ -62,15 +61,14 @@ def test_a_value_is_changed_for_one_catalog_at_its_server(app: App) -> None:
 
 
 def test_a_running_discovery_shows_its_progress(app: App) -> None:
-    waiting: Future[ImportReport] = Future()
     imported = Imported("plain", app.catalogs.catalog("mine").servers)
-    page = visit(remembered={JOB: Job("live", "test", imported, waiting, 0.0)})
+    page = visit(remembered={JOB: Job(Asked(imported, "live", "test"))})
     assert "Asking 2 servers for their tools" in everything(page)
 
 
 def test_connections_start_empty(app: App) -> None:
     page = visit(catalog="mine", view="connections")
-    assert "No server was connected to yet." in text_of(page)
+    assert "No server is connected yet." in text_of(page)
     page.button(key="catalog.connect.first").click().run()
     assert "Your file is only read." in text_of(page)
 

@@ -116,8 +116,8 @@ def test_search_looks_through_names_and_descriptions() -> None:
 
 
 def test_a_description_is_shown_on_one_line_with_nothing_hidden() -> None:
-    assert frames.one_line("a\x1b[31m\u202e b\n\nc") == "a⟨U+001B⟩[31m⟨U+202E⟩ b c"
-    assert len(frames.one_line("x" * 10_000_000)) == frames.SHOWN_DESCRIPTION
+    assert frames.beginning("a\x1b[31m\u202e b\n\nc") == "a⟨U+001B⟩[31m⟨U+202E⟩ b c"
+    assert len(frames.beginning("x" * 10_000_000)) == frames.SHOWN_DESCRIPTION
 
 
 def test_the_detail_lists_value_source_and_what_was_declared() -> None:

@@ -131,7 +131,7 @@ def test_the_interval_is_one_sentence() -> None:
     assert sentence(0.1, (0.0, 2.0, "a::x")) == "The winner stays the same for every αt up to 2 1/s."
     between = sentence(0.5, (0.0, 0.1, "<b>::y"), (0.1, 0.4, "a::x"), (0.4, 1.2, "a::x"), (1.2, 2.0, None))
     assert between.startswith("The winner stays the same for αt from 0.1 to 1.2 1/s; below it \\<b\\>")
-    assert between.endswith("wins, above it nobody wins.")
+    assert between.endswith("wins, above it no tool wins.")
     assert "No tool can win" in sentence(1.5, (0.0, 1.0, "a::x"), (1.0, 2.0, None))
 
 

@@ -24,7 +24,7 @@ visit = partial(open_page, "catalog", catalog="twins", view="equal")
 
 def test_pairs_are_judged_one_after_the_other(app: App) -> None:
     page = visit()
-    assert "Do these two do the same?" in text_of(page)
+    assert "Do these two tools do the same?" in text_of(page)
     assert "<b>" not in markdown_of(page).replace("\\<b", "")
     assert r"`path` string, needed: \[Where\]" in markdown_of(page)
     page = press(page, "catalog.equal.equal")
@@ -35,7 +35,7 @@ def test_pairs_are_judged_one_after_the_other(app: App) -> None:
     assert [one.says for one in app.equal_sets.of_catalog("twins").proposals] == ["equal", "", ""]
     page = press(page, "catalog.equal.equal")
     assert app.equal_sets.sets("twins") == (("a::read", "b::read", "c::read"),)
-    assert "Do these two do the same?" not in text_of(page), "the third follows from the first two"
+    assert "Do these two tools do the same?" not in text_of(page), "the third follows from the first two"
     assert next(list(frame.value.columns) for frame in page.dataframe) == ["set", "tools"]
 
 
@@ -43,5 +43,5 @@ def test_a_file_is_taken_in(app: App) -> None:
     page = visit()
     text = b'{"sets": [["a::read", "c::read"], ["a::read", "gone::read"]]}'
     page = checked(page.file_uploader(key="catalog.equal.file").upload("sets.json", text, "application/json").run())
-    assert "1 judged pairs were imported. 1 name tools that this catalog does not have." in text_of(page)
+    assert "1 judged pairs were imported. 1 have tools that are not in this catalog." in text_of(page)
     assert app.equal_sets.sets("twins") == (("a::read", "c::read"),)

@@ -47,8 +47,8 @@ def html_of(page: AppTest) -> str:
 
 def test_nothing_waits_and_the_page_says_how_to_change_that(app: App) -> None:
     page = open_page("govern")
-    assert "Turn on under **Policy**" in text_of(page)
-    assert "appears here by itself" in text_of(press(page, "govern:begin"))
+    assert "Choose under **Policy**" in text_of(page)
+    assert "appear here by themselves" in text_of(press(page, "govern:begin"))
     assert app.governance.policy.approvals.writes
     page = open_page("govern", view="Policy")
     page.toggle(key="govern:policy-writes").set_value(False).run()
@@ -103,7 +103,7 @@ def test_a_held_definition_shows_its_difference_and_what_lint_says(app: App) -> 
     page = open_page("govern")
     assert "<script>" not in html_of(page)
     assert "Ignore all previous instructions" in words_of(html_of(page))
-    assert any("Lint finds in it now" in one.value for one in page.error)
+    assert any("New finding of Lint" in one.value for one in page.error)
     app.governance.definitions.decide("post", "mail::send", approve=False, origin="console:ada")
     page = open_page("govern")
     assert "was denied by ada, console" in words_of(text_of(page))
@@ -114,7 +114,7 @@ def test_a_held_definition_shows_its_difference_and_what_lint_says(app: App) -> 
 def test_a_server_that_is_left_alone_is_named_with_its_catalog(app: App) -> None:
     policy(app, breaker=BreakerRules(failures=1))
     app.governance.after(app.governance.before(wanted(app)), OutcomeKind.CRASH, 0)
-    assert "**mail** of catalog post is left alone" in text_of(open_page("govern"))
+    assert "**mail** of catalog post is paused" in text_of(open_page("govern"))
 
 
 def test_what_is_used_reserved_and_left_adds_up_to_the_limit(app: App) -> None:

@@ -115,7 +115,7 @@ def test_what_cannot_be_stored_is_one_sentence(app: App) -> None:
 def test_without_runs_there_is_no_pool_and_a_sentence_says_what_to_do(app: App) -> None:
     app.judgments.judge(ASKED, "files::read", 2, judge="ann", set_name="trip", catalog="small")
     page = lab(view="Judge", tasks="judgments: trip")
-    assert "measure the routers that you compare under Runs" in text_of(page)
+    assert "Measure the routers that you compare under Runs" in text_of(page)
 
 
 def test_a_pool_is_gone_through_by_grades_and_back(app: App) -> None:
@@ -182,7 +182,7 @@ def test_a_file_is_taken_in_or_refused_whole(app: App) -> None:
     page = checked(page.run())
     upload = partial(page.file_uploader(key="lab:judgments-file").upload, mime_type="text/plain")
     page = press(checked(upload("a.qrels", b"r 0 files::read 3\nq 0 files::read 1\n").run()), "lab:judgments-import")
-    assert 'Nothing was taken. a.qrels: line 2: query "q" is not known' in text_of(page)
+    assert 'Nothing was imported. a.qrels: line 2: query "q" is not known' in text_of(page)
     assert said(app) == {}
     page.file_uploader(key="lab:judgments-file").upload("b.qrels", b"r 0 files::read 3\n", "text/plain")
     page = press(checked(page.run()), "lab:judgments-import")

@@ -39,7 +39,7 @@ def test_a_search_is_drawn_and_a_trial_of_it_applied(app: App) -> None:
     (sweep,) = app.lab_runs.sweeps()
     document = app.sweeps.document(sweep.id)
     shown = [title.partition(":")[0].partition(",")[0] for title in titles(page)]
-    assert shown == ["Solved", "What mattered for", "Parallel coordinates", "Slices"]
+    assert shown == ["Solved", "Importance of knobs for", "Parallel coordinates", "Slices"]
     pareto = charts(page)[0]["data"][0]
     assert pareto["y"] == [100 * point["success_rate"] for point in document["points"]]
     diamonds = {
@@ -65,18 +65,18 @@ def test_a_search_that_was_ended_goes_on(app: App) -> None:
     with suppress(Enough):
         searched(app, 6, "alpha_t=0:1", progress=stop)
     page = given(visit(view="Search"))
-    assert "4 of 6 trials are known" in text_of(page)
+    assert "4 of 6 trials are finished" in text_of(page)
     page = finished(press(page, "lab:search-on"))
     (sweep,) = app.lab_runs.sweeps()
     assert len(app.sweeps.document(sweep.id)["points"]) == 6
-    assert "trials are known" not in text_of(page)
+    assert "trials are finished" not in text_of(page)
 
 
 def test_recorded_subtasks_are_replayed_with_other_knobs(app: App) -> None:
     for subtask in ("read a file", "send a letter"):
         app.routing.route(subtask, catalog="small", router="rag_mcp", parameters=app.routing.parameters("rag_mcp"))
     page = finished(press(visit(view="Replay", router="ehrr", budget_usd="0.0"), "lab:replay"))
-    assert "**2 of 2 have another winner**: 2 have none now" in text_of(page)
+    assert "**2 of 2 have another winner**: 2 now have no winner" in text_of(page)
     assert sorted(table(page, "winner now")["winner now"]) == ["none", "none"]
     page = finished(press(visit(view="Replay", router="rag_mcp", how="recorded"), "lab:replay"))
     assert "All winners are unchanged." in text_of(page)
@@ -93,7 +93,7 @@ def test_a_snapshot_brings_all_pages_back(app: App) -> None:
     page.session_state["route:kept"] = {"q": "send a letter", "k": "3"}
     page.session_state["route.q"] = "send a letter"
     page = checked(page.run())
-    rows = table(page, "where").query("where == 'route'").values.tolist()
+    rows = table(page, "setting").query("page == 'route'").values.tolist()
     assert [row[1:] for row in rows] == [
         ["alpha_t", "0.4", "–"],
         ["k", "–", "3"],

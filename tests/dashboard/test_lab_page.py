@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.lab.execution import Playing
-from dashboard.pages.lab.run import JOB, RUN, Job, Stopped
+from core.services.background_jobs import Job, Stopped
+from dashboard.pages.lab.run import JOB, RUN
 from dashboard.pages.lab.tasks import LABELS
 from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles
 
@@ -85,13 +86,13 @@ def table(page: AppTest, column: str):
 
 def test_without_tasks_and_without_runs_a_sentence_says_what_to_do() -> None:
     page = visit()
-    assert "Give a file of labelled tasks" in text_of(page)
+    assert "Upload a file of labelled tasks" in text_of(page)
     assert "press Run" in text_of(given(page))
 
 
 def test_routers_are_measured_in_the_background_and_stored(app: App) -> None:
     page = given(visit(router="rag_mcp", also="tool_attention"))
-    assert "no run says yet how long RAG-MCP, Tool Attention takes" in text_of(page)
+    assert "the time of RAG-MCP, Tool Attention is not known yet" in text_of(page)
     page = finished(press(page, "lab:run"))
     assert "Stored as" in text_of(page)
     assert "5 tasks, 2 routers; about 1 s by the last runs." in text_of(page)
@@ -107,8 +108,8 @@ def test_routers_are_measured_in_the_background_and_stored(app: App) -> None:
 
 def test_a_run_that_is_stopped_stores_nothing_and_says_so(app: App) -> None:
     page = given(visit())
-    job = Job(RUN, "Routing", 5, None)
-    job.cancel.set()
+    job = Job((RUN, None), "Routing", 5)
+    job.stop.set()
     job.future.set_exception(Stopped())
     page.session_state[JOB] = job
     assert "Stopped." in text_of(checked(page.run()))
@@ -130,7 +131,7 @@ def test_stored_runs_of_the_same_tasks_are_ranked_and_tested(app: App) -> None:
     assert (test["run"], test["won, lost, same"]) == ("RAG-MCP", "3, 0, 1")
     assert test["p (Holm)"] == "0.250"  # 2^4 signs: those of the 3 differences all alike, twice
     assert [title.split(",")[0] for title in titles(page)] == ["Success@1", "Solved"]
-    assert "as now" in board["catalog"].tolist()
+    assert "unchanged" in board["catalog"].tolist()
 
 
 def test_tasks_are_compared_with_a_baseline_and_open_both_decisions(app: App) -> None:
@@ -155,7 +156,7 @@ def test_tasks_are_compared_with_a_baseline_and_open_both_decisions(app: App) ->
         "not in the catalog",
     ]
     failed.text_input(key="lab.find").set_value("nowhere").run()
-    assert "choose another filter" in text_of(failed)
+    assert "Choose another one" in text_of(failed)
 
 
 def test_one_run_has_no_baseline(app: App) -> None:

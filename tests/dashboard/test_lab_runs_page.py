@@ -32,21 +32,21 @@ def test_runs_are_shown_in_parts_and_against_what_they_take(app: App) -> None:
         "the front, and the one that solved anything"
     )
     rows = table(page, "tasks").set_index("server")
-    assert rows["tasks"].to_dict() == {"files": "2", "mail": "1", "moon": "1", "nothing can do it": "1"}
+    assert rows["tasks"].to_dict() == {"files": "2", "mail": "1", "moon": "1", "no tool can do it": "1"}
     assert rows.loc["files"].tolist()[1:] == ["1.000 [1.00, 1.00]", "0.000 [0.00, 0.00]"]
-    assert rows.loc["nothing can do it"].tolist()[1:] == ["0 of 1 refused", "1 of 1 refused"]
+    assert rows.loc["no tool can do it"].tolist()[1:] == ["0 of 1 refused", "1 of 1 refused"]
 
 
 def test_a_run_is_repeated_from_its_page_and_what_is_other_is_said(app: App) -> None:
     run = stored(app, "rag_mcp", played=True)
     page = finished(press(visit(tasks=tasks_of(app, run)), "lab:repeat"))
-    assert "The same to the last byte" in text_of(page)
+    assert "Equal to the last byte" in text_of(page)
     other = json.loads(json.dumps(CATALOG))
     other["servers"][0]["tools"][0] |= {"name": "peek", "description": "Looks into <b>things</b>."}
     app.catalog_editor.import_text(json.dumps(other), "small", "test")
     page = finished(press(visit(tasks=tasks_of(app, run)), "lab:repeat"))
     said = text_of(page)
-    assert "Not the same: " in said
+    assert "Different: " in said
     assert "another rank: r." in said
     assert "Other than then: fingerprint of the catalog." in said
     assert "tool files::peek added" in said
@@ -67,7 +67,7 @@ def test_a_run_that_was_stopped_says_what_is_kept_and_goes_on(app: App) -> None:
     page = given(visit(router="rag_mcp"))
     assert "3 decisions of stopped runs are kept, and Run continues from there" in text_of(page)
     page = checked(finished(press(page, "lab:run")).run())
-    assert "decisions are kept" not in text_of(page)
+    assert "decisions of stopped runs are kept" not in text_of(page)
 
 
 def test_etoms_levels_count_what_the_catalog_says_is_equal(app: App) -> None:

@@ -67,8 +67,8 @@ def test_the_page_that_has_the_token_is_answered(token: str) -> None:
 @each(
     ("body", "headers", "status", "said"),
     [
-        (request("another"), {}, 404, "reload it"),
-        ({"token": "a token", "kind": "store", "values": {}}, {}, 404, "reload it"),
+        (request("another"), {}, 404, "Reload it"),
+        ({"token": "a token", "kind": "store", "values": {}}, {}, 404, "Reload it"),
         (request("a token"), {"origin": "https://evil.example"}, 403, "Pages of 'https://evil.example' may not"),
         (request("a token"), {"host": "evil.example:8501"}, 403, "The host 'evil.example:8501' is not one"),
         (request("a token"), {"content-type": "text/plain"}, 415, "application/json"),
@@ -138,13 +138,13 @@ def test_winner_strips_have_a_colour_for_each_winner_and_say_who_wins_where(app:
     )["alpha_t"]  # fmt: skip
     assert [band[:2] for band in strip["bands"]] == [[band.low, band.high] for band in found.winners()]
     assert strip["bands"][0][2] == CHOSEN
-    assert strip["bands"][-1][2] == ""  # nothing wins there
+    assert strip["bands"][-1][2] == ""  # no tool wins there
     assert strip["ticks"] == list(found.breakpoints())
     low, high, said = strip["segments"][0]
     assert (low, high) == (0.0, found.segments[0].high)
     assert said.startswith(f"αt 0 to {high:.4g} 1/s (now): files::read wins")
     assert "αt" in strip["about"]
-    assert "nothing wins" in strip["about"]
+    assert "no tool wins" in strip["about"]
     app.store.events.flush()
     assert app.store.activity.decision_count() == 1
 

@@ -121,7 +121,7 @@ def test_an_encoder_that_fails_leaves_the_other_findings() -> None:
 def test_nothing_found(app: App) -> None:
     app.catalog_editor.import_text(json.dumps(TIDY), "tidy", "test")
     page = visit(catalog="tidy")
-    assert "Nothing found" in shown(page)
+    assert "No findings" in shown(page)
     assert not page.dataframe
 
 

@@ -72,7 +72,7 @@ def test_all_tools_are_on_the_map_and_it_says_how_far_to_trust_it(app: App) -> N
     page = visit()
     assert shown_tools(page) == ["files::read", "files::remove", "files::stat", "mail::send", "mail::Read"]
     assert "Distances on the map are approximate" in text_of(page)
-    assert "Which tools can stand in for one another?" in text_of(page)
+    assert "Which tools are alike?" in text_of(page)
     assert page.query_params == {"by": "category"}
     assert not page.dataframe
 
@@ -162,7 +162,7 @@ def test_a_catalog_without_tools_says_what_to_do(app: App) -> None:
 def test_a_link_that_makes_no_sense_says_so_and_works(app: App) -> None:
     page = visit(router="gone", q="read", tool="no::tool", by="nothing", alpha_t="a lot")
     assert "There is no router gone" in text_of(page)
-    assert "The link was not taken whole" in text_of(page)
+    assert "A part of the link was not used" in text_of(page)
     assert len(shown_tools(page)) == 5
     assert "tool" not in page.query_params
 
@@ -177,4 +177,4 @@ def test_a_tool_of_another_catalog_is_forgotten(app: App) -> None:
     page = visit(tool="files::read")
     checked(page.selectbox(key="map.catalog").set_value("plain").run())
     assert page.query_params == {"catalog": "plain", "by": "server"}
-    assert "Which tools can stand in" in text_of(page)
+    assert "Which tools are alike" in text_of(page)

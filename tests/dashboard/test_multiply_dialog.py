@@ -34,11 +34,11 @@ def dialog() -> AppTest:
 def test_a_virtual_server_says_so(app: App) -> None:
     page = visit("web")
     assert "Virtual server: real MCP, simulated results." in text_of(page)
-    assert "A call starts it" in text_of(page)
+    assert "A call starts a process" in text_of(page)
     assert page.dataframe[0].value["reached_by"].tolist() == ["virtual", "no command", "no command"]
     other = text_of(visit("island"))
     assert "Virtual server: real MCP" not in other
-    assert "a virtual server can stand in for it" in other
+    assert "a virtual server can replace it" in other
 
 
 def test_a_server_without_tools_cannot_be_multiplied(app: App) -> None:
@@ -76,7 +76,7 @@ def test_the_catalog_is_stored_and_shown(app: App) -> None:
     page.number_input(key="catalog.multiply.copies").set_value(2)
     page.checkbox(key="catalog.multiply.replace").set_value(True)  # and pressed before the page is drawn with these
     page = checked(page.button(key="catalog.multiply.go").click().run())
-    assert "mine-web-x2 has 2 virtual copies of web: 4 servers in all." in text_of(page)
+    assert "mine-web-x2 has 2 virtual copies of web: 4 servers in total." in text_of(page)
     assert page.selectbox(key="catalog.catalog").value == "mine-web-x2"
     made = app.catalogs.catalog("mine-web-x2")
     assert [server.name for server in made.servers] == ["web-1", "web-2", "island", "empty"]

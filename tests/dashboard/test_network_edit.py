@@ -103,7 +103,7 @@ def test_a_changed_network_is_simulated_anew_and_a_deleted_one_is_gone(networks:
 
 def test_one_more_of_a_state_keeps_what_was_changed_before(networks: NetworkProfiles) -> None:
     page = editing(profile="hybrid_default")
-    assert "With values of their own: Ideal 2 (base 30 ms)." in text_of(page)
+    assert "With changed values: Ideal 2 (base 30 ms)." in text_of(page)
     page.text_input(key=key(page, "name")).set_value("twice")
     page.multiselect(key=key(page, "random")).set_value(["High jitter + Ideal"])
     page = press(checked(page.selectbox(key=key(page, "state")).set_value("Intermittent outage").run()), "more")
@@ -183,7 +183,7 @@ def test_a_file_of_somebody_else(networks: NetworkProfiles) -> None:
     page = checked(page.file_uploader(key=key(page, "file")).set_value(upload).run())
     assert ("Intermittent outage", "by hand") in table(page)
     assert ("Packet loss", "all others") in table(page)
-    assert "1 more by hand for servers of other catalogs" in text_of(page)
+    assert "1 states by hand are for servers of other catalogs" in text_of(page)
     assert page.text_input(key=key(page, "about")).value == f"{HOSTILE} second line"
     assert "cannot name a network" in text_of(press(page, "save"))
     page.text_input(key=key(page, "name")).set_value("theirs")

@@ -80,7 +80,7 @@ def test_a_live_run_is_found_after_a_reload_and_no_other_begins_beside_it(app: A
     assert reloaded.session_state[JOB] is made  # another visit, the same result
     assert "20 calls were made" in text_of(reloaded)
 
-    going = app.background.begin(LIVE_RUN, replace(made.about, seed=7), lambda run: run.stop.wait(20))
+    going = app.background.start(LIVE_RUN, lambda run: run.stop.wait(20), replace(made.about, seed=7))
     for mode in ("live", "simulated"):
         page = open_page("network", **{**LINK, "seed": "3", "mode": mode, "steps": "10"})
         assert "A live run is under way" in text_of(page)

@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.domain.lab_runs import KeptRun
 from core.lab.scenarios.measures import SETTINGS
-from core.services.lab.scenarios import Cancelled, planned
+from core.services.background_jobs import Stopped
+from core.services.lab.scenarios import planned
 from core.shared.errors import StoreError
 from dashboard.pages.network.charts.latency import FAINT
 from dashboard.pages.network.job import JOB
@@ -76,14 +77,14 @@ def test_it_opens_at_the_first_step_with_something_to_see_and_the_rest_is_faint(
 
 def test_it_opens_where_a_router_first_goes_elsewhere(app: App) -> None:
     page = visit(routers="sonar,ehrr", steps="200")
-    assert "Changed its mind: at step" in text_of(page)
+    assert "Changed: at step" in text_of(page)
     assert step(page) == page.session_state[JOB].future.result().first_step
 
 
 def test_a_move_in_time_shows_another_step_and_simulates_nothing(app: App) -> None:
     page = visit(step="0")
     job = page.session_state[JOB]
-    assert "Nothing has happened yet" in text_of(page)
+    assert "No events yet" in text_of(page)
     checked(page.slider(key="network.step").set_value(DOWN).run())
     assert page.query_params["step"] == str(DOWN)
     assert events(page) == [(DOWN, "web-finder", "goes down")]
@@ -175,7 +176,7 @@ def test_why_a_router_goes_elsewhere_than_last_time(app: App) -> None:
     changes = page.session_state[JOB].future.result().changes[0]
     change = next(change for change in changes if "down" in change.why)
     checked(page.slider(key="network.step").set_value(change.step).run())
-    assert f"this went to {change.left}. {change.why}" in text_of(page)
+    assert f"this query went to {change.left}. {change.why}" in text_of(page)
     assert (change.step, "SONAR", f"leaves {change.left} for {change.chosen}: {change.why}") in events(page)
     assert "The first query of this kind." in text_of(checked(page.slider(key="network.step").set_value(3).run()))
 
@@ -201,7 +202,7 @@ def test_a_simulation_can_be_stopped_and_run_again(app: App, monkeypatch: pytest
 
     def stopped(*_: object, cancel: threading.Event, **__: object) -> None:
         asked.append(cancel)
-        raise Cancelled
+        raise Stopped
 
     with monkeypatch.context() as patch:
         patch.setattr(app.scenarios, "run", stopped)

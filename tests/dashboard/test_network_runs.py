@@ -79,7 +79,7 @@ def pick(page: AppTest, *rows: int) -> AppTest:
 
 def test_an_empty_store_says_how_runs_come_into_it(store: Store) -> None:
     page = visit()
-    assert "None is stored: a run is stored when it is finished" in text_of(page)
+    assert "No run is stored yet. Finished runs" in text_of(page)
     assert not page.dataframe
     assert not page.button
 
@@ -100,7 +100,7 @@ def test_a_link_compares_with_the_run_that_it_names_first(seven: Store) -> None:
     assert len(charts(page)) == 2
     words = text_of(page)
     assert "1 SONAR · search-15**]" in words
-    assert "what the others are compared with" in words
+    assert "the baseline of the others" in words
     assert "2 PRAG · search-15" in words
     assert "The same server at 33.3 % of the steps; success where the first had none: 2, none where it had: 0." in words
     assert "Not comparable step by step:] catalog mine, not search-15." in words
@@ -110,7 +110,7 @@ def test_a_link_compares_with_the_run_that_it_names_first(seven: Store) -> None:
 def test_the_first_that_was_chosen_stays_the_first_and_more_than_six_are_not_taken(seven: Store) -> None:
     page = pick(visit(), 4)
     assert "SONAR**]{foreground" in text_of(page)
-    assert "choose another run to compare it with" in text_of(page)
+    assert "Choose another run to compare" in text_of(page)
     page = pick(page, 0, 4)
     assert page.session_state["written"] == "r4,r0"
     page = pick(page, *range(7))
@@ -145,7 +145,7 @@ def test_after_the_last_run_was_deleted_the_page_says_both(store: Store) -> None
     store.scenario_runs.save([(run(), STEPS)])
     page = checked(visit(runs="one").button(key="network.runs.delete").click().run())
     assert "1 run was deleted." in text_of(page)
-    assert "None is stored:" in text_of(page)
+    assert "No run is stored yet" in text_of(page)
 
 
 def test_runs_that_are_no_longer_there_are_text_of(seven: Store) -> None:
@@ -164,7 +164,7 @@ def test_strangers_names_are_text(store: Store) -> None:
     hostile = run(HOSTILE, profile=HOSTILE, catalog=HOSTILE, tasks=HOSTILE, router=HOSTILE, setting=HOSTILE)
     store.scenario_runs.save([(hostile, STEPS), (run(), STEPS)])
     page = visit(runs=f"{HOSTILE},one")
-    line = next(str(e.value) for e in page.markdown if "compared with" in str(e.value))
+    line = next(str(e.value) for e in page.markdown if "is the baseline" in str(e.value))
     assert "\\<b\\>" in line
     assert "<b>" not in line
     assert "\u202e" not in line + page.dataframe[0].value.to_string()

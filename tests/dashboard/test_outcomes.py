@@ -57,9 +57,9 @@ def test_a_result_of_other_routers_says_so(app: App, chosen: str) -> None:
     page = visit()
     page.selectbox(key="compare.tasks").set_value(LABELS).run()
     page = press(page, "compare:play")
-    assert "play the tasks again" not in markdown_of(page)
+    assert "Play the tasks again" not in markdown_of(page)
     page.multiselect(key=page.multiselect[0].key).set_value(chosen.split(",")).run()
-    assert "play the tasks again" in markdown_of(page)
+    assert "Play the tasks again" in markdown_of(page)
 
 
 def test_the_chart_marks_the_front_and_leaves_out_who_solved_nothing(app: App) -> None:

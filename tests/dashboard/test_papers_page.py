@@ -83,9 +83,9 @@ def test_a_link_to_the_paper_s_parameters_sets_them(app: App) -> None:
 def test_what_was_made_for_another_catalog_says_so(app: App, elsewhere: PaperService) -> None:
     made = report(app, "ehrr")
     elsewhere.write(made)
-    assert "another state" not in text_of(open_page("papers"))
+    assert "another version" not in text_of(open_page("papers"))
     elsewhere.write(dataclasses.replace(made, catalogs={"sample": "0" * 16}))
-    assert "made over another state of sample" in text_of(open_page("papers"))
+    assert "made with another version of sample" in text_of(open_page("papers"))
 
 
 def test_the_reports_that_come_with_wayfare_are_of_the_catalogs_that_do(app: App) -> None:
@@ -94,7 +94,7 @@ def test_the_reports_that_come_with_wayfare_are_of_the_catalogs_that_do(app: App
 
 @pytest.mark.usefixtures("elsewhere")
 def test_without_a_report_the_page_says_how_to_make_one() -> None:
-    assert "run make papers" in text_of(open_page("papers"))
+    assert "Run make papers" in text_of(open_page("papers"))
 
 
 def test_a_broken_file_is_a_sentence(elsewhere: PaperService, tmp_path: Path) -> None:

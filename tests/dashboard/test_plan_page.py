@@ -91,7 +91,7 @@ def test_a_link_to_a_planner_that_is_not_there_is_one_decision() -> None:
 def test_an_empty_catalog_says_that_no_step_can_be_done(app: App) -> None:
     app.catalog_editor.import_text('{"servers": [{"name": "bare", "connection": {"command": "none"}}]}', "hollow")
     page = visit(q=TWO, plan="rules", catalog="hollow")
-    assert "Nothing can do step 1, 2" in page.warning[0].value
+    assert "No tool can do step 1, 2" in page.warning[0].value
 
 
 def test_what_the_model_has_taken_stands_below_and_a_plan_by_it_is_offered(app: App) -> None:

@@ -38,7 +38,7 @@ def visit(**query: str) -> AppTest:
 def test_nothing_refused_says_what_would_be_here(app: App) -> None:
     app.routing.route("read a file")
     app.store.events.flush()
-    assert "Nothing was refused yet" in text_of(visit())
+    assert "No refusals yet" in text_of(visit())
 
 
 def test_each_is_listed_and_the_chosen_one_says_what_would_allow_it(app: App) -> None:
@@ -50,7 +50,7 @@ def test_each_is_listed_and_the_chosen_one_says_what_would_allow_it(app: App) ->
     (row,) = page.dataframe[0].value.to_dict("records")
     assert (row["client"], row["tool"], row["refused"]) == (HOSTILE, "mail::send", "✗ not allowed")
     assert "mail::send may not be used: the operator denies it." in [text.value for text in page.text]
-    assert "What would allow it" in text_of(page)
+    assert "To allow it" in text_of(page)
     assert "<script>" not in markdown_of(page)
     assert page.button(key="activity.refused.govern").label == "Open Govern"
 

@@ -21,15 +21,15 @@ visit = partial(open_page, "route", q="read a file", catalog="small")
 def test_the_knob_is_on_the_shipped_curve(app: App) -> None:
     page = visit(wrong_refusals="10.0")
     said = markdown_of(page)
-    assert f"refused from **{limit_of(10.0):.2f}** on" in said
-    assert f"{100 * shipped_curve().at(10.0).refused:.0f} % of what nothing can do" in said
+    assert f"refused above **{limit_of(10.0):.2f}**" in said
+    assert f"{100 * shipped_curve().at(10.0).refused:.0f} % of the impossible ones" in said
     assert ":gray-badge[shipped]" in said
-    assert any("What refusing turns down, as shipped" in title for title in titles(page))
+    assert any("Refused sub-tasks, as shipped" in title for title in titles(page))
     assert "nothing is refused" in markdown_of(visit())
 
 
 def test_a_router_without_the_knob_has_no_such_part() -> None:
-    assert "P(nothing fits)" not in markdown_of(visit(router="tool_attention"))
+    assert "P(no tool fits)" not in markdown_of(visit(router="tool_attention"))
 
 
 @each("percent", [0.0, 5.0, 50.0])

@@ -61,7 +61,7 @@ def test_one_click_is_stored_and_moves_the_next_decision_and_the_same_click_take
     assert after != before
     press(page, f"label:why:wrong:{READ}")  # it is still the one under Why
     assert said(app) == {}
-    assert f"Taken back: {READ} is not said to be wrong any more." in text_of(page)
+    assert f"Taken back: {READ} is no longer labelled wrong." in text_of(page)
     assert f"{READ} fits {after} → **{before}**" in text_of(page)
 
 
@@ -72,9 +72,9 @@ def test_the_message_says_what_became_of_tools_that_do_the_same_and_of_others(ap
     press(page, f"label:card:right:{READ}")
     assert "The same click takes it back. files::read fits" in text_of(page)
     assert "; disk::read, which does the same, went up too; files::stat fell from" in text_of(page)
-    assert f"right for “{TASK}”, said of {READ}, which does the same" in text_of(page)
+    assert f"right for “{TASK}”, said of the equal tool {READ}" in text_of(page)
     press(page, f"label:card:right:{READ}")
-    assert "Taken back: files::read is not said to be right any more. files::read fits" in text_of(page)
+    assert "Taken back: files::read is no longer labelled right. files::read fits" in text_of(page)
     assert "; disk::read, which does the same, fell too; files::stat rose from" in text_of(page)
 
 
@@ -136,7 +136,7 @@ def test_a_hostile_sub_task_of_a_label_is_shown_as_text(app: App) -> None:
 def test_what_the_fit_is_made_of_adds_up_with_labels_too(app: App) -> None:
     app.feedback.label(TASK, READ, right=True, catalog="small")
     whole, parts = (
-        live_of(visit())["route:headline"].split("from its relevance ")[1].split(", and how far")[0].split(" = ")
+        live_of(visit())["route:headline"].split("from its relevance ")[1].split(", and from its lead")[0].split(" = ")
     )
     assert " + labels " in parts
     assert sum(float(part.rsplit(" ", 1)[1]) for part in parts.split(" + ")) == pytest.approx(float(whole), abs=0.03)

@@ -55,7 +55,7 @@ CATALOG = {
     ]
 }
 CHARTS = [
-    "1 · Servers by utility", "2 · Auction: ask ● ≤ posted |", "3 · Tools:", "What refusing turns down", "Utility against αt", "Utility against κ",
+    "1 · Servers by utility", "2 · Auction: ask ● ≤ posted |", "3 · Tools:", "Refused sub-tasks", "Utility against αt", "Utility against κ",
     "Price posted to ",
 ]  # fmt: skip
 
@@ -185,7 +185,7 @@ def test_every_router_can_be_chosen_and_decides(app: App, router: str) -> None:
     assert chooser.value == router
     assert chooser.options == [kind.title for kind in ROUTERS.values()]
     economic = ROUTERS[router].score == "utility"
-    refuses = "P(nothing fits)" in markdown_of(page)
+    refuses = "P(no tool fits)" in markdown_of(page)
     assert refuses == issubclass(ROUTERS[router].parameters, RefusingParameters)
     assert len(titles(page)) - refuses == (6 if economic else 2 if "Order of tries" in text_of(page) else 3)
     app.store.events.flush()

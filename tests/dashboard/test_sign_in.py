@@ -105,7 +105,7 @@ def test_with_a_cookie_pages_lane_and_assets_answer(signed_in: TestClient) -> No
     assert signed_in.get(SIGN_IN, params={"next": "/govern"}).headers["location"] == "/govern"
     assert signed_in.get("/_stcore/host-config").status_code == 200
     said = signed_in.post(LANE, json={"token": "x", "kind": "x", "values": {}})
-    assert (said.status_code, "reload it" in said.text) == (404, True)  # a lane, though not one of this visitor
+    assert (said.status_code, "Reload it" in said.text) == (404, True)  # a lane, though not one of this visitor
     assert signed_in.post(LANE, json={}, headers={"Origin": "http://10.0.0.1:3000"}).status_code == 403
 
 

@@ -24,7 +24,7 @@ def test_a_testbed_is_drawn_kept_and_its_tasks_are_offered(app: App) -> None:
     assert page.button(key="catalog.testbed.go").disabled
     page = checked(page.text_input(key="catalog.testbed.words").set_value("page").run())
     page = checked(page.number_input(key="catalog.testbed.copies").set_value(1).run())
-    assert "**2 servers with 2 tools** from 1 that match; 1 task, 1 of them that something can do." in text_of(page)
+    assert "**2 servers with 2 tools** from 1 that match; 1 task, 1 of them answerable." in text_of(page)
     page.text_input(key="catalog.testbed.words").set_value("nowhere")
     page = press(page, "catalog.testbed.go")
     assert sum("No server matches" in one.value for one in (*page.info, *page.error)) == 2

@@ -114,7 +114,7 @@ def test_defaults_say_nothing_in_the_url() -> None:
 def test_a_link_that_does_not_fit_is_named_and_the_default_stands(wrong: dict[str, str]) -> None:
     page = visit(**{"with": "rag_mcp"}, **wrong)
     assert len(page.warning) == 1
-    assert page.warning[0].value.startswith("The link was not taken whole")
+    assert page.warning[0].value.startswith("A part of the link was not used")
     assert "<b>" not in page.warning[0].value
     assert headings(page)[-1] == "projected, 30 turns"
 

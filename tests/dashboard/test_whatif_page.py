@@ -63,11 +63,11 @@ def test_the_link_carries_query_knobs_and_view() -> None:
 
 
 def test_another_router_is_told_what_it_can_see() -> None:
-    assert "choose one of them" in text_of(visit(**ASKED, router="rag_mcp"))
+    assert "Choose one of them" in text_of(visit(**ASKED, router="rag_mcp"))
     assert "of EHRR" in text_of(visit(**ASKED, router="expected_value", view="Auction"))
     assert "What would make another tool win?" in text_of(visit(**ASKED, router="expected_value"))
     assert "by 1 m$ or more" in text_of(visit(**ASKED, router="expected_value", view="Two knobs"))
-    assert "choose one of them" in text_of(visit(**ASKED, router="rag_mcp", view="Two knobs"))
+    assert "Choose one of them" in text_of(visit(**ASKED, router="rag_mcp", view="Two knobs"))
 
 
 def test_a_tried_change_of_a_knob_makes_the_tool_win(app: App) -> None:

@@ -170,14 +170,14 @@ def test_a_policy_is_the_same_after_its_toml(policy: Policy) -> None:
 @each(
     ("text", "words"),
     [
-        ("tokens = 'sometimes'", "must be 'elsewhere' or 'always'"),
+        ("tokens = 'sometimes'", "give 'elsewhere' or 'always'"),
         ("bogus = 1", "has no 'bogus'"),
-        ("approvals = 3", "must be a table"),
-        ("deny = 'a'", "a list of texts"),
+        ("approvals = 3", "approvals is 3; give an object"),
+        ("deny = 'a'", "give a list"),
         ("[[budgets]]\nusd = -1", "0 or more"),
         ("[[budgets]]\nclient = 'x'", "without a limit"),
         ("[[budgets]]\ncalls = true", "a whole number"),
-        ("budgets = 1", "write [[budgets]]"),
+        ("budgets = 1", "budgets is 1; give a list"),
         ("[approvals]\nwrites = 1", "true or false"),
         ("= 1", "not valid TOML"),
     ],

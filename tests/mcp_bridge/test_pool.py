@@ -11,11 +11,10 @@ from mcp.server.mcpserver import MCPServer
 
 from core.domain.catalog import Connection
 from core.domain.outcome import OutcomeKind
-from core.mcp_bridge.errors import NotConnectedError
 from core.mcp_bridge.pool import PoolConfig
 from core.mcp_bridge.secrets import Launch, SecretVault
 from core.mcp_bridge.stdio import StderrLog
-from core.mcp_bridge.threads import MAX_QUEUED, ThreadInbox
+from core.mcp_bridge.threads import MAX_QUEUED, NotConnectedError, ThreadInbox
 
 from .conftest import SERVER, Bench, eventually, running, states
 

@@ -76,16 +76,16 @@ def test_the_papers_scenarios_are_shipped() -> None:
 @each(
     ("document", "words"),
     [
-        ([], "JSON object"),
-        ({}, "needs a name"),
+        ([], "it is a list; give an object"),
+        ({}, "name is missing"),
         ({"name": "x", "sevrers": {}}, "sevrers"),
         ({"name": "x", "default": "stormy"}, "no network state 'stormy'"),
         ({"name": "x", "default": []}, "no state"),
         ({"name": "x", "default": {"state": "ideal", "base_ms": -1}}, "base_ms"),
         ({"name": "x", "default": {"state": "ideal", "bass_ms": 1}}, "bass_ms"),
-        ({"name": "x", "rules": [{"category": "mail"}]}, "JSON list"),
-        ({"name": "x", "rules": [{"cycle": ["ideal"], "catgeory": "mail"}]}, "a rule has"),
-        ({"name": "x", "random": "ideal"}, "JSON list"),
+        ({"name": "x", "rules": [{"category": "mail"}]}, "cycle is missing"),
+        ({"name": "x", "rules": [{"cycle": ["ideal"], "catgeory": "mail"}]}, "has no 'catgeory'"),
+        ({"name": "x", "random": "ideal"}, "random is .ideal.; give a list"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_with_its_name(tmp_path, document, words) -> None:

@@ -91,7 +91,7 @@ def test_the_file_says_the_name(tmp_path: Path) -> None:
         (b'{"name": "x", "default": {"state": "ideal", "base_ms": NaN}}', "finite"),
         (b'{"name": "x", "default": {"state": "ideal", "base_ms": 1e999}}', "finite"),
         (b'{"name": "x", "default": {"state": ["ideal"]}}', "no network state"),
-        (b'{"name": "x", "' + b"k" * 5000 + b'": 1}', "no key"),
+        (b'{"name": "x", "' + b"k" * 5000 + b'": 1}', "it has no 'kk"),
         (b'{"name": "x", "default": "' + b"k" * 5000 + b'"}', "no network state"),
         (b'{"name": "x", "default": ' + b"9" * 5000 + b"}", "cannot be read"),
     ],

@@ -91,7 +91,7 @@ DAMAGES = ["flipped bit", "truncated", "no weights", "no manifest", "manifest no
 def test_a_damaged_export_is_not_used(damage: str, exported: OnnxEncoder, wayfare_cache: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy"
     shutil.copytree(wayfare_cache / "models" / exported.model, target, copy_function=os.link)
-    spoil(next(target.glob("*.onnx")), target / MANIFEST, damage)
+    spoil(next(target.glob("*.bin")), target / MANIFEST, damage)
     with pytest.raises(CacheError):
         Runtime.open(target)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.relevance.encoder_model import ModelFolder, model_folder
-from core.relevance.encoder_runtime import Manifest
+from core.relevance.encoder_runtime import Manifest, whole
 from core.relevance.onnx_encoder import (
     ASSEMBLING,
     EXPORTING,
@@ -57,7 +56,8 @@ def test_it_is_what_torch_exports(folder: ModelFolder, by_torch: Path, tmp_path:
         expected.max_tokens,
         expected.dimension,
     )
-    assert hashlib.sha256((tmp_path / manifest.weights).read_bytes()).hexdigest() == expected.sha256
+    assert manifest.digest(tmp_path) == expected.sha256
+    assert whole(tmp_path) == whole(by_torch)
     texts = ["read a file", "", "漢字" * 400, "word " * 900]
     ours, theirs = (OnnxEncoder(root, folder, export=copied(at)) for root, at in copies(tmp_path, by_torch, folder))
     assert ours.encode(texts).tobytes() == theirs.encode(texts).tobytes()

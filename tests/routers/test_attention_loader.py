@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool, definition_tokens
-from core.routers.attention import LoaderCounts, SchemaLoader
+from core.routers.attention import SchemaLoader
 from core.shared.errors import CatalogError, UnknownNameError
 
 
@@ -54,7 +54,6 @@ def test_a_definition_comes_from_the_catalog_and_is_kept(clock):
     assert (second.source, second.hit, second.age_s) == ("catalog", True, 5.0)
     assert second.tool is CATALOG.tools[0]
     assert second.tokens == definition_tokens(CATALOG.tools[0])
-    assert loader.counts == LoaderCounts(hits=1, misses=1, evicted=0, kept=1)
 
 
 def test_the_order_is_that_of_the_question(clock):
@@ -100,9 +99,8 @@ def test_a_catalog_that_was_replaced_is_read_again(clock):
 
 def test_the_least_recently_used_are_forgotten(clock):
     loader = SchemaLoader(Live(), capacity=2, clock=clock)
-    for tool in ("files::read", "files::write", "files::read", "files::list"):
-        loader.load(CATALOG, [tool])
-    assert loader.counts == LoaderCounts(hits=1, misses=3, evicted=1, kept=2)
+    tools = ("files::read", "files::write", "files::read", "files::list")
+    assert [loader.load(CATALOG, [tool])[0].hit for tool in tools] == [False, False, True, False]
     assert loader.load(CATALOG, ["files::read"])[0].hit
     assert not loader.load(CATALOG, ["files::write"])[0].hit
 

@@ -126,7 +126,7 @@ def changed(text: str, **changes: Any) -> str:
     ("changes", "said"),
     [
         ({"wayfare_calibration": 2}, "is no calibration"),
-        ({"values": None}, "values is no JSON object"),
+        ({"values": None}, "values: it is null; give an object"),
         ({"values__weights": {"vibes": 1}}, "weights has 'vibes'; the signals are dense"),
         ({"values__memory": {"bound": 99}}, "memory.bound is 99"),
         ({"name": ""}, "name is empty"),

@@ -10,7 +10,8 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.domain.events import OutcomeEvent
 from core.domain.tasks import Task
 from core.lab.scenarios.measures import SETTINGS
-from core.services.lab.scenarios import Cancelled, planned
+from core.services.background_jobs import Stopped
+from core.services.lab.scenarios import planned
 from core.shared.errors import CatalogError, ParameterError
 
 SEARCH = "web search"
@@ -42,7 +43,7 @@ def test_a_run_can_be_stopped(app, searching) -> None:
         told.append(done)
         stop.set()
 
-    with pytest.raises(Cancelled):
+    with pytest.raises(Stopped):
         app.scenarios.run(searching(steps=1000), planned(["prag"]), progress=progress, cancel=stop)
     assert told == [0]
 
@@ -68,7 +69,7 @@ def test_live_calls_are_recorded_and_teach_the_operators_book_nothing(app, searc
 
 def test_a_live_run_can_be_stopped_at_a_call(app, searching) -> None:
     stop = threading.Event()
-    with pytest.raises(Cancelled):
+    with pytest.raises(Stopped):
         app.scenarios.run(
             searching(steps=50), planned(["prag"], SETTINGS[:1]), live=True, cancel=stop, watch=lambda *_: stop.set()
         )

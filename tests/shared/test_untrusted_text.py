@@ -10,7 +10,7 @@ from core.cli.routing import block_text
 from core.domain.outcome import ContentBlock
 from core.importers.reading import shown
 from core.shared.untrusted_text import one_line, visible
-from dashboard.ui.catalog_frames import one_line as catalog_cell
+from dashboard.ui.catalog_frames import beginning as catalog_cell
 from dashboard.ui.text import cell_text as activity_cell
 from dashboard.ui.text import escaped
 from tests.cases import each

@@ -163,5 +163,5 @@ def test_a_receiver_that_is_gone_keeps_nobody(tmp_path: Path) -> None:
 
 
 def test_a_form_that_is_not_spoken_is_said() -> None:
-    with pytest.raises(WayfareError, match="http/protobuf alone"):
+    with pytest.raises(WayfareError, match="only as http/protobuf"):
         telemetry_of({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})

@@ -132,7 +132,7 @@ def test_too_few_and_too_many(copies_wanted: int) -> None:
 
 @each("spread", [0.5, 0.0, float("nan"), 101])
 def test_a_spread_that_is_none(spread: float) -> None:
-    with pytest.raises(CatalogError, match="give a factor from 1 to 100"):
+    with pytest.raises(CatalogError, match="is not a factor; give one from 1 to 100"):
         Recipe(1, spread=spread)
 
 

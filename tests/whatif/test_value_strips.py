@@ -79,7 +79,7 @@ def test_the_margin_is_what_another_beginning_would_lose() -> None:
     """One try only: the value of the best tool less that of the next, or of none."""
     for seed in range(20):
         case = drawn(seed)
-        case = replace(case, parameters=replace(case.parameters, n=1), orders={})
+        case = replace(case, parameters=replace(case.parameters, n=1), computed={})
         values = np.sort(np.append(case.known.tries(case.parameters).value_usd(case.parameters.worth_usd), 0.0))
         segment = strips(case)["worth_usd"].at(case.parameters.worth_usd)
         lead = values[-1] - values[-2] if segment.winner else 0.0

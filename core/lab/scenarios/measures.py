@@ -229,12 +229,14 @@ class RankingHistory:
     server_scores: NDArray[np.float32] | None
 
 
+@dataclass(eq=False)
 class RankingCollector:
     """Collects the rankings of one run, step by step."""
 
-    def __init__(self, router: str, parameters: Mapping[str, Value]) -> None:
-        self._router = router
-        self._parameters = parameters
+    router: str
+    parameters: Mapping[str, Value]
+
+    def __post_init__(self) -> None:
         self._ranked: list[list[int]] = []
         self._scores: list[list[float]] = []
         self._chance: list[NDArray[np.float32]] = []
@@ -255,18 +257,18 @@ class RankingCollector:
         server_score, server_scores = "", None
         if self._chance:
             server_score, server_scores = CHANCE, np.array(self._chance, dtype=np.float32)
-        elif ROUTERS[self._router] is Sonar:
+        elif ROUTERS[self.router] is Sonar:
             server_score, server_scores = NETWORK, self._network(world)
         return RankingHistory(
             np.array(self._ranked, dtype=np.int64).reshape(-1, BEST),
             np.array(self._scores, dtype=np.float64).reshape(-1, BEST),
-            ROUTERS[self._router].score,
+            ROUTERS[self.router].score,
             server_score,
             server_scores,
         )
 
     def _network(self, world: World) -> NDArray[np.float32]:
-        parameters = SonarParameters().replaced(self._parameters)
+        parameters = SonarParameters().replaced(self.parameters)
         view, scores = TraceView(world.traces), list[Floats]()
         context = replace(world.context, network=view)
         for step in range(len(self._ranked)):

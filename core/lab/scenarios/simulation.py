@@ -67,77 +67,75 @@ class LookupCache:
         return cached[0]
 
 
+@dataclass(eq=False)
 class CachedMatcher:
     """A matcher with a cache."""
 
-    def __init__(self, matcher: Matcher, cache: LookupCache) -> None:
-        self._matcher = matcher
-        self._cache = cache
+    matcher: Matcher
+    cache: LookupCache
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
         """See `Matcher.match`. Embeddings have entries of their own: a text that several routers use is embedded once."""
         for text in (subtask, server_hint):
             if text:
                 self.embed(text)
-        found = self._cache(
+        found = self.cache(
             ("match", subtask, server_hint, parameters),
-            lambda: self._matcher.match(subtask, server_hint, parameters),
+            lambda: self.matcher.match(subtask, server_hint, parameters),
         )
         return Match(found.servers, found.tools)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         """See `Matcher.fit`. Embeddings have entries of their own here as well."""
         self.embed(asked_text(text, hint))
-        fit, _ = self._cache(("fit", text, hint), lambda: self._matcher.fit(text, hint))
+        fit, _ = self.cache(("fit", text, hint), lambda: self.matcher.fit(text, hint))
         return fit, 0.0
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `Matcher.likeness`."""
-        return self._cache(("likeness", rows.tobytes()), lambda: self._matcher.likeness(rows))
+        return self.cache(("likeness", rows.tobytes()), lambda: self.matcher.likeness(rows))
 
     def embed(self, text: str) -> Vectors:
         """See `Matcher.embed`."""
-        return self._cache(("embed", text), lambda: self._matcher.embed(text))
+        return self.cache(("embed", text), lambda: self.matcher.embed(text))
 
     def cosines(self, layer: Layer, view: str, vector: Vectors) -> NDArray[np.float64]:
         """See `Matcher.cosines`."""
-        return self._cache(
-            ("cosines", layer, view, vector.tobytes()), lambda: self._matcher.cosines(layer, view, vector)
-        )
+        return self.cache(("cosines", layer, view, vector.tobytes()), lambda: self.matcher.cosines(layer, view, vector))
 
     def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> NDArray[np.float64]:
         """See `Matcher.cosines_of`."""
-        return self._cache(("own", texts, vector.tobytes()), lambda: self._matcher.cosines_of(texts, vector))
+        return self.cache(("own", texts, vector.tobytes()), lambda: self.matcher.cosines_of(texts, vector))
 
     def bm25(self, layer: Layer, text: str) -> NDArray[np.float64]:
         """See `Matcher.bm25`."""
-        return self._cache(("bm25", layer, text), lambda: self._matcher.bm25(layer, text))
+        return self.cache(("bm25", layer, text), lambda: self.matcher.bm25(layer, text))
 
     def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
         """See `Matcher.tokens`."""
-        return self._cache(("tokens", tuple(texts)), lambda: self._matcher.tokens(texts))
+        return self.cache(("tokens", tuple(texts)), lambda: self.matcher.tokens(texts))
 
 
+@dataclass(eq=False)
 class CachedPlanner:
     """A planner with a cache for every method. A given `predicted` replaces tool prediction."""
 
-    def __init__(self, planner: Planner, cache: LookupCache, predicted: str = "") -> None:
-        self._planner = planner
-        self._cache = cache
-        self._predicted = predicted
+    planner: Planner
+    cache: LookupCache
+    predicted: str = ""
 
     def predict_tool(self, question: str) -> str:
         """See `Planner.predict_tool`."""
-        return self._predicted or self._cache(("predict_tool", question), lambda: self._planner.predict_tool(question))
+        return self.predicted or self.cache(("predict_tool", question), lambda: self.planner.predict_tool(question))
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._planner, name)
+        method = getattr(self.planner, name)
         if not callable(method):
             return method
 
         def cached(*arguments: Any, **named: Any) -> Any:
             key = tuple(tuple(cast(Any, a)) if isinstance(a, list) else a for a in arguments)
-            return self._cache((name, key, tuple(named.items())), lambda: method(*arguments, **named))
+            return self.cache((name, key, tuple(named.items())), lambda: method(*arguments, **named))
 
         return cached
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,24 +37,21 @@ class ToolPrompt:
         return sum(schema.tokens for schema in self.schemas)
 
 
+@dataclass(eq=False)
 class AttentionService:
     """Between a router and a model. Thread-safe."""
 
-    def __init__(
-        self,
-        catalogs: CatalogService,
-        sessions: Callable[[], SessionPool],
-        *,
-        virtual_folder: Path,
-    ) -> None:
-        self._catalogs = catalogs
-        self._sessions = sessions
-        self._virtual_folder = virtual_folder
+    catalogs: CatalogService
+    sessions: Callable[[], SessionPool]
+    _: KW_ONLY
+    virtual_folder: Path
+
+    def __post_init__(self) -> None:
         self._loader = SchemaLoader(self._listed)
 
     def definitions(self, catalog: str, tools: Sequence[str], *, live: bool = False) -> tuple[LoadedSchema, ...]:
         """Full definitions of tools (`server::tool`), in their order; `live` asks the servers. Raises UnknownNameError."""
-        return self._loader.load(self._catalogs.catalog(catalog), tools, live=live)
+        return self._loader.load(self.catalogs.catalog(catalog), tools, live=live)
 
     def before_model(self, decision: Decision, *, live: bool = False) -> ToolPrompt:
         """Both phases of a decision; `live` asks the servers themselves for their definitions.
@@ -66,7 +63,7 @@ class AttentionService:
             return ToolPrompt((), self.definitions(decision.catalog, ids, live=live))
         p = ToolAttentionParameters().replaced(decision.parameters)
         wanted = ids if p.lazy_loading else []
-        catalog = self._catalogs.catalog(decision.catalog)
+        catalog = self.catalogs.catalog(decision.catalog)
         return ToolPrompt(
             summaries(catalog, p.summary_tokens).lines, self.definitions(decision.catalog, wanted, live=live)
         )
@@ -81,7 +78,7 @@ class AttentionService:
         """How the agent's state changed a decision, for a form that edits it; None for a router without a state."""
         if decision.router != ToolAttention.id:
             return None
-        return state_view(decision, self._catalogs.catalog(decision.catalog))
+        return state_view(decision, self.catalogs.catalog(decision.catalog))
 
     def _listed(self, catalog: str, server: Server) -> tuple[Tool, ...]:
         """The tools that a server lists now; a virtual one without a connection is started."""
@@ -90,8 +87,8 @@ class AttentionService:
 
         reached = server
         if server.virtual and server.connection is None:
-            reached = replace(server, connection=virtual_connection(server, self._virtual_folder))
-        (found,) = discover(self._sessions(), catalog, (reached,))
+            reached = replace(server, connection=virtual_connection(server, self.virtual_folder))
+        (found,) = discover(self.sessions(), catalog, (reached,))
         if found.server is None:
             raise CatalogError(found.error)
         return found.server.tools

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from weakref import WeakSet
@@ -93,16 +93,18 @@ class _Before:
     price_usd: float
 
 
+@dataclass(eq=False)
 class CallHandle:
     """A call under way: its progress so far, a way to cancel it, and its report when it is done.
 
     `listener` is told every progress, in the thread that makes the call.
     """
 
-    def __init__(self, call: ToolCall, listener: Callable[[Progress], None] | None = None) -> None:
-        self.call = call
+    call: ToolCall
+    listener: Callable[[Progress], None] | None = None
+
+    def __post_init__(self) -> None:
         self.progress: Progress | None = None
-        self._listener = listener
         self._cancel = threading.Event()
         self._future: Future[CallReport] | None = None
 
@@ -123,8 +125,8 @@ class CallHandle:
     def on_progress(self, progress: Progress) -> None:
         """Keep the latest progress."""
         self.progress = progress
-        if self._listener is not None:
-            self._listener(progress)
+        if self.listener is not None:
+            self.listener(progress)
 
     def cancel(self) -> None:
         """Ask the call to stop; its outcome is `cancelled`."""
@@ -142,26 +144,20 @@ class CallHandle:
         return self._future.result(timeout_s)
 
 
+@dataclass(eq=False)
 class CallService:
     """Makes calls for the console, the CLI and agents, and learns from each. Virtual servers are started from files in
     `virtual_folder`."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalogs: CatalogService,
-        caller: Callable[[], ToolCaller],
-        *,
-        rng: np.random.Generator,
-        virtual_folder: Path,
-        telemetry: Telemetry = OFF,
-    ) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._caller = caller
-        self._rng = rng
-        self._virtual_folder = virtual_folder
-        self._telemetry = telemetry
+    store: Store
+    catalogs: CatalogService
+    caller: Callable[[], ToolCaller]
+    _: KW_ONLY
+    rng: np.random.Generator
+    virtual_folder: Path
+    telemetry: Telemetry = OFF
+
+    def __post_init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="wayfare-call")
         self._learning = threading.Lock()
         self._begun: WeakSet[CallHandle] = WeakSet()
@@ -178,7 +174,7 @@ class CallService:
     ) -> CallHandle:
         """Begin a call in the background. `settle` is not told of one that is cancelled before it begins. Raises UnknownNameError
         for a tool that is not in the catalog."""
-        self._catalogs.catalog(call.catalog).find(call.server, call.tool)
+        self.catalogs.catalog(call.catalog).find(call.server, call.tool)
         handle = CallHandle(call, listener)
         self._begun.add(handle)
         handle.start(self._pool, lambda h: self._settled(h, settle, mode=mode, origin=origin, client=client))
@@ -207,11 +203,11 @@ class CallService:
 
     def _run(self, handle: CallHandle, *, mode: CallMode, origin: str, client: str) -> CallReport:
         call = handle.call
-        with self._catalogs.unchanged():
-            server, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
+        with self.catalogs.unchanged():
+            server, tool = self.catalogs.catalog(call.catalog).find(call.server, call.tool)
             at_start = self._before(call)
-        self._store.events.wait_for(call.decision_id)  # the decision is committed before its call leaves
-        with self._telemetry.calling(call, origin) as ended:
+        self.store.events.wait_for(call.decision_id)  # the decision is committed before its call leaves
+        with self.telemetry.calling(call, origin) as ended:
             outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode)
             report = self._learn(outcome, origin, client, at_start)
             ended(report.outcome)
@@ -220,14 +216,14 @@ class CallService:
     def _called(self, handle: CallHandle, server: Server, tool: Tool, mode: CallMode) -> Outcome:
         """A call over MCP. Every outcome of a virtual server is simulated, a crash as well as a result."""
         launched = mode is CallMode.VIRTUAL or (server.virtual and server.connection is None)
-        connection = virtual_connection(server, self._virtual_folder) if launched else server.connection
-        outcome = self._caller().call(
+        connection = virtual_connection(server, self.virtual_folder) if launched else server.connection
+        outcome = self.caller().call(
             handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event
         )
         return replace(outcome, mode=CallMode.VIRTUAL) if launched or server.virtual else outcome
 
     def _drawn(self, call: ToolCall) -> Outcome:
-        catalog, projection = self._catalogs.catalog(call.catalog), self._catalogs.projection(call.catalog)
+        catalog, projection = self.catalogs.catalog(call.catalog), self.catalogs.projection(call.catalog)
         server = projection.server(catalog.server_row[call.server])
         tool = projection.tool(catalog.tool_row[f"{call.server}::{call.tool}"])
         return simulated_outcome(
@@ -235,12 +231,12 @@ class CallService:
             success=tool.success,
             post_accept_failure=server.post_accept_failure,
             latency_s=tool.call_s,
-            rng=self._rng,
+            rng=self.rng,
         )
 
     def _learn(self, outcome: Outcome, origin: str, client: str, at_start: _Before) -> CallReport:
         call = outcome.call
-        with self._learning, self._catalogs.unchanged():  # statistics follow each other as the outcomes do
+        with self._learning, self.catalogs.unchanged():  # statistics follow each other as the outcomes do
             try:
                 before = self._before(call)
             except UnknownNameError:
@@ -249,18 +245,18 @@ class CallService:
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
             event = OutcomeEvent.of(replace(outcome, error=masked(outcome.error)), origin, client)
             later = origin == AGENT  # an agent is answered while the disk is written
-            append = self._store.events.append_later if later else self._store.events.append
+            append = self.store.events.append_later if later else self.store.events.append
             if before is None:
                 append(event)
                 return CallReport(outcome, at_start.server, at_start.server, at_start.tool, at_start.tool)
-            server, tool = self._catalogs.projection(call.catalog).after(event)
+            server, tool = self.catalogs.projection(call.catalog).after(event)
             append(event, _statistics(event, server, tool))
-            self._catalogs.observe(event)
+            self.catalogs.observe(event)
         return CallReport(outcome, before.server, server, before.tool, tool)
 
     def _before(self, call: ToolCall) -> _Before:
-        self._catalogs.catalog(call.catalog).find(call.server, call.tool)
-        catalog, projection = self._catalogs.catalog(call.catalog), self._catalogs.projection(call.catalog)
+        self.catalogs.catalog(call.catalog).find(call.server, call.tool)
+        catalog, projection = self.catalogs.catalog(call.catalog), self.catalogs.projection(call.catalog)
         server_row, tool_row = catalog.server_row[call.server], catalog.tool_row[f"{call.server}::{call.tool}"]
         return _Before(
             projection.server(server_row),

@@ -30,23 +30,23 @@ def own_session(target: Transport, client_info: Implementation, abilities: froze
     return OwnSession(target, client_info, abilities)
 
 
+@dataclass(eq=False)
 class ServerRequests:
     """Thread-safe. `sessions` gives the pool; what is sent goes over the same sessions as calls do."""
 
-    def __init__(self, catalogs: CatalogService, sessions: Callable[[], SessionPool], virtual_folder: Path) -> None:
-        self._catalogs = catalogs
-        self.sessions = sessions
-        self._virtual_folder = virtual_folder
+    catalogs: CatalogService
+    sessions: Callable[[], SessionPool]
+    virtual_folder: Path
 
     def connection(self, server: ServerId) -> Connection:
         """How the server is reached. Raises WayfareError where the catalog does not say."""
-        catalog = self._catalogs.catalog(server.catalog)
+        catalog = self.catalogs.catalog(server.catalog)
         row = catalog.server_row.get(server.server)
         found = None if row is None else catalog.servers[row]
         if found is not None and found.connection is not None:
             return found.connection
         if found is not None and found.virtual:
-            return virtual_connection(found, self._virtual_folder)
+            return virtual_connection(found, self.virtual_folder)
         raise WayfareError(
             f"Server {server.server} has no command or URL in catalog {server.catalog}; add a connection."
         )
@@ -87,23 +87,23 @@ class ResourceLink:
         return ServerId(self.catalog, self.server)
 
 
+@dataclass(eq=False)
 class LinkedResources:
     """Thread-safe."""
 
-    def __init__(self, governance: GovernanceService, catalogs: CatalogService, requests: ServerRequests) -> None:
-        self._governance = governance
-        self._catalogs = catalogs
-        self._requests = requests
+    governance: GovernanceService
+    catalogs: CatalogService
+    requests: ServerRequests
 
     def tool(self, link: ResourceLink) -> Tool:
         """The tool that gave it. Raises UnknownNameError where the catalog has it no more."""
-        return self._catalogs.catalog(link.catalog).find(link.server, link.tool)[1]
+        return self.catalogs.catalog(link.catalog).find(link.server, link.tool)[1]
 
     def read(self, link: ResourceLink, client: str, *, limit_s: float) -> tuple[Contents, ...]:
         """What its server gives a client now; it counts as one call. Raises NotAllowedError, WayfareError."""
         load_protocol()
         from core.mcp_bridge.discovery import read_resource
 
-        self._governance.request(client, link.catalog, Tool(link.server, READ), linked_by=self.tool(link))
-        connection = self._requests.connection(link.server_id)
-        return read_resource(self._requests.sessions(), link.server_id, connection, link.uri, limit_s=limit_s)
+        self.governance.request(client, link.catalog, Tool(link.server, READ), linked_by=self.tool(link))
+        connection = self.requests.connection(link.server_id)
+        return read_resource(self.requests.sessions(), link.server_id, connection, link.uri, limit_s=limit_s)

@@ -113,19 +113,21 @@ def _with_errors(catalog: Catalog) -> Mapping[str, str]:
 MAP_METHOD = "map:1"  # the name under which coordinates are stored; a changed method needs a new one
 
 
+@dataclass(eq=False)
 class CatalogMaps:
     """The maps of all catalogs. Thread-safe; one map is computed at a time, since each keeps a core busy."""
 
-    def __init__(self, catalogs: CatalogService, encoder: CachedEncoder, kept: VectorStore) -> None:
-        self._catalogs = catalogs
-        self._encoder = encoder
-        self._kept = kept
+    catalogs: CatalogService
+    encoder: CachedEncoder
+    kept: VectorStore
+
+    def __post_init__(self) -> None:
         self._maps: WeakKeyDictionary[CatalogIndex, CatalogMap] = WeakKeyDictionary()
         self._drawing = threading.Lock()
 
     def map(self, catalog: str) -> CatalogMap:
         """All tools in two dimensions; the first time this takes a second for 1,000 tools, eight for 10,000."""
-        index = self._catalogs.index(catalog)
+        index = self.catalogs.index(catalog)
         with self._drawing:
             drawn = self._maps.get(index)
             if drawn is None:
@@ -136,7 +138,7 @@ class CatalogMaps:
 
     def neighbours(self, catalog: str, tool_id: str, count: int = 10) -> tuple[Neighbour, ...]:
         """The tools nearest in meaning, best first, by exact cosines. Raises UnknownNameError."""
-        index = self._catalogs.index(catalog)
+        index = self.catalogs.index(catalog)
         if tool_id not in index.catalog.tool_row:
             raise UnknownNameError(f"There is no tool {tool_id!r} in catalog {catalog!r}; check the name.")
         rows, cosines = index.neighbours(index.catalog.tool_row[tool_id], count)
@@ -145,17 +147,17 @@ class CatalogMaps:
 
     def place(self, catalog: str, text: str) -> Placement:
         """Where a text lies on the map: among the tools that are most similar to it."""
-        index = self._catalogs.index(catalog)
-        cosine = np.vecdot(index.meanings, self._encoder.encode_query(text))
+        index = self.catalogs.index(catalog)
+        cosine = np.vecdot(index.meanings, self.encoder.encode_query(text))
         x, y = placed(cosine[None, :], self.map(catalog).xy)[0].tolist()
         return Placement(x, y, cosine)
 
     def _coordinates(self, vectors: Vectors) -> Vectors:
         content = hashlib.sha256(vectors.tobytes()).hexdigest()[:32]
-        found = self._kept.load_vectors(MAP_METHOD, [content]).get(content)
+        found = self.kept.load_vectors(MAP_METHOD, [content]).get(content)
         if found is None or found.size != 2 * len(vectors):
             found = coordinates(vectors).reshape(-1)
-            self._kept.save_vectors(MAP_METHOD, {content: found})
+            self.kept.save_vectors(MAP_METHOD, {content: found})
         xy = found.reshape(len(vectors), 2)
         xy.flags.writeable = False
         return xy
@@ -177,18 +179,13 @@ class ImportReport:
     discoveries: tuple[Discovery, ...] = ()
 
 
+@dataclass(eq=False)
 class CatalogEditor:
     """Everything that makes or changes a catalog. Thread-safe, as the catalog service is."""
 
-    def __init__(
-        self,
-        catalogs: CatalogService,
-        vault: SecretVault,
-        sessions: Callable[[], SessionPool],
-    ) -> None:
-        self._catalogs = catalogs
-        self._vault = vault
-        self._sessions = sessions
+    catalogs: CatalogService
+    vault: SecretVault
+    sessions: Callable[[], SessionPool]
 
     def read(self, text: str | bytes, source: str) -> Imported:
         """Read a document without keeping anything."""
@@ -202,7 +199,7 @@ class CatalogEditor:
 
     def keep_secrets(self, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
         """Keep values by the name of their reference, for those servers of a catalog that refer to them."""
-        self._vault.put_all(
+        self.vault.put_all(
             (ServerId(catalog, server.name), name, values[name])
             for server in servers
             for name in reference_names(server.connection) & values.keys()
@@ -233,7 +230,7 @@ class CatalogEditor:
         load_protocol()
         from core.mcp_bridge.discovery import discover
 
-        found = discover(self._sessions(), name, imported.servers)
+        found = discover(self.sessions(), name, imported.servers)
         servers = tuple(d.server for d in found if d.server is not None)
         if not servers:
             reasons = "; ".join(d.error for d in found)
@@ -242,35 +239,35 @@ class CatalogEditor:
 
     def remove(self, name: str) -> None:
         """Forget an imported catalog and its servers' secrets. Its events stay."""
-        self._catalogs.remove(name)
-        self._vault.forget(name)
+        self.catalogs.remove(name)
+        self.vault.forget(name)
 
     def copies(self, catalog: str, server: str, recipe: Recipe) -> tuple[Server, ...]:
         """The virtual copies that `multiply` would make of a server. Raises UnknownNameError, CatalogError."""
-        known = self._catalogs.catalog(catalog)
+        known = self.catalogs.catalog(catalog)
         return copies(server_of(known, server), recipe, taken=known.server_row)
 
     def multiply(self, catalog: str, server: str, recipe: Recipe, *, name: str = "") -> Catalog:
         """Keep a new catalog in which a server is accompanied or replaced by virtual copies of it."""
-        known = self._catalogs.catalog(catalog)
+        known = self.catalogs.catalog(catalog)
         made = multiplied(known, server, recipe, name=name or multiplied_name(known.name, server, recipe.copies))
         source = f"{known.name}, {server} × {recipe.copies}, seed {recipe.seed}, spread {recipe.spread:g}"
-        self._catalogs.save(made, source)
+        self.catalogs.save(made, source)
         return made
 
     def set_figure(self, catalog: str, server: str, tool: str, value: float | None) -> None:
         """Set or clear (None) an operator's price of a tool, or with an empty tool the ask of a server. USD per call."""
         if value is not None and not (np.isfinite(value) and value >= 0):
             raise CatalogError(f"{value} is not a price; give a number of at least 0 in USD per call.")
-        known = self._catalogs.catalog(catalog)
+        known = self.catalogs.catalog(catalog)
         if (f"{server}::{tool}" not in known.tool_row) if tool else (server not in known.server_row):
             raise UnknownNameError(f"There is no {tool or server!r} to price in catalog {catalog!r}; check the name.")
         field = "price_usd" if tool else "ask_usd"
-        self._catalogs.set_override(Override(catalog, server, tool, field, value, datetime.now(UTC)))
+        self.catalogs.set_override(Override(catalog, server, tool, field, value, datetime.now(UTC)))
 
     def _saved(
         self, catalog: Catalog, source: str, imported: Imported, found: tuple[Discovery, ...] = ()
     ) -> ImportReport:
-        self._catalogs.save(catalog, source)
+        self.catalogs.save(catalog, source)
         errors = count_errors(catalog)
         return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, found)

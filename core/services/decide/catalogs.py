@@ -151,7 +151,7 @@ class CatalogService:
 
         def matcher(index: CatalogIndex, relevance: RelevanceIndex) -> IndexMatcher:
             fit = FitMatcher(relevance, self._relevance_encoder, RelevanceModel.shipped(), learnt)
-            return IndexMatcher(index, self._encoder, fit)
+            return IndexMatcher(index, self._encoder, fit.fit, relevance.own)
 
         with self._lock:
             at = self._statistics_at(learning)

@@ -37,15 +37,17 @@ class ChosenParameters:
         return self.visitor if self.origin == AGENT else ""
 
 
+@dataclass(eq=False)
 class DecisionLog:
     """Appends decisions, and before each the parameters that its visitor has changed since the last one. Thread-safe.
 
     A visitor is one open page, one command, or one client of the MCP endpoint: what one changes, no other has changed.
     """
 
-    def __init__(self, store: Store, telemetry: Telemetry = OFF) -> None:
-        self._store = store
-        self._telemetry = telemetry
+    store: Store
+    telemetry: Telemetry = OFF
+
+    def __post_init__(self) -> None:
         self._last: LRUCache[tuple[str, str, str], Mapping[str, Value]] = LRUCache(VISITORS_KEPT)
         self._lock = threading.Lock()
 
@@ -57,15 +59,15 @@ class DecisionLog:
             return [*changes, _decision_event(decision, chosen, router.event(decision))]
 
         if chosen.origin == AGENT:  # it is answered first; its words were checked at the door
-            self._store.events.make_later(decision.id, events)
+            self.store.events.make_later(decision.id, events)
         else:
-            self._store.events.append_later(*events())
-        self._telemetry.decided(decision, chosen.origin)
+            self.store.events.append_later(*events())
+        self.telemetry.decided(decision, chosen.origin)
 
     def repeated(self, router: AnyRouter, chosen: ChosenParameters) -> None:
         """Record what changed where an earlier decision is shown again: going back to its parameters is a change too."""
         if changes := self._changes(router, chosen, datetime.now(UTC)):
-            self._store.events.append_later(*changes)
+            self.store.events.append_later(*changes)
 
     def _changes(self, router: AnyRouter, chosen: ChosenParameters, at: datetime) -> list[ParameterEvent]:
         """The values that differ from the visitor's last ones, at first from the router's defaults."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from weakref import ref
 
@@ -37,12 +37,14 @@ KEPT = 8
 MOST_MEASURED = 500  # the newest; each takes some milliseconds
 
 
+@dataclass(eq=False)
 class RefusalService:
     """Measures the trade-off of the knob `wrong_refusals`. Thread-safe."""
 
-    def __init__(self, catalogs: CatalogService, feedback: FeedbackService) -> None:
-        self._catalogs = catalogs
-        self._feedback = feedback
+    catalogs: CatalogService
+    feedback: FeedbackService
+
+    def __post_init__(self) -> None:
         self._known: LRUCache[object, RefusalCurve] = LRUCache(KEPT)
         self._lock = threading.Lock()
 
@@ -53,14 +55,14 @@ class RefusalService:
     def curve(self, catalog: str = SAMPLE) -> RefusalCurve:
         """Wrong refusals against impossible sub-tasks refused. A labelled sub-task is made impossible by taking away its right
         tools and those that do the same. Labels do not shift these decisions, because the curve is for new sub-tasks."""
-        rows = self._catalogs.catalog(catalog).tool_row
-        queries = tuple(one for one in self._feedback.queries(catalog) if any(tool in rows for tool in one.right))
+        rows = self.catalogs.catalog(catalog).tool_row
+        queries = tuple(one for one in self.feedback.queries(catalog) if any(tool in rows for tool in one.right))
         if len(queries) < LEAST_LABELS:
             return shipped_curve()
         with self._lock:
             known = self._known.get((catalog, queries))
         if known is None:
-            scorer = self._catalogs.scorer(catalog)
+            scorer = self.catalogs.scorer(catalog)
             chances = [
                 _chances(scorer, one, [rows[t] for t in one.right if t in rows]) for one in queries[-MOST_MEASURED:]
             ]
@@ -134,7 +136,25 @@ class RoutingService:
             return self.decide(subtask, self._context(catalog, chosen), router, chosen, server_hint=server_hint)
         set_by = ChosenParameters(chosen, origin, visitor)
         chosen = algorithm.having_seen(chosen, seen)
-        return self._recorded(algorithm, subtask, catalog, chosen, set_by, server_hint=server_hint, anew=anew)
+        context = self._context(catalog, chosen)
+        query = _asked(context, algorithm.id, chosen, subtask, server_hint)
+        asked = (*query, set_by.origin)
+        with self._lock:
+            known = self._asked.get(asked)
+            previewed = self._previewed.pop((*query, ()), None)
+        if known is not None and known[0]() is context and not anew:
+            self._log.repeated(algorithm, set_by)
+            return known[1]
+        if previewed is not None and previewed[0]() is context and not anew:
+            decision = replace(previewed[1], at=datetime.now(UTC))
+        else:
+            decision = algorithm.route(subtask, context, chosen, server_hint=server_hint)
+            decision = replace(_completed(decision, context, chosen), client=set_by.client)
+        self._log.decision(algorithm, decision, set_by)
+        with self._lock:
+            self._by_id[decision.id] = decision
+            self._asked[asked] = (ref(context), decision)
+        return decision
 
     def preview(
         self,
@@ -190,12 +210,11 @@ class RoutingService:
         For a router that knows the agent's state, a step has seen what the steps that it needs bring: that changes what
         the step is decided with, and is no change of parameters that anybody made.
         """
-        algorithm = self._router(router)
-        chosen = algorithm.checked(parameters)
-        set_by = ChosenParameters(chosen, origin, visitor)
 
         def decide(text: str, seen: Sequence[str]) -> Decision:
-            return self._recorded(algorithm, text, catalog, algorithm.having_seen(chosen, seen), set_by)
+            return self.route(
+                text, catalog=catalog, router=router, parameters=parameters, origin=origin, visitor=visitor, seen=seen
+            )
 
         parts = [(part.text, part.needs) for part in self.parts(question, planner=planner)]
         return Plan.of(question, self._planners[planner].name, parts, decide)
@@ -212,38 +231,6 @@ class RoutingService:
         """A decision of this process by id, None where it is not kept any more."""
         with self._lock:
             return self._by_id.get(decision_id)
-
-    def _recorded(
-        self,
-        algorithm: AnyRouter,
-        subtask: str,
-        catalog: str,
-        parameters: Parameters,
-        set_by: ChosenParameters,
-        *,
-        server_hint: str = "",
-        anew: bool = False,
-    ) -> Decision:
-        """A decision, recorded; the earlier one where nothing has changed since it was made."""
-        context = self._context(catalog, parameters)
-        query = _asked(context, algorithm.id, parameters, subtask, server_hint)
-        asked = (*query, set_by.origin)
-        with self._lock:
-            known = self._asked.get(asked)
-            previewed = self._previewed.pop((*query, ()), None)
-        if known is not None and known[0]() is context and not anew:
-            self._log.repeated(algorithm, set_by)
-            return known[1]
-        if previewed is not None and previewed[0]() is context and not anew:
-            decision = replace(previewed[1], at=datetime.now(UTC))
-        else:
-            decision = algorithm.route(subtask, context, parameters, server_hint=server_hint)
-            decision = replace(_completed(decision, context, parameters), client=set_by.client)
-        self._log.decision(algorithm, decision, set_by)
-        with self._lock:
-            self._by_id[decision.id] = decision
-            self._asked[asked] = (ref(context), decision)
-        return decision
 
     def _context(self, catalog: str, parameters: Parameters) -> RoutingContext:
         learning = parameters if isinstance(parameters, LearningParameters) else None

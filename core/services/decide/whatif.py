@@ -53,12 +53,14 @@ class Asked:
     supposed: tuple[Supposed, ...] = ()
 
 
+@dataclass(eq=False)
 class WhatIfService:
     """Decisions under other values. Records nothing. Thread-safe."""
 
-    def __init__(self, catalogs: CatalogService, routing: RoutingService) -> None:
-        self._catalogs = catalogs
-        self._routing = routing
+    catalogs: CatalogService
+    routing: RoutingService
+
+    def __post_init__(self) -> None:
         self._known: LRUCache[object, tuple[RoutingContext, dict[str, Strip]]] = LRUCache(KEPT)
         self._lock = threading.Lock()
 
@@ -87,7 +89,7 @@ class WhatIfService:
 
     def decision(self, asked: Asked) -> Decision:
         """The decision with the supposed figures; not recorded."""
-        return self._routing.decide(
+        return self.routing.decide(
             asked.subtask, layered(self._context(asked), asked.supposed), asked.router, asked.parameters,
             server_hint=asked.hint,
         )  # fmt: skip
@@ -156,11 +158,11 @@ class WhatIfService:
         matcher, planner = self._context(asked).matcher, RulesPlanner()
         possible = [task for task in tasks if task.relevant]
         queries = [Query(checked_subtask(one.subtask), one.server_hint.strip(), matcher, planner) for one in possible]
-        return possible, ManyTasks(queries, lambda parameters: self._catalogs.context(asked.catalog, parameters))
+        return possible, ManyTasks(queries, lambda parameters: self.catalogs.context(asked.catalog, parameters))
 
     def _context(self, asked: Asked) -> RoutingContext:
         learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
-        return self._catalogs.context(asked.catalog, learning)
+        return self.catalogs.context(asked.catalog, learning)
 
     def _nothing(self, asked: Asked) -> float:
         """P(nothing fits)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -41,13 +41,15 @@ class _Burst:
     unwritten: int = 0
 
 
+@dataclass(eq=False)
 class RefusedRequests:
     """Thread-safe. A client that repeats itself cannot fill the log: what it repeats is one record with a count, which is written
     with the next refusal of its kind, or by `write_due`."""
 
-    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
-        self._store = store
-        self._now = now
+    store: Store
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._bursts: LRUCache[Key, _Burst] = LRUCache(MOST_KNOWN)
         self._due: datetime | None = None  # when the oldest burst is over
@@ -65,7 +67,7 @@ class RefusedRequests:
 
     def write_due(self, *, everything: bool = False) -> None:
         """Write the counts of bursts that are over, or of all: nobody knows whether the client comes again."""
-        now = self._now()
+        now = self.now()
         with self._lock:
             if not everything and (self._due is None or now < self._due):
                 return
@@ -75,7 +77,7 @@ class RefusedRequests:
         self._write(*ended)
 
     def _keep(self, error: NotAllowedError, key: Key, origin: str) -> None:
-        now = self._now()
+        now = self.now()
         client, catalog, tool, name = key
         server, _, own = tool.partition("::")
         record = RefusedRequest(now, client, catalog, server, own, name, error.why, error.advice, origin, 0)
@@ -90,13 +92,13 @@ class RefusedRequests:
             self._due = now + AGAIN if self._due is None else self._due
             unwritten = 0 if known is None else known.unwritten
         self._write(*forgotten)
-        self._store.events.append_later(replace(record, repeated=unwritten))
+        self.store.events.append_later(replace(record, repeated=unwritten))
 
     def _write(self, *bursts: _Burst) -> None:
         """A record of each burst for its newest repetition, which counts the others."""
         for burst in bursts:
             if burst.unwritten:
-                self._store.events.append_later(replace(burst.newest, repeated=burst.unwritten - 1))
+                self.store.events.append_later(replace(burst.newest, repeated=burst.unwritten - 1))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -108,25 +110,19 @@ HTTP_AT_ONCE = 30.0
 """So many at once at least: a client with a low rate can begin a session, too."""
 
 
+@dataclass(eq=False)
 class Admission:
     """Thread-safe. `policy` gives the one in force, `clock` is monotonic, `now` the time of day."""
 
-    def __init__(
-        self,
-        clients: ClientRegister,
-        definitions: KnownDefinitions,
-        refused: RefusedRequests,
-        policy: Callable[[], Policy],
-        *,
-        now: Callable[[], datetime],
-        clock: Callable[[], float],
-    ) -> None:
-        self._clients = clients
-        self._definitions = definitions
-        self._refused = refused
-        self._policy = policy
-        self._now = now
-        self._clock = clock
+    clients: ClientRegister
+    definitions: KnownDefinitions
+    refused: RefusedRequests
+    policy: Callable[[], Policy]
+    _: KW_ONLY
+    now: Callable[[], datetime]
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._of_tools: dict[str, Bucket] = {}
         self._of_all: dict[str, Bucket] = {}  # HTTP requests
@@ -134,24 +130,24 @@ class Admission:
     def identified(self, client: str, *, known: bool) -> str:
         """The name under which a request counts. `known` is that it came with the client's token. Without one it is the name that the
         client gives itself, or `ANONYMOUS` where there are clients or budgets. Raises NotAllowedError where it may use nothing."""
-        if known or not (self._clients.any_client or self._policy().budgets):
+        if known or not (self.clients.any_client or self.policy().budgets):
             return client
-        with self._refused.recorded(ANONYMOUS, "", "", AGENT):
-            if self._clients.without_token is None:
+        with self.refused.recorded(ANONYMOUS, "", "", AGENT):
+            if self.clients.without_token is None:
                 raise refusals.token_needed()
         return ANONYMOUS
 
     def without_token_words(self) -> str:
         """What a request of this machine without a token may do, in a sentence for the operator."""
-        if self._policy().tokens == "always":
+        if self.policy().tokens == "always":
             return "A request to /mcp without a token may do nothing: the policy asks everybody for one."
-        scope = self._clients.without_token
+        scope = self.clients.without_token
         if scope is None:
             return (
                 "A request of this machine without a token may do nothing, because a client's scope is limited. "
                 f"A client {ANONYMOUS!r} lets it in, with a scope for less than everything."
             )
-        told = "" if self._clients.in_force(ANONYMOUS) else f" A client {ANONYMOUS!r} gives it a scope."
+        told = "" if self.clients.in_force(ANONYMOUS) else f" A client {ANONYMOUS!r} gives it a scope."
         return (
             f"A request of this machine without a token is the client {ANONYMOUS!r}; it may use {scope.words()}.{told}"
         )
@@ -159,16 +155,16 @@ class Admission:
     def enter(self, client: str, catalog: str, *, known: bool) -> str:
         """Let a request of any tool in; gives the name under which it counts, see `identified`. Raises NotAllowedError."""
         client = self.identified(client, known=known)
-        with self._refused.recorded(client, catalog, "", AGENT):
+        with self.refused.recorded(client, catalog, "", AGENT):
             if not known and client in OWN_NAMES:
                 raise refusals.name_taken(client)
-            if not known and client != ANONYMOUS and self._clients.in_force(client) is not None:
+            if not known and client != ANONYMOUS and self.clients.in_force(client) is not None:
                 raise refusals.not_authorized(client)
             if reason := self._scope(client).catalog_refusal(catalog):
                 raise refusals.catalog_not_allowed(client, reason)
             per_minute = self._per_minute(client)
             if wait_s := self._waits(self._of_tools, client, per_minute, 1.0):
-                raise refusals.rate_limited(client, per_minute, wait_s, self._now())
+                raise refusals.rate_limited(client, per_minute, wait_s, self.now())
         return client
 
     def http_wait_s(self, client: str) -> float:
@@ -177,28 +173,28 @@ class Admission:
         per_minute = HTTP_TIMES * self._per_minute(client)
         wait_s = self._waits(self._of_all, client, per_minute, HTTP_AT_ONCE)
         if wait_s:
-            with suppress(NotAllowedError), self._refused.recorded(client, "", "", AGENT):
-                raise refusals.flooding(client, per_minute, wait_s, self._now())
+            with suppress(NotAllowedError), self.refused.recorded(client, "", "", AGENT):
+                raise refusals.flooding(client, per_minute, wait_s, self.now())
         return wait_s
 
     def describe(self, client: str, catalog: str, tool: Tool) -> None:
         """Let a client read a definition. Raises NotAllowedError for a tool that it may neither see nor use."""
-        with self._refused.recorded(client, catalog, tool.id, AGENT):
+        with self.refused.recorded(client, catalog, tool.id, AGENT):
             self.check(client, catalog, tool)
 
     def check(self, client: str, catalog: str, tool: Tool) -> bool:
         """Whether a tool is known as it is now. Raises NotAllowedError, unrecorded, for one that a client may neither see nor use."""
-        policy = self._policy()
+        policy = self.policy()
         if reason := policy.refusal(tool) or self._scope(client).refusal(catalog, tool):
             raise refusals.tool_not_allowed(tool.id, reason)
-        state = self._definitions.state(catalog, tool)
+        state = self.definitions.state(catalog, tool)
         if policy.changed_definitions and state in {"changed", "denied"}:
             raise refusals.definition_changed(tool.id, denied=state == "denied")
         return state == "known"
 
     def requestable(self, client: str, catalog: str, request: Tool) -> None:
         """Let a request in that is no call of a tool: `server::resources/read`, as a tool that only reads. Raises NotAllowedError."""
-        if reason := self._policy().refusal(request) or self._scope(client).refusal(catalog, request):
+        if reason := self.policy().refusal(request) or self._scope(client).refusal(catalog, request):
             raise refusals.tool_not_allowed(request.id, reason)
 
     def may_request(self, client: str, catalog: str, request: Tool) -> bool:
@@ -219,21 +215,21 @@ class Admission:
 
     def limited(self, client: str) -> bool:
         """Whether there are tools that a client may not use."""
-        policy = self._policy()
+        policy = self.policy()
         return self._scope(client).limited or bool(policy.allow or policy.deny)
 
     def _scope(self, client: str) -> Scope:
         """What a client may use; one without a token may use all that the policy allows."""
-        known = None if client in OWN_NAMES else self._clients.in_force(client)
+        known = None if client in OWN_NAMES else self.clients.in_force(client)
         return Scope() if known is None else known.scope
 
     def _per_minute(self, client: str) -> float:
         """How many requests of tools a client may make a minute; 0 is no limit."""
         own = self._scope(client).per_minute
-        return self._policy().per_minute if own is None else own
+        return self.policy().per_minute if own is None else own
 
     def _waits(self, buckets: dict[str, Bucket], client: str, per_minute: float, least: float) -> float:
         if per_minute <= 0:
             return 0.0
         with self._lock:
-            return buckets.setdefault(client, Bucket(least)).wait_s(per_minute, self._clock())
+            return buckets.setdefault(client, Bucket(least)).wait_s(per_minute, self.clock())

@@ -43,18 +43,20 @@ class Approval:
         )  # fmt: skip
 
 
+@dataclass(eq=False)
 class ApprovalQueue:
     """Every approval since the store was made. Thread-safe. Each step is one sealed record; `redact` masks the secrets that are known."""
 
-    def __init__(self, store: Store, now: Callable[[], datetime], redact: Callable[[str], str]) -> None:
-        self._store = store
-        self._now = now
-        self._redact = redact
+    store: Store
+    now: Callable[[], datetime]
+    redact: Callable[[str], str]
+
+    def __post_init__(self) -> None:
         self._lock = threading.RLock()
         self._last: dict[str, ApprovalChange] = {}
         self._by_key: dict[str, str] = {}
         self._decided: dict[str, str] = {}
-        for change in store.governance.approvals():
+        for change in self.store.governance.approvals():
             self._take(change)
 
     def waiting(self, policy_digest: str) -> tuple[Approval, ...]:
@@ -92,7 +94,7 @@ class ApprovalQueue:
             waiting = sum(one.change.client == binding.client for one in self.waiting(binding.policy_digest))
             if waiting >= MOST_WAITING:
                 raise refusals.too_many_waiting(waiting)
-            now = self._now()
+            now = self.now()
             change = ApprovalChange(
                 at=now,
                 id=secrets.token_hex(4),
@@ -104,7 +106,7 @@ class ApprovalQueue:
                 arguments_digest=binding.arguments_digest,
                 definition_digest=binding.definition_digest,
                 policy_digest=binding.policy_digest,
-                arguments_json=_bounded(self._redact(masked_arguments(call.arguments, tool.input_schema))),
+                arguments_json=_bounded(self.redact(masked_arguments(call.arguments, tool.input_schema))),
                 reasons=REASONS.join(reasons),
                 price_usd=price_usd,
                 expires_at=now + timedelta(seconds=rules.wait_s),
@@ -125,7 +127,7 @@ class ApprovalQueue:
                 raise WayfareError(
                     f"The policy changed since the call {id_} began to wait; the agent has to call again."
                 )
-            now = self._now()
+            now = self.now()
             action = APPROVED if approve else DENIED
             valid = now + timedelta(seconds=rules.valid_s)
             decided = replace(change, at=now, action=action, expires_at=valid, origin=origin)
@@ -135,15 +137,15 @@ class ApprovalQueue:
     def use(self, approval: Approval, *, origin: str) -> None:
         """The call that was approved is made: the approval is for one."""
         with self._lock:
-            self._write(replace(approval.change, at=self._now(), action=USED, origin=origin))
+            self._write(replace(approval.change, at=self.now(), action=USED, origin=origin))
 
     def _shown(self, change: ApprovalChange) -> Approval:
         state: State = change.action  # pyright: ignore[reportAssignmentType]
-        expired = state != USED and change.expires_at <= self._now()
+        expired = state != USED and change.expires_at <= self.now()
         return Approval(change, "expired" if expired else state, self._decided.get(change.id, ""))
 
     def _write(self, change: ApprovalChange) -> None:
-        self._store.governance.append(change)
+        self.store.governance.append(change)
         self._take(change)
 
     def _take(self, change: ApprovalChange) -> None:

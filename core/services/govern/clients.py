@@ -42,16 +42,18 @@ class Client:
     seen: datetime | None = None
 
 
+@dataclass(eq=False)
 class ClientRegister:
     """All clients that were ever made. Thread-safe; a revoked one is a stranger with its next request."""
 
-    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
-        self._store = store
-        self._now = now
+    store: Store
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._clients: dict[str, Client] = {}
         self._by_hash: dict[str, str] = {}
-        for change in store.governance.clients():
+        for change in self.store.governance.clients():
             self._take(change)
 
     def all(self) -> tuple[Client, ...]:
@@ -103,8 +105,8 @@ class ClientRegister:
             if self.in_force(name) is not None:
                 raise WayfareError(f"There is a client {name!r} already; revoke it first, or choose another name.")
             hash_ = digest(token) if token else ""
-            made = ClientChange(self._now(), name, MADE, hash_, (scope or Scope()).to_json(), origin)
-            self._store.governance.append(made)
+            made = ClientChange(self.now(), name, MADE, hash_, (scope or Scope()).to_json(), origin)
+            self.store.governance.append(made)
             self._take(made)
         return token
 
@@ -115,8 +117,8 @@ class ClientRegister:
             if client is None:
                 known = ", ".join(one.name for one in self.all() if not one.revoked) or "none"
                 raise UnknownNameError(f"There is no client {one_line(name, 80)!r}; there are: {known}.")
-            revoked = ClientChange(self._now(), name, REVOKED, "", client.scope.to_json(), origin)
-            self._store.governance.append(revoked)
+            revoked = ClientChange(self.now(), name, REVOKED, "", client.scope.to_json(), origin)
+            self.store.governance.append(revoked)
             self._take(revoked)
 
     def of_token(self, token: str) -> Client | None:
@@ -137,7 +139,7 @@ class ClientRegister:
             names = [name for hash_, name in self._by_hash.items() if secrets.compare_digest(hash_, given)]
             if not names or self._clients[names[0]].scope.pages is not pages:
                 return None
-            self._clients[names[0]] = replace(self._clients[names[0]], seen=self._now())
+            self._clients[names[0]] = replace(self._clients[names[0]], seen=self.now())
             return self._clients[names[0]]
 
     def _take(self, change: ClientChange) -> None:

@@ -40,17 +40,19 @@ class HeldDefinition:
     new_findings: tuple[Finding, ...]
 
 
+@dataclass(eq=False)
 class KnownDefinitions:
     """The definitions that agents have used. Thread-safe. Prices and times are no part of a definition."""
 
-    def __init__(self, store: Store, catalogs: CatalogService, now: Callable[[], datetime]) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._now = now
+    store: Store
+    catalogs: CatalogService
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[Key, DefinitionChange] = {}
         self._denied: dict[Key, DefinitionChange] = {}
-        for change in store.governance.definitions():
+        for change in self.store.governance.definitions():
             self._take(change)
 
     def state(self, catalog: str, tool: Tool) -> State:
@@ -76,7 +78,7 @@ class KnownDefinitions:
 
     def decide(self, catalog: str, tool_id: str, *, approve: bool, origin: str) -> None:
         """Approve a definition as it is now, or deny it. Raises UnknownNameError where the catalog has no such tool."""
-        found = self._catalogs.catalog(catalog)
+        found = self.catalogs.catalog(catalog)
         row = found.tool_row.get(tool_id)
         if row is None:
             raise UnknownNameError(f"There is no tool {tool_id[:80]!r} in catalog {catalog!r}.")
@@ -97,11 +99,11 @@ class KnownDefinitions:
         return self._held(catalog, tool, known) if held and known is not None else None
 
     def _changed(self) -> Iterator[tuple[str, Tool, DefinitionChange]]:
-        names = {info.name for info in self._catalogs.infos()}
+        names = {info.name for info in self.catalogs.infos()}
         for (catalog, server, name), known in tuple(self._known.items()):
             if catalog not in names:
                 continue
-            now = self._catalogs.catalog(catalog)
+            now = self.catalogs.catalog(catalog)
             row = now.tool_row.get(f"{server}::{name}")
             if row is not None and self.state(catalog, now.tools[row]) in {"changed", "denied"}:
                 yield catalog, now.tools[row], known
@@ -121,9 +123,9 @@ class KnownDefinitions:
 
     def _write(self, catalog: str, tool: Tool, action: str, origin: str) -> None:
         text = definition_json(tool)
-        change = DefinitionChange(self._now(), catalog, tool.server, tool.name, action, digest(text), text, origin)
+        change = DefinitionChange(self.now(), catalog, tool.server, tool.name, action, digest(text), text, origin)
         with self._lock:
-            self._store.governance.append(change)
+            self.store.governance.append(change)
             self._take(change)
 
     def _take(self, change: DefinitionChange) -> None:

@@ -36,69 +36,69 @@ class GovernedCall:
         return self.handle.report()
 
 
+@dataclass(eq=False)
 class GovernedCalls:
     """Thread-safe."""
 
-    def __init__(self, governance: GovernanceService, catalogs: CatalogService, calls: CallService) -> None:
-        self._governance = governance
-        self._catalogs = catalogs
-        self._calls = calls
+    governance: GovernanceService
+    catalogs: CatalogService
+    calls: CallService
 
     def start(
         self, wanted: Wanted, *, origin: str, counted: Counted, listener: Callable[[Progress], None] | None = None
     ) -> GovernedCall:
         """Have a call admitted and begin it. Raises NotAllowedError with what is awaited and how to go on."""
-        permit = self._governance.before(wanted)
+        permit = self.governance.before(wanted)
         client = "" if wanted.client == OPERATOR else wanted.client
         settle = partial(self._settle, permit, counted)
         try:
-            handle = self._calls.start(wanted.call, origin=origin, client=client, listener=listener, settle=settle)
+            handle = self.calls.start(wanted.call, origin=origin, client=client, listener=listener, settle=settle)
             if handle.future is None:
                 raise RuntimeError("the call was not started")
         except BaseException:
-            self._governance.after(permit, OutcomeKind.CANCELLED, 0)
+            self.governance.after(permit, OutcomeKind.CANCELLED, 0)
             raise
         handle.future.add_done_callback(partial(self._settle_unbegun, permit))
         return GovernedCall(permit, handle)
 
     def drawn(self, call: ToolCall, *, origin: str, client: str = "") -> CallHandle:
         """An outcome that is drawn: nothing is called, and nobody is asked."""
-        return self._calls.start(call, mode=CallMode.DRAWN, origin=origin, client=client)
+        return self.calls.start(call, mode=CallMode.DRAWN, origin=origin, client=client)
 
     def by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved_by: str = "") -> CallHandle:
         """A call that a person makes at a page. What is simulated reaches no server and needs no leave. Raises NotAllowedError."""
         if mode is not CallMode.REAL:
-            return self._calls.start(call, mode=mode, origin=origin)
+            return self.calls.start(call, mode=mode, origin=origin)
         return self.start(self._by_person(call, origin, approved_by), origin=origin, counted=no_tokens).handle
 
     def run_by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved_by: str = "") -> CallReport:
         """The same, until it is done and settled."""
         if mode is not CallMode.REAL:
-            return self._calls.run(call, mode=mode, origin=origin)
+            return self.calls.run(call, mode=mode, origin=origin)
         return self.start(self._by_person(call, origin, approved_by), origin=origin, counted=no_tokens).report()
 
     def outlook(self, call: ToolCall, *, client: str = OPERATOR) -> Outlook:
         """What a real call would meet now; nothing is recorded."""
-        _, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
-        return self._governance.outlook(Wanted(client, call, tool, 0))
+        _, tool = self.catalogs.catalog(call.catalog).find(call.server, call.tool)
+        return self.governance.outlook(Wanted(client, call, tool, 0))
 
     def leave(self, call: ToolCall, origin: str) -> Settle | None:
         """Leave for a call that a person's experiment makes by itself, and how to settle it; None where it is refused, or waits."""
         try:
-            permit = self._governance.before(self._by_person(call, origin))
+            permit = self.governance.before(self._by_person(call, origin))
         except NotAllowedError:
             return None
-        return lambda kind: self._governance.after(permit, kind, 0)
+        return lambda kind: self.governance.after(permit, kind, 0)
 
     def _by_person(self, call: ToolCall, origin: str, approved_by: str = "") -> Wanted:
-        _, tool = self._catalogs.catalog(call.catalog).find(call.server, call.tool)
+        _, tool = self.catalogs.catalog(call.catalog).find(call.server, call.tool)
         return Wanted(OPERATOR, call, tool, 0, origin=origin, approved_by=approved_by)
 
     def _settle(self, permit: Permit, counted: Counted, outcome: Outcome | None) -> None:
         """A call of which nobody knows how it ended counts as it was reserved, and its client is given no tokens."""
         tokens = 0 if outcome is None else counted(outcome, permit.tokens)
-        self._governance.after(permit, None if outcome is None else outcome.kind, tokens)
+        self.governance.after(permit, None if outcome is None else outcome.kind, tokens)
 
     def _settle_unbegun(self, permit: Permit, done: Future[CallReport]) -> None:
         if done.cancelled():
-            self._governance.after(permit, OutcomeKind.CANCELLED, 0)
+            self.governance.after(permit, OutcomeKind.CANCELLED, 0)

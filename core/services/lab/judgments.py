@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -40,21 +40,17 @@ class ImportedJudgments:
     not_in_catalog: int
 
 
+@dataclass(eq=False)
 class JudgmentService:
     """Judgment sets by catalog. They change no decision. Thread-safe."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalogs: CatalogService,
-        runs: LabRunService,
-        *,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._runs = runs
-        self._now = now
+    store: Store
+    catalogs: CatalogService
+    runs: LabRunService
+    _: KW_ONLY
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def __post_init__(self) -> None:
         self._lock = threading.RLock()
         self._known: dict[str, JudgmentSets] = {}
 
@@ -76,7 +72,7 @@ class JudgmentService:
 
         Raises UnknownNameError, WayfareError.
         """
-        if tool not in self._catalogs.catalog(catalog).tool_row:
+        if tool not in self.catalogs.catalog(catalog).tool_row:
             raise UnknownNameError(
                 f"There is no tool {tool!r} in catalog {catalog!r}; write server::tool as the catalog has it."
             )
@@ -88,7 +84,7 @@ class JudgmentService:
                 f"The note has {len(cleaned):,} characters; shorten it to at most {MOST_NOTE_CHARACTERS:,}."
             )
         made = Judgment(
-            at=self._now(),
+            at=self.now(),
             catalog=catalog,
             set_name=_name(set_name, "set"),
             subtask=checked_subtask(subtask),
@@ -106,7 +102,7 @@ class JudgmentService:
     def take_back(self, judgment: Judgment, *, origin: str = "console") -> None:
         """Withdraw a judgment. Both stay in the log."""
         self._keep(
-            judgment.catalog, replace(judgment, at=self._now(), grade=None, note="", origin=origin, decision_id=None)
+            judgment.catalog, replace(judgment, at=self.now(), grade=None, note="", origin=origin, decision_id=None)
         )
 
     def sets(self, catalog: str) -> Mapping[str, int]:
@@ -153,18 +149,16 @@ class JudgmentService:
         """
         judged = self.graded(catalog=catalog, set_name=set_name, judge=judge).keys()
         found = pooled(tasks, [run.result for run in runs], depth, judged)
-        there = self._catalogs.catalog(catalog).tool_row
+        there = self.catalogs.catalog(catalog).tool_row
         return tuple(one for one in found if one.tool in there)
 
     def runs_to_pool(self, catalog: str, tasks: Sequence[Task], source: str) -> tuple[LabRun, ...]:
         """The stored runs whose first tools may be pooled for these tasks, newest first: those over exactly these tasks, and those over an
         earlier state of their set.
         """
-        same = self._runs.over(catalog, tasks)
+        same = self.runs.over(catalog, tasks)
         ids = {run.id for run in same}
-        earlier = (
-            self._store.lab_runs.newest(LISTED, catalog=catalog, tasks=source) if source.startswith(SOURCE) else ()
-        )
+        earlier = self.store.lab_runs.newest(LISTED, catalog=catalog, tasks=source) if source.startswith(SOURCE) else ()
         return (*same, *(run for run in earlier if run.id not in ids))
 
     def export(self, catalog: str, set_name: str, form: Format, rule: str) -> str:
@@ -205,7 +199,7 @@ class JudgmentService:
         read = read_judgments(text, source=source, judge=whose, queries=queries)
         if len(read) > MOST_AT_ONCE:
             raise WayfareError(f"{source} has {len(read):,} judgments; give at most {MOST_AT_ONCE:,} in one file.")
-        now, tool_row = self._now(), self._catalogs.catalog(catalog).tool_row
+        now, tool_row = self.now(), self.catalogs.catalog(catalog).tool_row
         known = {
             (one.query, one.tool, one.judge): (one.grade, one.note)
             for one in self._of(catalog).judgments
@@ -224,13 +218,13 @@ class JudgmentService:
     def _of(self, catalog: str) -> JudgmentSets:
         with self._lock:
             if catalog not in self._known:
-                self._known[catalog] = JudgmentSets.of(self._store.judgments.history(catalog))
+                self._known[catalog] = JudgmentSets.of(self.store.judgments.history(catalog))
             return self._known[catalog]
 
     def _keep(self, catalog: str, *judgments: Judgment) -> None:
         with self._lock:
             known = self._of(catalog)
-            self._store.judgments.append(*judgments)
+            self.store.judgments.append(*judgments)
             self._known[catalog] = JudgmentSets.of((*known.judgments, *judgments))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -44,16 +45,14 @@ TASK_SETS: Mapping[str, Mapping[str, Path]] = {
 }
 
 
+@dataclass(eq=False)
 class LabService:
     """Measures over labelled tasks. Its decisions are not recorded."""
 
-    def __init__(
-        self, routing: RoutingService, catalogs: CatalogService, calls: GovernedCalls, equal_sets: EqualSetsService
-    ) -> None:
-        self._routing = routing
-        self._catalogs = catalogs
-        self._calls = calls
-        self._equal_sets = equal_sets
+    routing: RoutingService
+    catalogs: CatalogService
+    calls: GovernedCalls
+    equal_sets: EqualSetsService
 
     def read_tasks(self, path: Path) -> tuple[Task, ...]:
         """Read labelled tasks from a JSON Lines file. Raises CatalogError that names the line."""
@@ -84,7 +83,7 @@ class LabService:
         routed = count(1)
 
         def route(task: Task) -> Decision:
-            decision = self._routing.route(
+            decision = self.routing.route(
                 task.subtask,
                 catalog=catalog,
                 router=router,
@@ -113,7 +112,7 @@ class LabService:
             hint = task.server_hint if server_hints else ""
             yield Routed.of(
                 task,
-                self._routing.route(
+                self.routing.route(
                     task.subtask, catalog=catalog, router=router, parameters=parameters, server_hint=hint, record=False
                 ),
             )
@@ -129,7 +128,7 @@ class LabService:
             router,
             tasks,
             routed,
-            self._catalogs.context(catalog),
+            self.catalogs.context(catalog),
             seeds=playing.seeds,
             value_usd=playing.value_usd,
             s_per_usd=playing.s_per_usd,
@@ -152,11 +151,11 @@ class LabService:
         """
         if not any(task.relevant for task in tasks):
             raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
-        context = self._catalogs.context(catalog)
+        context = self.catalogs.context(catalog)
         routed = count(1)
 
         def route(task: Task) -> Decision:
-            decision = self._routing.route(
+            decision = self.routing.route(
                 task.subtask,
                 catalog=catalog,
                 router=router,
@@ -173,14 +172,14 @@ class LabService:
     def priced_by_tiers(self, catalog: str, seed: int = 0) -> str:
         """The name of a copy of a catalog, for this process, in which every tool has a price by EHRR's tiers."""
         name = f"{catalog}{BY_TIERS}"
-        self._catalogs.add(priced_by_tiers(self._catalogs.catalog(catalog), name=name, seed=seed), "prices by tiers")
+        self.catalogs.add(priced_by_tiers(self.catalogs.catalog(catalog), name=name, seed=seed), "prices by tiers")
         return name
 
     def _live(self, catalog: str) -> LiveCall:
         load_protocol()
         from core.lab.scenarios.live import example_arguments, may_be_called
 
-        known = self._catalogs.catalog(catalog)
+        known = self.catalogs.catalog(catalog)
 
         @cache
         def call(row: int) -> tuple[bool, float] | None:
@@ -189,7 +188,7 @@ class LabService:
                 return None
             request = ToolCall(tool.server, tool.name, example_arguments(tool), timeout_s=LIVE_LIMIT_S, catalog=catalog)
             try:
-                outcome = self._calls.run_by_person(request, mode=CallMode.REAL, origin="bench").outcome
+                outcome = self.calls.run_by_person(request, mode=CallMode.REAL, origin="bench").outcome
             except NotAllowedError:
                 return None  # its outcome is drawn
             return bool(outcome.kind.success), outcome.latency_s
@@ -211,17 +210,17 @@ class LabService:
         routed = count(1)
 
         def route(text: str) -> Decision:
-            decision = self._routing.route(text, catalog=catalog, router=router, parameters=parameters, record=False)
+            decision = self.routing.route(text, catalog=catalog, router=router, parameters=parameters, record=False)
             progress(next(routed))
             return decision
 
-        return run_levels(router, self._equal_sets.widened(catalog, tasks), route)
+        return run_levels(router, self.equal_sets.widened(catalog, tasks), route)
 
     def fit_threshold(self, tasks: Sequence[Task], *, catalog: str, parameters: ToolAttentionParameters) -> Calibration:
         """The threshold of Tool Attention that fits labelled tasks best. Raises WayfareError without labels."""
         return fit_threshold(
             tasks,
-            lambda task: self._routing.route(
+            lambda task: self.routing.route(
                 task.subtask, catalog=catalog, router=ToolAttention.id, parameters=parameters, record=False
             ),
             k=parameters.n,

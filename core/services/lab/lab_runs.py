@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal
 
 from core.domain.catalog import Catalog
 from core.domain.lab_runs import ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
@@ -23,6 +23,7 @@ from core.network.profiles import NetworkProfiles, read_profile
 from core.services.decide.catalogs import CatalogService
 from core.services.lab.lab import BY_TIERS, LabService
 from core.services.learn.calibrations import CalibrationService
+from core.shared import documents
 from core.shared.errors import CatalogError, WayfareError
 from core.store import Store
 
@@ -36,33 +37,27 @@ def drawn_tasks(catalog: str) -> str:
     return f"drawn tasks: {catalog}"
 
 
+@dataclass(eq=False)
 class LabRunService:
     """Stores the results of the lab. Thread-safe."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalogs: CatalogService,
-        lab: LabService,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._lab = lab
-        self._now = now
+    store: Store
+    catalogs: CatalogService
+    lab: LabService
+    now: Callable[[], datetime]
 
     def open(self, name_or_path: str) -> str:
         """Open a catalog and return its name. One with prices by tiers is made again. Raises UnknownNameError."""
-        opened = self._catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
-        return self._lab.priced_by_tiers(opened) if name_or_path.endswith(BY_TIERS) else opened
+        opened = self.catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
+        return self.lab.priced_by_tiers(opened) if name_or_path.endswith(BY_TIERS) else opened
 
     def catalog(self, name: str) -> Catalog:
         """An open catalog by its name. Raises UnknownNameError."""
-        return self._catalogs.catalog(name)
+        return self.catalogs.catalog(name)
 
     def digest(self, catalog: str) -> CatalogDigest:
         """The catalog as routing reads it now."""
-        return CatalogDigest.of(self._catalogs.catalog(catalog), self._catalogs.statistics(catalog))
+        return CatalogDigest.of(self.catalogs.catalog(catalog), self.catalogs.statistics(catalog))
 
     def conditions(
         self,
@@ -78,7 +73,7 @@ class LabRunService:
         playing: Playing | None = None,
     ) -> LabConditions:
         """Everything that determines the result of a router over these tasks now. `source` says where the tasks are from."""
-        in_force = self._store.calibrations.active(catalog)
+        in_force = self.store.calibrations.active(catalog)
         return LabConditions(
             catalog=catalog,
             catalog_fingerprint=self.digest(catalog).fingerprint,
@@ -88,8 +83,8 @@ class LabRunService:
             router=router,
             preset=preset,
             parameters_json=json.dumps(parameters.values()),
-            outcomes=self._catalogs.statistics(catalog, parameters).version,
-            labels=len(self._store.labels.history(catalog)),
+            outcomes=self.catalogs.statistics(catalog, parameters).version,
+            labels=len(self.store.labels.history(catalog)),
             calibration="" if in_force is None else in_force.id,
             seed=seed,
             versions_json=json.dumps({name: version(name) for name in COMPUTING}),
@@ -105,13 +100,13 @@ class LabRunService:
 
     def keep(self, conditions: LabConditions, tasks: Sequence[Task], result: Mapping[str, Any]) -> str:
         """Store a run by its entry in `wayfare bench --json`. Returns its id. Raises StoreError."""
-        run = LabRun(**asdict(conditions), id=lab_id(conditions), at=self._now(), result_json=json.dumps(result))
-        self._store.lab_runs.save([run], self.inputs(conditions, tasks))
+        run = LabRun(**asdict(conditions), id=lab_id(conditions), at=self.now(), result_json=json.dumps(result))
+        self.store.lab_runs.save([run], self.inputs(conditions, tasks))
         return run.id
 
     def over(self, catalog: str, tasks: Sequence[Task]) -> tuple[LabRun, ...]:
         """The newest runs of a catalog over exactly these tasks, from any source, newest first."""
-        return self._store.lab_runs.newest(LISTED, catalog=catalog, tasks_fingerprint=fingerprint(tasks_text(tasks)))
+        return self.store.lab_runs.newest(LISTED, catalog=catalog, tasks_fingerprint=fingerprint(tasks_text(tasks)))
 
     def same_tasks(self, found: LabConditions, tasks: Sequence[Task]) -> bool:
         """Whether a stored run or sweep is over exactly these tasks."""
@@ -121,31 +116,31 @@ class LabRunService:
         """Fingerprints of the tasks drawn with a catalog and of those of its stored runs, each with its source; shipped tasks are left
         out.
         """
-        shipped = {_shipped_fingerprint(path) for path in self._lab.task_sets(catalog).values()}
-        drawn = self._store.get_setting(drawn_tasks(catalog))
-        known = ({drawn: DRAWN} if drawn else {}) | self._store.lab_runs.task_sets(catalog)
+        shipped = {_shipped_fingerprint(path) for path in self.lab.task_sets(catalog).values()}
+        drawn = self.store.get_setting(drawn_tasks(catalog))
+        known = ({drawn: DRAWN} if drawn else {}) | self.store.lab_runs.task_sets(catalog)
         return {one: source for one, source in known.items() if one not in shipped}
 
     def stored_tasks(self, tasks_fingerprint: str, source: str) -> tuple[Task, ...]:
         """Tasks that a run was stored with. Raises UnknownNameError if the store lacks them."""
-        return read_tasks(self._store.lab_runs.input(tasks_fingerprint), source=source)
+        return read_tasks(self.store.lab_runs.input(tasks_fingerprint), source=source)
 
     def expected_s(self, catalog: str, router: str, tasks: int) -> float | None:
         """About how long so many tasks take, by the median decision of the router's newest run. None without a run."""
-        runs = self._store.lab_runs.newest(1, catalog=catalog, router=router)
+        runs = self.store.lab_runs.newest(1, catalog=catalog, router=router)
         return float(runs[0].result["latency_ms_p50"]) * tasks / 1000 if runs else None
 
     def runs(self, limit: int = LISTED) -> tuple[LabRun, ...]:
         """The newest runs, newest first."""
-        return self._store.lab_runs.newest(limit)
+        return self.store.lab_runs.newest(limit)
 
     def sweeps(self, limit: int = LISTED) -> tuple[Sweep, ...]:
         """The newest sweeps, newest first."""
-        return self._store.lab_runs.newest_sweeps(limit)
+        return self.store.lab_runs.newest_sweeps(limit)
 
     def find(self, id_: str) -> LabRun | Sweep:
         """A run or sweep by id or its beginning. Raises UnknownNameError."""
-        return self._store.lab_runs.find(id_)
+        return self.store.lab_runs.find(id_)
 
     def tasks(self, run: LabConditions) -> tuple[Task, ...]:
         """The tasks of a stored run. Raises UnknownNameError if the store lacks them."""
@@ -172,37 +167,36 @@ class Returned:
     remarks: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _SnapshotFile:
+    kind: Literal["wayfare snapshot"]
+    state: ConsoleState
+    name: str = ""
+
+
+@dataclass(eq=False)
 class SnapshotService:
     """Takes and restores snapshots. The calling page gives and takes what pages show."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalogs: CatalogService,
-        runs: LabRunService,
-        calibrations: CalibrationService,
-        networks: NetworkProfiles,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._runs = runs
-        self._calibrations = calibrations
-        self._networks = networks
-        self._now = now
+    store: Store
+    catalogs: CatalogService
+    runs: LabRunService
+    calibrations: CalibrationService
+    networks: NetworkProfiles
+    now: Callable[[], datetime]
 
     def state(self, pages: Mapping[str, Mapping[str, str]], catalog: str) -> ConsoleState:
         """The state now: what pages show. Pages without a catalog show `catalog`."""
         wanted = [catalog, *(texts[CATALOG] for texts in pages.values() if texts.get(CATALOG))]
-        known = {info.name for info in self._catalogs.infos()}
+        known = {info.name for info in self.catalogs.infos()}
         names = [name for name in dict.fromkeys(wanted) if name in known]
         profiles = dict.fromkeys(texts[PROFILE] for texts in pages.values() if texts.get(PROFILE))
-        saved = self._networks.saved()
+        saved = self.networks.saved()
         return ConsoleState(
             {page: dict(texts) for page, texts in pages.items()},
-            {name: self._runs.digest(name).fingerprint for name in names},
+            {name: self.runs.digest(name).fingerprint for name in names},
             {name: self._calibration(name) for name in names},
-            {name: self._networks.load(name).text() for name in profiles if name in saved},
+            {name: self.networks.load(name).text() for name in profiles if name in saved},
         )
 
     def save(self, name: str, state: ConsoleState) -> Snapshot:
@@ -212,30 +206,30 @@ class SnapshotService:
             fault = f"has {len(name)} characters; give at most {MOST_NAME_CHARACTERS}"
         if fault:
             raise CatalogError(f"The snapshot's name {fault}.")
-        snapshot = Snapshot(name.strip(), self._now(), json.dumps(state.to_json()))
-        self._store.snapshots.save(snapshot)
+        snapshot = Snapshot(name.strip(), self.now(), json.dumps(state.to_json()))
+        self.store.snapshots.save(snapshot)
         return snapshot
 
     def all(self) -> tuple[Snapshot, ...]:
         """All snapshots, newest first."""
-        return self._store.snapshots.all()
+        return self.store.snapshots.all()
 
     def remove(self, name: str) -> None:
         """Delete a snapshot."""
-        self._store.snapshots.remove(name)
+        self.store.snapshots.remove(name)
 
     def restore(self, name: str) -> Returned:
         """Apply the calibrations of then, save networks that are gone, and return what the pages showed.
 
         Catalogs stay as they are; a remark names each that has changed. Raises UnknownNameError.
         """
-        state = self._store.snapshots.find(name).state
-        known, remarks = {info.name for info in self._catalogs.infos()}, list[str]()
+        state = self.store.snapshots.find(name).state
+        known, remarks = {info.name for info in self.catalogs.infos()}, list[str]()
         for catalog, stored in state.catalogs.items():
             if catalog not in known:
                 remarks.append(f"Catalog {catalog} is not there any more; import it again.")
                 continue
-            if self._runs.digest(catalog).fingerprint != stored:
+            if self.runs.digest(catalog).fingerprint != stored:
                 remarks.append(f"Catalog {catalog} has changed since; it stays as it is now.")
             remarks += self._restore_calibration(catalog, state.calibrations.get(catalog, ""))
         for network, text in state.networks.items():
@@ -244,28 +238,25 @@ class SnapshotService:
 
     def export(self, name: str) -> str:
         """A snapshot as the text of a file. Raises UnknownNameError."""
-        found = self._store.snapshots.find(name)
+        found = self.store.snapshots.find(name)
         document = {"kind": KIND, "name": found.name, "at": found.at.isoformat(), "state": found.state.to_json()}
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
     def import_file(self, data: bytes, *, source: str) -> Snapshot:
         """Keep a snapshot that `export` wrote, under its name. Raises CatalogError that says what is wrong."""
+        advice = "give a file that Export wrote"
         try:
-            read: object = json.loads(data)
-            document = cast("dict[str, object]", read) if isinstance(read, dict) else {}
-            if document.get("kind") != KIND:
-                raise ValueError(f"it is no {KIND}")
-            state = ConsoleState.parse(document.get("state"))
-            name = str(document.get("name", ""))
-        except (ValueError, RecursionError) as error:
-            raise CatalogError(f"{source}: {error}; give a file that Export wrote.") from None
-        return self.save(name, state)
+            document = json.loads(data)
+        except (ValueError, RecursionError):
+            raise CatalogError(f"{source}: it is not JSON; {advice}.") from None
+        found = documents.read(_SnapshotFile, document, source, advice=advice)
+        return self.save(found.name, found.state)
 
     def _calibration(self, catalog: str, name: str = "") -> str:
         """The file of a calibration, by default of the one in force, without its date. "" without one."""
-        if not name and self._calibrations.active(catalog) is None:
+        if not name and self.calibrations.active(catalog) is None:
             return ""
-        document = json.loads(self._calibrations.export(catalog, name))
+        document = json.loads(self.calibrations.export(catalog, name))
         return json.dumps({key: value for key, value in document.items() if key != "at"})
 
     def _restore_calibration(self, catalog: str, text: str) -> list[str]:
@@ -273,23 +264,23 @@ class SnapshotService:
             return []
         try:
             if text:
-                known = [one.name for one in self._calibrations.of_catalog(catalog)]
+                known = [one.name for one in self.calibrations.of_catalog(catalog)]
                 same = [name for name in known if self._calibration(catalog, name) == text]
                 if same:
-                    self._calibrations.apply(same[0], catalog=catalog)
+                    self.calibrations.apply(same[0], catalog=catalog)
                 else:
-                    self._calibrations.import_file(text, source="the snapshot", catalog=catalog, apply=True)
+                    self.calibrations.import_file(text, source="the snapshot", catalog=catalog, apply=True)
             else:
-                self._calibrations.apply("", catalog=catalog)
+                self.calibrations.apply("", catalog=catalog)
         except WayfareError as error:
             return [f"The calibration of {catalog} stays as it is: {error}"]
         return []
 
     def _restore_network(self, name: str, text: str) -> list[str]:
-        if name in self._networks.saved() and self._networks.load(name).text() == text:
+        if name in self.networks.saved() and self.networks.load(name).text() == text:
             return []
         try:
-            self._networks.save(read_profile(text.encode(), "the snapshot"))
+            self.networks.save(read_profile(text.encode(), "the snapshot"))
         except WayfareError as error:
             return [f"The network {name} stays as it is: {error}"]
         return []

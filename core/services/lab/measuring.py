@@ -67,14 +67,14 @@ class Repeated:
         }
 
 
+@dataclass(eq=False)
 class MeasuringService:
     """Measures and repeats runs. Thread-safe."""
 
-    def __init__(self, store: Store, lab: LabService, routing: RoutingService, runs: LabRunService) -> None:
-        self._store = store
-        self._lab = lab
-        self._routing = routing
-        self._runs = runs
+    store: Store
+    lab: LabService
+    routing: RoutingService
+    runs: LabRunService
 
     def measure(
         self,
@@ -100,7 +100,7 @@ class MeasuringService:
         possible = [task for task in tasks if task.relevant]
         if playing is not None and not possible:
             raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
-        conditions = self._runs.conditions(
+        conditions = self.runs.conditions(
             tasks, source=source, catalog=catalog, router=router, preset=preset, parameters=parameters, hints=hints,
             seed=seed, playing=playing,
         )  # fmt: skip
@@ -111,36 +111,36 @@ class MeasuringService:
             return Measured(conditions, found, None)
         deep = parameters.replaced({"n": playing.n})
         tried = self._routed(run, PLAYED, possible, conditions, deep, lambda done: progress(len(tasks) + done), spread)
-        played = self._lab.play(possible, tried, catalog=catalog, router=router, playing=playing)
+        played = self.lab.play(possible, tried, catalog=catalog, router=router, playing=playing)
         return Measured(conditions, found, played)
 
     def known(self, conditions: LabConditions) -> int:
         """The number of stored decisions of an unfinished run under these conditions."""
-        return sum(len(self._store.lab_runs.parts(lab_id(conditions), phase)) for phase in (RANKED, PLAYED))
+        return sum(len(self.store.lab_runs.parts(lab_id(conditions), phase)) for phase in (RANKED, PLAYED))
 
     def unfinished(self) -> int:
         """The number of unfinished runs."""
-        return self._store.lab_runs.unfinished()
+        return self.store.lab_runs.unfinished()
 
     def repeat(self, run: LabRun, progress: Progress = lambda _done: None) -> Repeated:
         """Make the same run again, over the catalog as it is now. Nothing is stored.
 
         Raises WayfareError if the catalog or the tasks are gone, or a parameter no longer exists.
         """
-        tasks, catalog = self._runs.tasks(run), self._runs.open(run.catalog)
+        tasks, catalog = self.runs.tasks(run), self.runs.open(run.catalog)
         made = self.measure(
             tasks, source=run.tasks, catalog=catalog, router=run.router, preset=run.preset, hints=run.hints, seed=run.seed,
-            parameters=self._routing.parameters(run.router, run.parameters),
+            parameters=self.routing.parameters(run.router, run.parameters),
             playing=None if run.played is None else Playing.parse(run.played), resumable=False, progress=progress,
         )  # fmt: skip
-        before = CatalogDigest.parse(json.loads(self._store.lab_runs.input(run.catalog_fingerprint)))
+        before = CatalogDigest.parse(json.loads(self.store.lab_runs.input(run.catalog_fingerprint)))
         if before is None:
             raise WayfareError(f"The catalog of run {run.id} is damaged in the store; make the run anew.")
         ranks: Mapping[str, Any] = run.result["tasks"]
         return Repeated(
             made,
             differing(run, made.conditions),
-            changes(before, self._runs.digest(catalog)),
+            changes(before, self.runs.digest(catalog)),
             tuple(task.id for task in made.run.tasks if task.id in ranks and ranks[task.id]["rank"] != task.rank),
             _other(run.result, json.loads(json.dumps(made.entry))),
         )
@@ -156,16 +156,16 @@ class MeasuringService:
         spread: RaySpread | None,
     ) -> list[Routed]:
         """Route every task. A run with an id stores each block of tasks and reads the blocks that are stored."""
-        kept = self._store.lab_runs.parts(run, phase) if run else ()
+        kept = self.store.lab_runs.parts(run, phase) if run else ()
         routed = [Routed.parse(json.loads(part.routed_json)) for part in kept]
         stored = len(routed)
         if spread is None:
-            left = self._lab.routed(
+            left = self.lab.routed(
                 tasks, catalog=conditions.catalog, router=conditions.router, parameters=parameters, known=tuple(routed),
                 server_hints=conditions.hints,
             )  # fmt: skip
         else:
-            work = Work(self._runs.catalog(conditions.catalog), conditions.router, tasks, conditions.hints)
+            work = Work(self.runs.catalog(conditions.catalog), conditions.router, tasks, conditions.hints)
             left = spread.routed(work, parameters, known=stored)
         try:
             for one in left:
@@ -181,7 +181,7 @@ class MeasuringService:
 
     def _keep(self, run: str, phase: str, routed: Sequence[Routed], stored: int) -> None:
         parts = [RunPart(run, phase, at, json.dumps(routed[at].to_json())) for at in range(stored, len(routed))]
-        self._store.lab_runs.add_parts(parts)
+        self.store.lab_runs.add_parts(parts)
 
 
 def _other(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
@@ -201,19 +201,17 @@ class Registry:
     imported: Imported
 
 
+@dataclass(eq=False)
 class TestbedService:
     """Draws and keeps testbeds. Thread-safe."""
 
     __test__ = False  # not a class of tests
 
-    def __init__(
-        self, store: Store, catalogs: CatalogService, editor: CatalogEditor, lab: LabService, feedback: FeedbackService
-    ) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._editor = editor
-        self._lab = lab
-        self._feedback = feedback
+    store: Store
+    catalogs: CatalogService
+    editor: CatalogEditor
+    lab: LabService
+    feedback: FeedbackService
 
     def draw(
         self,
@@ -229,7 +227,7 @@ class TestbedService:
         sources = [
             Source(
                 name,
-                self._catalogs.catalog(name).servers,
+                self.catalogs.catalog(name).servers,
                 self._tasks(name) if tasks is None else tuple(tasks) if not at else (),
             )
             for at, name in enumerate(dict.fromkeys(catalogs))
@@ -245,16 +243,16 @@ class TestbedService:
             raise WayfareError("No server is chosen: use fewer or other words, or other sizes.")
         servers = testbed.catalog(name).servers
         sources = ", ".join(dict.fromkeys(one.source for one in testbed.chosen))
-        self._editor.keep(Imported("testbed", servers), name, f"testbed from {sources}")
+        self.editor.keep(Imported("testbed", servers), name, f"testbed from {sources}")
         for registry in registries:
             its_own = [one.server for one in testbed.chosen if one.source == registry.name]
-            self._editor.keep_secrets(name, its_own, registry.imported.secrets)
+            self.editor.keep_secrets(name, its_own, registry.imported.secrets)
         if testbed.tasks:
             text = tasks_text(testbed.tasks)
-            self._store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
-            self._store.set_setting(drawn_tasks(name), fingerprint(text))
+            self.store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
+            self.store.set_setting(drawn_tasks(name), fingerprint(text))
 
     def _tasks(self, catalog: str) -> tuple[Task, ...]:
-        shipped = [task for path in self._lab.task_sets(catalog).values() for task in self._lab.read_tasks(path)]
-        labelled = self._feedback.export(catalog) if self._feedback.queries(catalog) else ""
+        shipped = [task for path in self.lab.task_sets(catalog).values() for task in self.lab.read_tasks(path)]
+        labelled = self.feedback.export(catalog) if self.feedback.queries(catalog) else ""
         return (*shipped, *(read_tasks(labelled.encode(), source=f"labels of {catalog}") if labelled else ()))

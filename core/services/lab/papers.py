@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -26,25 +27,17 @@ from core.shared.errors import UnknownNameError, WayfareError
 MODEL_TASKS = 20
 
 
+@dataclass(eq=False)
 class PaperService:
     """Makes reports of papers and reads those in `folder`."""
 
-    def __init__(
-        self,
-        catalogs: CatalogService,
-        routing: RoutingService,
-        scenarios: ScenarioService,
-        lab: LabService,
-        planners: Mapping[str, Planner],
-        *,
-        folder: Path = RESULTS,
-    ) -> None:
-        self._catalogs = catalogs
-        self._routing = routing
-        self._scenarios = scenarios
-        self._lab = lab
-        self._planners = planners
-        self._folder = folder
+    catalogs: CatalogService
+    routing: RoutingService
+    scenarios: ScenarioService
+    lab: LabService
+    planners: Mapping[str, Planner]
+    _: KW_ONLY
+    folder: Path = RESULTS
 
     def make(
         self,
@@ -86,13 +79,13 @@ class PaperService:
     ) -> Material:
         """The data of a paper: the console's catalogs, routers and networks."""
         return Material(
-            context=self._catalogs.context,
+            context=self.catalogs.context,
             tasks=self._tasks,
             decide=self._decide,
             world=self._world,
-            add_catalog=lambda catalog: self._catalogs.add(catalog, "for a measurement"),
+            add_catalog=lambda catalog: self.catalogs.add(catalog, "for a measurement"),
             seed=seed,
-            model=self._planners.get("model"),
+            model=self.planners.get("model"),
             model_tasks=model_tasks,
             poisoned=poisoned,
             say=say,
@@ -100,7 +93,7 @@ class PaperService:
 
     def write(self, report: Report, folder: Path | None = None) -> Path:
         """Write a report to the page's folder, or to another one. Raises WayfareError."""
-        file = (folder or self._folder) / f"{report.id}.json"
+        file = (folder or self.folder) / f"{report.id}.json"
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(report.to_json(), encoding="utf-8")
@@ -110,7 +103,7 @@ class PaperService:
 
     def report(self, paper: str) -> Report | None:
         """The newest report, None without one. Raises WayfareError if its file cannot be read."""
-        file = self._folder / f"{paper}.json"
+        file = self.folder / f"{paper}.json"
         try:
             return _read(file, file.stat().st_mtime_ns)
         except OSError:
@@ -121,11 +114,11 @@ class PaperService:
         return tuple(name for name, made in report.catalogs.items() if self._fingerprint(name) != made)
 
     def _fingerprint(self, catalog: str) -> str:
-        return CatalogDigest.of(self._catalogs.catalog(catalog), self._catalogs.statistics(catalog)).fingerprint
+        return CatalogDigest.of(self.catalogs.catalog(catalog), self.catalogs.statistics(catalog)).fingerprint
 
     def _tasks(self, name: str) -> tuple[Task, ...]:
         shipped = {testbed: path for testbed in (ATTENTION, SEARCH) for path in TASK_SETS[testbed].values()}
-        return self._lab.read_tasks(shipped.get(name, sample_catalog.TASKS_DIR / f"{name}.jsonl"))
+        return self.lab.read_tasks(shipped.get(name, sample_catalog.TASKS_DIR / f"{name}.jsonl"))
 
     def _decide(
         self,
@@ -137,13 +130,13 @@ class PaperService:
         hint: str = "",
         preset: str = DEFAULT_PRESET,
     ) -> Decision:
-        chosen = self._routing.parameters(router, settings, preset=preset)
-        return self._routing.route(
+        chosen = self.routing.parameters(router, settings, preset=preset)
+        return self.routing.route(
             text, catalog=catalog, router=router, parameters=chosen, server_hint=hint, record=False
         )
 
     def _world(self, profile: str, steps: int, seed: int, as_asked: bool) -> World:
-        return self._scenarios.world(profile, steps=steps, seed=seed, raw_questions=as_asked)
+        return self.scenarios.world(profile, steps=steps, seed=seed, raw_questions=as_asked)
 
 
 def papers() -> tuple[str, ...]:

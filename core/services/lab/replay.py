@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.domain.decision import Decision
@@ -28,13 +28,13 @@ from core.store import Store
 Progress = Callable[[int, int], None]
 
 
+@dataclass(eq=False)
 class ReplayService:
     """Decides recorded sub-tasks again. These decisions are not recorded."""
 
-    def __init__(self, store: Store, catalogs: CatalogService, routing: RoutingService) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._routing = routing
+    store: Store
+    catalogs: CatalogService
+    routing: RoutingService
 
     def replay(
         self,
@@ -51,19 +51,19 @@ class ReplayService:
         Router, preset and settings are as recorded unless given. Without a router, decisions of routers that lack one of the settings
         are left out. Raises WayfareError if nothing is left, or the router lacks a setting.
         """
-        self._store.events.flush()
+        self.store.events.flush()
         changed = settings or {}
-        able = {one.id for one in self._routing.routers() if router or changed.keys() <= _names(one.parameters)}
+        able = {one.id for one in self.routing.routers() if router or changed.keys() <= _names(one.parameters)}
         happened = [
             event
-            for event in self._store.history.of_catalog(catalog, decisions=decisions)
+            for event in self.store.history.of_catalog(catalog, decisions=decisions)
             if not isinstance(event, DecisionEvent) or event.router in able
         ]
         total = sum(isinstance(event, DecisionEvent) for event in happened)
         if not total:
             what = f" by a router that has {' and '.join(changed)}" if changed and not router else ""
             raise WayfareError(f"Nothing was decided in catalog {catalog!r}{what}; there is nothing to replay.")
-        past = _Past(self._catalogs, catalog)
+        past = _Past(self.catalogs, catalog)
         rows: list[Replayed] = []
         for event in happened:
             if not isinstance(event, DecisionEvent):
@@ -71,7 +71,7 @@ class ReplayService:
                 continue
             chosen = router or event.router
             parameters = self._parameters(event, chosen, preset, changed)
-            decision = self._routing.decide(
+            decision = self.routing.decide(
                 event.subtask, past.context(parameters, event), chosen, parameters, server_hint=event.server_hint
             )
             rows.append(Replayed(event.id, event.at, event.subtask, event.router, _then(event), _now(decision)))
@@ -81,11 +81,11 @@ class ReplayService:
     def _parameters(self, event: DecisionEvent, router: str, preset: str, settings: Mapping[str, object]) -> Parameters:
         """The recorded parameters with the settings on top; those of a preset if one is named or the router is another."""
         if preset or router != event.router:
-            return self._routing.parameters(router, settings, preset=preset or DEFAULT_PRESET)
+            return self.routing.parameters(router, settings, preset=preset or DEFAULT_PRESET)
         recorded: dict[str, Any] = json.loads(event.parameters_json)
-        known = self._routing.parameters(router).values()  # parameters of earlier versions may be gone
+        known = self.routing.parameters(router).values()  # parameters of earlier versions may be gone
         kept = {name: value for name, value in recorded.items() if name in known}
-        return self._routing.parameters(router, {**kept, **settings})
+        return self.routing.parameters(router, {**kept, **settings})
 
 
 class _Past:

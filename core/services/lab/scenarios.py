@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from core.network.profiles import NetworkProfiles
 from core.planning.base import Planner
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
+from core.services.background_jobs import Stopped
 from core.services.decide.catalogs import CatalogService
 from core.shared.errors import CatalogError, ParameterError, StoreError, UnknownNameError
 from core.store import ScenarioRuns
@@ -42,10 +43,6 @@ REPORTED_EVERY = 64
 Progress = Callable[[int, int], None]  # steps done, steps to do
 
 
-class Cancelled(Exception):
-    """The run was stopped."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One run to make."""
@@ -55,33 +52,22 @@ class Entry:
     parameters: Parameters
 
 
+@dataclass(eq=False)
 class ScenarioService:
     """Runs scenarios. Simulated ones make no calls and record no events. The calls of live ones go to `record`; their secrets come from
     `vault`, and `leave` says whether a call may be made. `keep` stores runs.
     """
 
-    def __init__(
-        self,
-        catalogs: CatalogService,
-        planners: Mapping[str, Planner],
-        store: ScenarioRuns,
-        *,
-        networks: NetworkProfiles,
-        virtual_folder: Path,
-        vault: SecretVault | None = None,
-        record: Callable[[OutcomeEvent], None] = lambda _: None,
-        leave: Leave = always,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._catalogs = catalogs
-        self._planners = planners
-        self._store = store
-        self._networks = networks
-        self._virtual_folder = virtual_folder
-        self._vault = vault
-        self._record = record
-        self._leave = leave
-        self._now = now
+    catalogs: CatalogService
+    planners: Mapping[str, Planner]
+    store: ScenarioRuns
+    _: KW_ONLY
+    networks: NetworkProfiles
+    virtual_folder: Path
+    vault: SecretVault | None = None
+    record: Callable[[OutcomeEvent], None] = lambda _: None
+    leave: Leave = always
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def world(
         self,
@@ -101,17 +87,17 @@ class ScenarioService:
         `source` says where `tasks` came from. `predicted` replaces tool prediction for every query; without it the planner is asked.
         Raises WayfareError.
         """
-        network = self._networks.load(profile)
+        network = self.networks.load(profile)
         asked = [task for task in (tasks if tasks is not None else self._tasks(catalog)) if task.relevant]
         if not asked:
             raise CatalogError(f"No task says what is right for it in catalog {catalog!r}; give tasks with `relevant`.")
-        context = self._catalogs.context(self._catalogs.open(catalog).name)
+        context = self.catalogs.context(self.catalogs.open(catalog).name)
         context.matcher.embed("warm up")  # the first text opens the encoder, which would count as selection time
         world = World.of(
             context,
             network.traces(context.catalog.servers, lead_in + steps, seed=seed),
             asked,
-            self._planners,
+            self.planners,
             seed=seed,
             lead_in=lead_in,
             predicted=predicted,
@@ -133,7 +119,7 @@ class ScenarioService:
         """One run for each entry of a plan; `live` ones make their calls, see `core.lab.scenarios.live`. `watch` gets each step with the
         position of its entry.
 
-        Raises Cancelled once `cancel` is set.
+        Raises Stopped once `cancel` is set.
         """
         runs: list[ScenarioRun] = []
         for number, entry in enumerate(plan):
@@ -152,11 +138,11 @@ class ScenarioService:
         seed = world.conditions.seed if world.conditions is not None else 0
         return LiveCalls(
             world,
-            self._virtual_folder,
+            self.virtual_folder,
             seed=seed,
-            vault=self._vault,
-            record=self._record,
-            leave=self._leave,
+            vault=self.vault,
+            record=self.record,
+            leave=self.leave,
             cancel=cancel,
         )
 
@@ -164,9 +150,9 @@ class ScenarioService:
         """Store runs of a world that `world` made; a run with the same inputs is replaced. Raises StoreError."""
         if world.conditions is None:
             raise StoreError("This world has no name to keep its runs under; make it with `Scenarios.world`.")
-        at = self._now()
+        at = self.now()
         rows = [storable(world.conditions, world.context, run, at) for run in runs]
-        self._store.save(rows)
+        self.store.save(rows)
         return tuple(row for row, _ in rows)
 
     def _tasks(self, catalog: str) -> tuple[Task, ...]:
@@ -229,7 +215,7 @@ def _watched(
     for done, step in enumerate(walk(world, entry.router, entry.parameters, call)):
         if done % every == 0:
             if cancel is not None and cancel.is_set():
-                raise Cancelled
+                raise Stopped
             if progress is not None:
                 progress(number * steps + done, of * steps)
         yield step

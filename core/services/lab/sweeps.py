@@ -42,22 +42,15 @@ class SweepPlan:
         return {"axes": [axis.text for axis in self.axes], "method": self.method, "points": points}
 
 
+@dataclass(eq=False)
 class SweepService:
     """Runs sweeps over labelled tasks. Their decisions are not recorded."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalogs: CatalogService,
-        routing: RoutingService,
-        runs: LabRunService,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._routing = routing
-        self._runs = runs
-        self._now = now
+    store: Store
+    catalogs: CatalogService
+    routing: RoutingService
+    runs: LabRunService
+    now: Callable[[], datetime]
 
     def run(
         self,
@@ -79,16 +72,16 @@ class SweepService:
         """
         points = None if plan.method == OPTUNA else _points(plan, seed)
         total = plan.count if points is None else len(points)
-        conditions = self._runs.conditions(
+        conditions = self.runs.conditions(
             tasks, source=source, catalog=catalog, router=router, preset=preset, parameters=parameters, hints=hints,
             seed=seed,
         )  # fmt: skip
         described = plan.to_json(total)
         sweep = Sweep(
-            **asdict(conditions), id=lab_id(conditions, described), at=self._now(), plan_json=json.dumps(described)
+            **asdict(conditions), id=lab_id(conditions, described), at=self.now(), plan_json=json.dumps(described)
         )
-        asked = _Asked(self._catalogs, self._routing, tasks, catalog, router, hints)
-        known = self._store.lab_runs.begin(sweep, self._runs.inputs(conditions, tasks))
+        asked = _Asked(self.catalogs, self.routing, tasks, catalog, router, hints)
+        known = self.store.lab_runs.begin(sweep, self.runs.inputs(conditions, tasks))
         progress(len(known), total)
         if points is None:
             self._search(sweep, plan, asked, parameters, known, progress)
@@ -100,7 +93,7 @@ class SweepService:
             if spread is None:
                 found = enumerate(map(asked.results, asking))
             else:
-                found = spread.points(Work(self._catalogs.catalog(catalog), router, tasks, hints), asking)
+                found = spread.points(Work(self.catalogs.catalog(catalog), router, tasks, hints), asking)
             done = len(known)
             for at, results in found:
                 self._keep(sweep, blocks[at], results)
@@ -112,13 +105,13 @@ class SweepService:
         self, tasks: Sequence[Task], points: Sequence[Parameters], *, catalog: str, router: str, hints: bool
     ) -> list[Result]:
         """The measures of each point over these tasks. Nothing is stored."""
-        return _Asked(self._catalogs, self._routing, tasks, catalog, router, hints).results(points)
+        return _Asked(self.catalogs, self.routing, tasks, catalog, router, hints).results(points)
 
     def document(self, sweep: str) -> dict[str, Any]:
         """The stored sweep: every point in order, and the Pareto front in success, money and time."""
         points = [
             {"number": point.number, "values": json.loads(point.values_json), **json.loads(point.result_json)}
-            for point in self._store.lab_runs.points(sweep)
+            for point in self.store.lab_runs.points(sweep)
         ]
         return {"sweep": sweep, "points": points, "front": [points[at]["number"] for at in pareto_front(points)]}
 
@@ -152,7 +145,7 @@ class SweepService:
             progress(number + 1, plan.count)
 
     def _keep(self, sweep: Sweep, block: Sequence[tuple[int, Point]], results: Sequence[Result]) -> None:
-        self._store.lab_runs.add_points(
+        self.store.lab_runs.add_points(
             [
                 SweepPoint(sweep.id, number, json.dumps(point), json.dumps(result))
                 for (number, point), result in zip(block, results, strict=True)
@@ -160,28 +153,22 @@ class SweepService:
         )
 
 
+@dataclass(eq=False)
 class _Asked:
     """A router over the tasks of a sweep, under one set of parameters after another."""
 
-    def __init__(
-        self,
-        catalogs: CatalogService,
-        routing: RoutingService,
-        tasks: Sequence[Task],
-        catalog: str,
-        router: str,
-        hints: bool,
-    ) -> None:
-        self._catalogs = catalogs
-        self._routing = routing
-        self._tasks = tasks
-        self._catalog = catalog
-        self._router = router
-        self._hints = hints
-        self._scorer = PointScorer(tasks, catalogs.context(catalog))
-        matcher, planner = catalogs.context(catalog).matcher, RulesPlanner()
-        queries = [Query(checked_subtask(task.subtask), self._hint(task), matcher, planner) for task in tasks]
-        self._ehrr = ManyTasks(queries, lambda parameters: catalogs.context(catalog, parameters))
+    catalogs: CatalogService
+    routing: RoutingService
+    tasks: Sequence[Task]
+    catalog: str
+    router: str
+    hints: bool
+
+    def __post_init__(self) -> None:
+        self._scorer = PointScorer(self.tasks, self.catalogs.context(self.catalog))
+        matcher, planner = self.catalogs.context(self.catalog).matcher, RulesPlanner()
+        queries = [Query(checked_subtask(task.subtask), self._hint(task), matcher, planner) for task in self.tasks]
+        self._ehrr = ManyTasks(queries, lambda parameters: self.catalogs.context(self.catalog, parameters))
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:
         """The measures of each point, in order."""
@@ -196,16 +183,16 @@ class _Asked:
 
     def _routed(self, point: Parameters) -> Rows:
         """(1, Q, n) candidates of a router that decides task by task."""
-        return routed(self._tasks, lambda task: self._route(task, point), int(point.values().get("n") or 0))
+        return routed(self.tasks, lambda task: self._route(task, point), int(point.values().get("n") or 0))
 
     def _route(self, task: Task, parameters: Parameters) -> Sequence[int]:
-        return self._routing.route(
-            task.subtask, catalog=self._catalog, router=self._router, parameters=parameters, server_hint=self._hint(task),
+        return self.routing.route(
+            task.subtask, catalog=self.catalog, router=self.router, parameters=parameters, server_hint=self._hint(task),
             record=False,
         ).candidates  # fmt: skip
 
     def _hint(self, task: Task) -> str:
-        return task.server_hint.strip() if self._hints else ""
+        return task.server_hint.strip() if self.hints else ""
 
 
 def _points(plan: SweepPlan, seed: int) -> list[Point]:

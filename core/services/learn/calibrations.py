@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -62,7 +62,7 @@ def read(text: str | bytes, *, source: str, signals: Mapping[str, float]) -> Cal
     document: Mapping[str, Any] = cast(dict[str, Any], found) if isinstance(found, dict) else {}
     if document.get(MARK) != VERSION:
         raise CatalogError(f"{source} is no calibration; give a file that `wayfare calibrate --export` wrote.")
-    values = LearntValues.parse(document.get("values"), where=source)
+    values = LearntValues.parse(document.get("values"), where=f"{source}, values")
     strange = sorted(set(values.weights) - set(signals))
     if strange:
         raise CatalogError(f"{source}: weights has {strange[0][:40]!r}; the signals are {', '.join(signals)}.")
@@ -114,25 +114,17 @@ class CalibrationResult:
         return {**report, "threshold": self.threshold.to_json()}
 
 
+@dataclass(eq=False)
 class CalibrationService:
     """Fits, keeps and switches. What is in force is used by every decision at once. Thread-safe."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalogs: CatalogService,
-        learnt: LearntModels,
-        routing: RoutingService,
-        feedback: FeedbackService,
-        *,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._learnt = learnt
-        self._routing = routing
-        self._feedback = feedback
-        self._now = now
+    store: Store
+    catalogs: CatalogService
+    learnt: LearntModels
+    routing: RoutingService
+    feedback: FeedbackService
+    _: KW_ONLY
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def fit(
         self,
@@ -146,14 +138,14 @@ class CalibrationService:
 
         `attention` holds Tool Attention's threshold in use and its k. Raises WayfareError where there are too few labels.
         """
-        queries = self._feedback.queries(catalog) if tasks is None else _queries(tasks)
+        queries = self.feedback.queries(catalog) if tasks is None else _queries(tasks)
         labelled = _tasks(queries) if tasks is None else tasks
         parameters = attention or ToolAttentionParameters()
-        scorer, tool_row = self._catalogs.scorer(catalog), self._catalogs.catalog(catalog).tool_row
+        scorer, tool_row = self.catalogs.scorer(catalog), self.catalogs.catalog(catalog).tool_row
         found = fit(queries, scorer, tool_row, known=tasks is None, progress=progress)
         threshold = fit_threshold_on_folds(
             labelled,
-            lambda task: self._routing.route(
+            lambda task: self.routing.route(
                 task.subtask, catalog=catalog, router=ToolAttention.id, parameters=parameters, record=False
             ),
             k=parameters.n,
@@ -163,8 +155,8 @@ class CalibrationService:
 
     def missing(self, catalog: str = SAMPLE) -> int:
         """How many more labelled sub-tasks with a right tool of the catalog a fit to its labels needs at least."""
-        tool_row = self._catalogs.catalog(catalog).tool_row
-        usable = sum(any(tool in tool_row for tool in query.right) for query in self._feedback.queries(catalog))
+        tool_row = self.catalogs.catalog(catalog).tool_row
+        usable = sum(any(tool in tool_row for tool in query.right) for query in self.feedback.queries(catalog))
         return max(0, LEAST_LABELS - usable)
 
     def save(self, result: CalibrationResult, name: str = "", *, apply: bool = False, by: By = OPERATOR) -> Calibration:
@@ -179,27 +171,27 @@ class CalibrationService:
             result.values,
             result.report(),
             result.fit.labels,
-            catalog_fingerprint(self._catalogs.catalog(result.catalog)),
+            catalog_fingerprint(self.catalogs.catalog(result.catalog)),
         )
         return self._keep(result.catalog, file, apply=apply, by=by)
 
     def of_catalog(self, catalog: str = SAMPLE) -> tuple[Calibration, ...]:
         """The calibrations of a catalog, newest first."""
-        return self._store.calibrations.of_catalog(catalog)
+        return self.store.calibrations.of_catalog(catalog)
 
     def active(self, catalog: str = SAMPLE) -> Calibration | None:
         """The one in force, None where it is what Wayfare comes with."""
-        return self._store.calibrations.active(catalog)
+        return self.store.calibrations.active(catalog)
 
     def apply(self, name: str, *, catalog: str = SAMPLE, by: By = OPERATOR) -> Calibration | None:
         """Switch a calibration on; "" goes back to what Wayfare comes with. Raises UnknownNameError."""
-        chosen = self._store.calibrations.find(catalog, name) if name else None
+        chosen = self.store.calibrations.find(catalog, name) if name else None
         self._switch(catalog, chosen.id if chosen else "", by)
         return chosen
 
     def can_undo(self, catalog: str = SAMPLE) -> bool:
         """Whether there is a step to undo."""
-        return bool(steps_to_undo(self._store.calibrations.history(catalog)))
+        return bool(steps_to_undo(self.store.calibrations.history(catalog)))
 
     def undo(self, catalog: str = SAMPLE, *, by: By = OPERATOR) -> Calibration | None:
         """Go one step back; what is in force then. Raises WayfareError where there is no step to undo."""
@@ -210,7 +202,7 @@ class CalibrationService:
 
     def export(self, catalog: str = SAMPLE, name: str = "") -> str:
         """A calibration as the text of a file; "" is the one in force. Raises UnknownNameError, WayfareError."""
-        chosen = self._store.calibrations.find(catalog, name) if name else self.active(catalog)
+        chosen = self.store.calibrations.find(catalog, name) if name else self.active(catalog)
         if chosen is None:
             raise WayfareError(f"No calibration of catalog {catalog!r} is switched on; name one, or fit one first.")
         return written(chosen)
@@ -229,13 +221,13 @@ class CalibrationService:
 
         Raises CatalogError that says what is wrong with the file.
         """
-        file = read(text, source=source, signals=self._catalogs.scorer(catalog).weights)
+        file = read(text, source=source, signals=self.catalogs.scorer(catalog).weights)
         return self._keep(catalog, replace(file, name=name or file.name), apply=apply, by=by)
 
     def _keep(self, catalog: str, file: CalibrationFile, *, apply: bool, by: By) -> Calibration:
         calibration = Calibration(
             id=uuid.uuid4().hex,
-            at=self._now(),
+            at=self.now(),
             catalog=catalog,
             name=_checked_name(file.name),
             values_json=json.dumps(file.values.to_json(), allow_nan=False),
@@ -245,14 +237,14 @@ class CalibrationService:
             origin=by.origin,
         )
         switch = CalibrationSwitch(calibration.at, catalog, calibration.id, by.visitor, by.origin)
-        self._store.calibrations.save(calibration, switch if apply else None)
-        self._learnt.forget(catalog)
+        self.store.calibrations.save(calibration, switch if apply else None)
+        self.learnt.forget(catalog)
         return calibration
 
     def _switch(self, catalog: str, calibration: str | None, by: By) -> None:
-        switch = CalibrationSwitch(self._now(), catalog, calibration, by.visitor, by.origin)
-        self._store.calibrations.switch(switch)
-        self._learnt.forget(catalog)
+        switch = CalibrationSwitch(self.now(), catalog, calibration, by.visitor, by.origin)
+        self.store.calibrations.switch(switch)
+        self.learnt.forget(catalog)
 
     def _next_name(self, catalog: str) -> str:
         taken = {calibration.name for calibration in self.of_catalog(catalog)}

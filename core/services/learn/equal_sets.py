@@ -6,20 +6,23 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Annotated
 
 from cachetools import LRUCache
 
-from core.domain.tasks import ALL_SAYS, EqualJudgment, Proposal, Says, Sets, Task, contradictions, joined, ordered
+from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Task, contradictions, joined, ordered
 from core.lab.levels import proposed, widened
 from core.relevance.catalog_index import CatalogIndex
 from core.services.decide.catalogs import CatalogService
 from core.services.learn.learnt_models import LearntModels
+from core.shared import documents
+from core.shared.documents import Wanted
 from core.shared.errors import CatalogError, UnknownNameError
 from core.store import Store
 
 KIND = "wayfare equal function sets"
 CATALOGS_KEPT = 4
+EXPORTED = '{"sets": [["server::tool", "server::tool"]]} or a file that Export wrote'
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +49,21 @@ class Imported:
     unknown: int
 
 
+@dataclass(eq=False)
 class EqualSetsService:
     """Proposes, keeps and joins. Thread-safe."""
 
-    def __init__(
-        self, store: Store, catalogs: CatalogService, learnt: LearntModels, now: Callable[[], datetime]
-    ) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._learnt = learnt
-        self._now = now
+    store: Store
+    catalogs: CatalogService
+    learnt: LearntModels
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
         self._proposed: LRUCache[str, tuple[CatalogIndex, tuple[Proposal, ...]]] = LRUCache(CATALOGS_KEPT)
 
     def of_catalog(self, catalog: str) -> EqualSets:
         """All that is known. The catalog is indexed where it is not yet."""
-        judged = self._store.equal_judgments.of_catalog(catalog)
+        judged = self.store.equal_judgments.of_catalog(catalog)
         says = {one.pair: one.says for one in judged}
         sets = self.sets(catalog)
         of = {tool: number for number, tools in enumerate(sets) for tool in tools}
@@ -79,22 +82,22 @@ class EqualSetsService:
 
     def sets(self, catalog: str) -> Sets:
         """The sets that the pairs judged equal make; of tools that the catalog has."""
-        tools = self._catalogs.catalog(catalog).tool_row
-        judged = self._store.equal_judgments.of_catalog(catalog)
+        tools = self.catalogs.catalog(catalog).tool_row
+        judged = self.store.equal_judgments.of_catalog(catalog)
         return joined(one.pair for one in judged if one.says == "equal" and {*one.pair} <= tools.keys())
 
     def judge(self, catalog: str, one: str, other: str, says: Says | None) -> None:
         """Keep what somebody says of two tools; None takes it back. Raises UnknownNameError for a tool that is not there."""
-        tools = self._catalogs.catalog(catalog).tool_row
+        tools = self.catalogs.catalog(catalog).tool_row
         for tool in (one, other):
             if tool not in tools:
                 raise UnknownNameError(f"There is no tool {tool[:80]!r} in catalog {catalog!r}; check the name.")
         pair = ordered(one, other)
         if says is None:
-            self._store.equal_judgments.remove(catalog, *pair)
+            self.store.equal_judgments.remove(catalog, *pair)
         else:
-            self._store.equal_judgments.save([EqualJudgment(catalog, *pair, says, self._now())])
-        self._learnt.forget(catalog)  # equal tools share labels
+            self.store.equal_judgments.save([EqualJudgment(catalog, *pair, says, self.now())])
+        self.learnt.forget(catalog)  # equal tools share labels
 
     def widened(self, catalog: str, tasks: Sequence[Task]) -> tuple[Task, ...]:
         """Tasks in which everything is right that is equal to a right tool; see `core.lab.levels`."""
@@ -102,7 +105,7 @@ class EqualSetsService:
 
     def export(self, catalog: str) -> str:
         """Pairs and sets as the text of a JSON file."""
-        judged = self._store.equal_judgments.of_catalog(catalog)
+        judged = self.store.equal_judgments.of_catalog(catalog)
         pairs = [{"tools": list(one.pair), "says": one.says, "at": one.at.isoformat()} for one in judged]
         document = {
             "kind": KIND,
@@ -116,55 +119,44 @@ class EqualSetsService:
         """Keep the pairs of a file that `export` wrote, or the sets of one that has no pairs, in place of what was said of the same
         pairs. Raises CatalogError that says what is wrong."""
         try:
-            said = _pairs(json.loads(data))
-        except (ValueError, RecursionError) as error:
-            raise CatalogError(
-                f'{source}: {error}; give {{"sets": [["server::tool", "server::tool"]]}} or a file that Export wrote.'
-            ) from None
-        tools, now = self._catalogs.catalog(catalog).tool_row, self._now()
+            document = json.loads(data)
+        except (ValueError, RecursionError):
+            raise CatalogError(f"{source}: it is not JSON; give {EXPORTED}.") from None
+        said = _pairs(documents.read(_File, document, source, advice=f"give {EXPORTED}"), source)
+        tools, now = self.catalogs.catalog(catalog).tool_row, self.now()
         taken = [
             EqualJudgment(catalog, *ordered(one, other), says, now)
             for one, other, says in said
             if one in tools and other in tools
         ]
-        self._store.equal_judgments.save(taken)
-        self._learnt.forget(catalog)
+        self.store.equal_judgments.save(taken)
+        self.learnt.forget(catalog)
         return Imported(len(taken), len(said) - len(taken))
 
     def _proposals(self, catalog: str) -> tuple[Proposal, ...]:
-        index = self._catalogs.index(catalog)
+        index = self.catalogs.index(catalog)
         known = self._proposed.get(catalog)
         if known is None or known[0] is not index:
             known = self._proposed[catalog] = (index, proposed(index))
         return known[1]
 
 
-def _pairs(document: object) -> list[tuple[str, str, Says]]:
-    """The pairs of a file. Raises ValueError."""
-    if not isinstance(document, dict):
-        raise ValueError("it is no JSON object")
-    top = cast("dict[str, Any]", document)
-    if isinstance(top.get("pairs"), list):
-        return [_pair(one, number) for number, one in enumerate(cast("list[Any]", top["pairs"]), 1)]
-    if not isinstance(top.get("sets"), list):
-        raise ValueError("it has neither pairs nor sets")
-    named = [_names(tools, f"set {number}") for number, tools in enumerate(cast("list[object]", top["sets"]), 1)]
-    return [(names[0], other, "equal") for names in named for other in names[1:]]
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    tools: Annotated[tuple[str, ...], Wanted("two different tools", lambda tools: len({*tools}) == 2)]
+    says: Says
 
 
-def _pair(value: object, number: int) -> tuple[str, str, Says]:
-    pair = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    if pair.get("says") not in ALL_SAYS:
-        raise ValueError(f"pair {number} does not say one of {', '.join(ALL_SAYS)}")
-    names = _names(pair.get("tools"), f"pair {number}")
-    if len(names) != 2:
-        raise ValueError(f"pair {number} has not two different tools")
-    return names[0], names[1], pair["says"]
+@dataclass(frozen=True, slots=True)
+class _File:
+    sets: tuple[Annotated[tuple[str, ...], Wanted("a list of tools", bool)], ...] | None = None
+    pairs: tuple[_Pair, ...] | None = None
 
 
-def _names(value: object, where: str) -> list[str]:
-    listed = cast("list[object]", value) if isinstance(value, list) else []
-    names = list(dict.fromkeys(one for one in listed if isinstance(one, str)))
-    if not names:
-        raise ValueError(f"{where} is no list of tools")
-    return names
+def _pairs(file: _File, source: str) -> list[tuple[str, str, Says]]:
+    """The pairs of a file, or those of its sets. Raises CatalogError if it has neither."""
+    if file.pairs is not None:
+        return [(*dict.fromkeys(pair.tools), pair.says) for pair in file.pairs]  # type: ignore[misc]
+    if file.sets is None:
+        raise CatalogError(f"{source}: it has neither pairs nor sets; give {EXPORTED}.")
+    return [(tools[0], other, "equal") for tools in file.sets for other in dict.fromkeys(tools) if other != tools[0]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 
 from core.domain.feedback import By, Label, LabelledQuery, labelled_queries
@@ -51,21 +51,15 @@ class MovedBy:
         return "" if self.label is None or self.label.tool == self.tool else self.label.tool
 
 
+@dataclass(eq=False)
 class FeedbackService:
     """Adds and takes back labels; the next decisions follow. Thread-safe."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalogs: CatalogService,
-        learnt: LearntModels,
-        *,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._learnt = learnt
-        self._now = now
+    store: Store
+    catalogs: CatalogService
+    learnt: LearntModels
+    _: KW_ONLY
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def label(
         self,
@@ -107,11 +101,11 @@ class FeedbackService:
 
     def retract(self, label_id: str, *, by: By = OPERATOR) -> Label:
         """Take a label back; gives the entry that does so. Raises UnknownNameError."""
-        label = self._store.labels.find(label_id)
+        label = self.store.labels.find(label_id)
         entry = replace(
             label,
             id=uuid.uuid4().hex,
-            at=self._now(),
+            at=self.now(),
             visitor=by.visitor,
             origin=by.origin,
             note="",
@@ -122,30 +116,30 @@ class FeedbackService:
 
     def labels(self, catalog: str = SAMPLE) -> tuple[Label, ...]:
         """The labels of a catalog that are in force, newest first."""
-        return self._learnt.labels(catalog)[::-1]
+        return self.learnt.labels(catalog)[::-1]
 
     def said(
         self, subtask: str, *, catalog: str = SAMPLE, server_hint: str = "", by: By = OPERATOR
     ) -> dict[str, Label]:
         """What somebody says of the tools for one sub-task, by tool."""
         asked = (subtask.strip(), server_hint.strip(), by.visitor, by.origin)
-        labels = self._learnt.labels(catalog)
+        labels = self.learnt.labels(catalog)
         return {one.tool: one for one in labels if (one.subtask, one.server_hint, one.visitor, one.origin) == asked}
 
     def queries(self, catalog: str = SAMPLE) -> tuple[LabelledQuery, ...]:
         """The labelled sub-tasks of a catalog, oldest first: what a calibration is fitted to."""
-        return labelled_queries(self._learnt.labels(catalog))
+        return labelled_queries(self.learnt.labels(catalog))
 
     def moved(self, subtask: str, *, catalog: str = SAMPLE) -> tuple[MovedBy, ...]:
         """What moves which tools for a sub-task, and by how many logits of p_fit, the strongest first."""
-        found = self._catalogs.learnt_shift(catalog, subtask)
+        found = self.catalogs.learnt_shift(catalog, subtask)
         if found is None:
             return ()
-        tools = self._catalogs.catalog(catalog).tools
-        solved = self._catalogs.learnt(catalog).values.solved
+        tools = self.catalogs.catalog(catalog).tools
+        solved = self.catalogs.learnt(catalog).values.solved
         said: dict[str, tuple[str, str, Label | None]] = {
             **{f"{CALIBRATION}:{number}": (CALIBRATION, one.subtask, None) for number, one in enumerate(solved)},
-            **{label.id: (LABEL, label.subtask, label) for label in self._learnt.labels(catalog)},
+            **{label.id: (LABEL, label.subtask, label) for label in self.learnt.labels(catalog)},
         }
         return tuple(MovedBy(move, tools[move.tool].id, *said[move.id]) for move in found.moves() if move.id in said)
 
@@ -172,7 +166,7 @@ class FeedbackService:
         Raises CatalogError that names file, line and field, WayfareError for too many.
         """
         who = By(origin="file") if by is None else by
-        tool_row = self._catalogs.catalog(catalog).tool_row
+        tool_row = self.catalogs.catalog(catalog).tool_row
         said = {
             (label.subtask, label.server_hint, label.tool, label.right)
             for label in self.labels(catalog)
@@ -183,7 +177,7 @@ class FeedbackService:
         fresh = [pair for pair in there if pair not in said]
         if len(fresh) > MOST_AT_ONCE:
             raise WayfareError(f"{source} has {len(fresh):,} labels; give at most {MOST_AT_ONCE:,} in one file.")
-        at = self._now()
+        at = self.now()
         self._keep(
             catalog,
             *(
@@ -205,7 +199,7 @@ class FeedbackService:
         return ImportedLabels(len(fresh), len(there) - len(fresh), len(wanted) - len(there))
 
     def _require(self, catalog: str, tool: str) -> None:
-        if tool not in self._catalogs.catalog(catalog).tool_row:
+        if tool not in self.catalogs.catalog(catalog).tool_row:
             raise UnknownNameError(
                 f"There is no tool {tool!r} in catalog {catalog!r}; write server::tool as the catalog has it."
             )
@@ -224,7 +218,7 @@ class FeedbackService:
         self._require(catalog, tool)
         return Label(
             id=uuid.uuid4().hex,
-            at=self._now(),
+            at=self.now(),
             catalog=catalog,
             subtask=checked_subtask(subtask),
             server_hint=server_hint.strip(),
@@ -238,8 +232,8 @@ class FeedbackService:
 
     def _keep(self, catalog: str, *labels: Label) -> None:
         if labels:
-            self._store.labels.append(*labels)
-            self._learnt.forget(catalog)
+            self.store.labels.append(*labels)
+            self.learnt.forget(catalog)
 
 
 def _pairs(query: LabelledQuery) -> Iterator[tuple[str, str, str, bool]]:

@@ -44,14 +44,16 @@ class _Known:
     """What `shared` follows from."""
 
 
+@dataclass(eq=False)
 class LearntModels:
     """Learnt models by catalog. A model stays the same object until something is learnt: whoever keeps what follows from it
     compares by identity. Thread-safe: while thousands of labels are embedded, calls are observed and labels forgotten.
     `encoder` is the one that the relevance index was built with."""
 
-    def __init__(self, store: Store, encoder: CachedEncoder) -> None:
-        self._store = store
-        self._encoder = encoder
+    store: Store
+    encoder: CachedEncoder
+
+    def __post_init__(self) -> None:
         self._known: dict[str, _Known] = {}
         self._lock = threading.RLock()
 
@@ -81,7 +83,7 @@ class LearntModels:
             if known.labels is not None:
                 return known.labels
             forgotten = known.forgotten
-        labels = in_force(self._store.labels.history(name))
+        labels = in_force(self.store.labels.history(name))
         with self._lock:
             if known.forgotten == forgotten:
                 known.labels = labels
@@ -100,7 +102,7 @@ class LearntModels:
     def _make(
         self, catalog: Catalog, labels: Sequence[Label], known: _Known, index: Callable[[], RelevanceIndex]
     ) -> Learnt:
-        active = self._store.calibrations.active(catalog.name)
+        active = self.store.calibrations.active(catalog.name)
         if not labels and active is None:
             return NOTHING_LEARNT
         values, name = LearntValues(), ""
@@ -139,7 +141,7 @@ class LearntModels:
         self, rows: Iterable[int], known: _Known, catalog: Catalog, index: RelevanceIndex
     ) -> Mapping[int, Sharing]:
         """Who shares the labels of these tools at least: tools of other servers that do the same, and what people judged."""
-        judged = self._store.equal_judgments.of_catalog(catalog.name)
+        judged = self.store.equal_judgments.of_catalog(catalog.name)
         if known.shared_by is None or known.shared_by[0] is not catalog or known.shared_by[1] != judged:
             known.shared_by, known.shared = (catalog, judged), {}
         equal, different = _judged_pairs(judged, catalog.tool_row)
@@ -164,7 +166,7 @@ class LearntModels:
     def _vectors(self, texts: Sequence[str], known: _Known) -> Vectors:
         fresh = [text for text in dict.fromkeys(texts) if text not in known.vectors]
         if fresh:
-            known.vectors.update(zip(fresh, self._encoder.encode_documents(fresh), strict=True))
+            known.vectors.update(zip(fresh, self.encoder.encode_documents(fresh), strict=True))
         return np.stack([known.vectors[text] for text in texts])
 
 

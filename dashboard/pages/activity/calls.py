@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.column_config import DatetimeColumn, TextColumn
 
 from core.app import App
 from core.domain.outcome import OutcomeKind
@@ -25,6 +24,7 @@ from dashboard.pages.activity.frames import (
     pager,
     row_key,
 )
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import cell_text, escaped, injected_badge, missing, outcome_words, source_words, timestamp
 from dashboard.ui.url_state import open_page
 
@@ -70,21 +70,16 @@ def call_detail(app: App, record: Mapping[str, Any], zone: str) -> None:
 def record_rows(record: Mapping[str, Any], zone: str) -> list[tuple[str, str]]:
     """The record as names and values."""
     return [
-        ("time", timestamp(record["at"].to_pydatetime(), zone)),
-        ("outcome", outcome_words(record["kind"])),
+        ("time", timestamp(record["at"].to_pydatetime(), zone)), ("outcome", outcome_words(record["kind"])),
         ("source", source_words(bool(record["simulated"]))),
         *((("network injected", cell_text(record["injected"])),) if record["injected"] else ()),
-        ("latency", units.seconds(record["latency_s"])),
-        ("connect", _connect(record)),
-        ("attempts", f"{record['attempts']}"),
-        ("price", units.price(record["price_usd"])),
+        ("latency", units.seconds(record["latency_s"])), ("connect", _connect(record)),
+        ("attempts", f"{record['attempts']}"), ("price", units.price(record["price_usd"])),
         ("origin", cell_text(record["origin"])),
         *((("client", cell_text(record["client"])),) if record["client"] else ()),
-        ("catalog", cell_text(record["catalog"])),
-        ("for the sub-task", cell_text(record["subtask"]) or "no decision"),
-        ("router", cell_text(record["router"]) or "–"),
-        ("call id", record["id"]),
-    ]
+        ("catalog", cell_text(record["catalog"])), ("for the sub-task", cell_text(record["subtask"]) or "no decision"),
+        ("router", cell_text(record["router"]) or "–"), ("call id", record["id"]),
+    ]  # fmt: skip
 
 
 def _connect(record: Mapping[str, Any]) -> str:
@@ -153,25 +148,15 @@ def _statistics(app: App, record: Mapping[str, Any]) -> None:
 
 def _pairs(rows: list[tuple[str, str]]) -> None:
     frame = pd.DataFrame(rows, columns=["name", "value"])
-    st.dataframe(
-        frame,
-        hide_index=True,
-        height="content",
-        column_config={"name": st.column_config.TextColumn(width=170)},
-    )
+    table(frame, (Column("name", width=170),))
 
 
 WORDS = {
-    "approval_needed": "waits for a person",
-    "approval_denied": "denied by a person",
-    "too_many_waiting": "too many wait",
-    "definition_changed": "definition changed",
-    "budget_spent": "budget spent",
-    "rate_limited": "over its rate",
-    "server_paused": "server paused",
-    "not_allowed": "not allowed",
+    "approval_needed": "waits for a person", "approval_denied": "denied by a person",
+    "too_many_waiting": "too many wait", "definition_changed": "definition changed", "budget_spent": "budget spent",
+    "rate_limited": "over its rate", "server_paused": "server paused", "not_allowed": "not allowed",
     "not_authorized": "another's name",
-}
+}  # fmt: skip
 GOVERNED = {"approval_needed", "approval_denied", "definition_changed", "budget_spent", "not_allowed", "rate_limited"}
 """Refusals that the Govern page can lift. Others end with time."""
 REFUSED_RECORD = "activity:refused"
@@ -254,14 +239,11 @@ def _detail(record: Mapping[str, Any], zone: str) -> None:
             open_page("govern")
 
 
-COLUMNS: Mapping[str, Any] = {
-    "at": DatetimeColumn("time", format="YYYY-MM-DD HH:mm:ss", help="In your time zone.", width=150, pinned=True),
-    "client": TextColumn("client", help="operator: a person on the pages or at the command line.", width=120),
-    "tool": TextColumn("tool", width=200),
-    "refused": TextColumn("refused", width=150),
-    "again": TextColumn("repeated", help="Further equal refusals of the same client, stored as a count.", width=84),
-    "why": TextColumn("why", width=380),
-    "advice": TextColumn("to allow it", width=380),
-    "origin": TextColumn("origin", width=76),
-    "catalog": TextColumn("catalog", width=90),
-}
+COLUMNS = (
+    Column("at", "time", width=150, help="In your time zone.", format="YYYY-MM-DD HH:mm:ss", pinned=True),
+    Column("client", width=120, help="operator: a person on the pages or at the command line."),
+    Column("tool", width=200), Column("refused", width=150),
+    Column("again", "repeated", width=84, help="Further equal refusals of the same client, stored as a count."),
+    Column("why", width=380), Column("advice", "to allow it", width=380), Column("origin", width=76),
+    Column("catalog", width=90),
+)  # fmt: skip

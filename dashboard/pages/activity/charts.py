@@ -55,13 +55,10 @@ def spending_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, hei
     factor, unit = money_unit(frame["spent_usd"].dropna().tolist())
     traces = [_time_bars(part, bucket, zone, factor) for _, part in frame.groupby("simulated")]
     return chart(
-        traces,
-        title=f"Spent over time, each {bucket_words(bucket)}",
-        height=height,
-        barmode="overlay",
+        traces, title=f"Spent over time, each {bucket_words(bucket)}", height=height, barmode="overlay",
         xaxis=time_axis(frame, bucket, zone),
         yaxis={"title": {"text": f"{unit} spent", "font": SMALL}, "rangemode": "tozero"},
-    )
+    )  # fmt: skip
 
 
 def _dearest(frame: pd.DataFrame) -> list[str]:
@@ -76,33 +73,23 @@ def _dearest(frame: pd.DataFrame) -> list[str]:
 def _server_bars(frame: pd.DataFrame, shown: list[str], simulated: bool, factor: float) -> dict[str, Any]:
     part = frame.loc[(frame["simulated"] == simulated) & frame["server"].isin(shown)]
     return {
-        "type": "bar",
-        "orientation": "h",
-        "name": WORDS[simulated],
-        "x": (part["spent_usd"].fillna(0.0) * factor).tolist(),
-        "y": [shown.index(name) for name in part["server"]],
-        "width": BAR,
-        "offset": 0.0 if not simulated else -BAR,
-        "marker": fill(MONEY, simulated=simulated),
-        "hovertext": [f"{label(row.server, 60)}<br>{_hover(row)}" for row in part.itertuples()],
-        "hoverinfo": "text",
-    }
+        "type": "bar", "orientation": "h", "name": WORDS[simulated],
+        "x": (part["spent_usd"].fillna(0.0) * factor).tolist(), "y": [shown.index(name) for name in part["server"]],
+        "width": BAR, "offset": 0.0 if not simulated else -BAR, "marker": fill(MONEY, simulated=simulated),
+        "hovertext": [f"{label(row.server, 60)}<br>{_hover(row)}" for row in part.itertuples()], "hoverinfo": "text",
+    }  # fmt: skip
 
 
 def _time_bars(part: pd.DataFrame, bucket: timedelta, zone: str, factor: float) -> dict[str, Any]:
     simulated = bool(part["simulated"].iloc[0])
     width_ms = bucket.total_seconds() * 1e3 * 0.42
     return {
-        "type": "bar",
-        "name": WORDS[simulated],
-        "x": local(part["at"], zone),
-        "y": (part["spent_usd"].fillna(0.0) * factor).tolist(),
-        "width": width_ms,
-        "offset": width_ms if simulated else 0.0,
-        "marker": fill(MONEY, simulated=simulated),
+        "type": "bar", "name": WORDS[simulated], "x": local(part["at"], zone),
+        "y": (part["spent_usd"].fillna(0.0) * factor).tolist(), "width": width_ms,
+        "offset": width_ms if simulated else 0.0, "marker": fill(MONEY, simulated=simulated),
         "hovertext": [f"{time[:16].replace('T', ' ')}<br>{_hover(row)}" for time, row in _rows(part, zone)],
         "hoverinfo": "text",
-    }
+    }  # fmt: skip
 
 
 def _rows(part: pd.DataFrame, zone: str) -> list[tuple[str, Any]]:

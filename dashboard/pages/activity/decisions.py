@@ -29,6 +29,7 @@ from dashboard.pages.activity.frames import (
 )
 from dashboard.session import first_catalog
 from dashboard.theme import ACCEPTED_SIGN, CHOSEN_SIGN, REJECTED_SIGN
+from dashboard.ui.table import table
 from dashboard.ui.text import cell_text, escaped, origin_words, timestamp
 from dashboard.ui.url_state import open_page
 
@@ -209,14 +210,7 @@ def _calls(app: App, event: DecisionEvent, zone: str) -> None:
         rows.assign(subtask=event.subtask).astype({"connect_s": "float64", "price_usd": "float64"}), zone
     )
     frame = frame.drop(columns=["subtask", "catalog"])
-    st.dataframe(
-        call_styler(frame),
-        hide_index=True,
-        column_config=call_columns(zone),
-        height="content",
-        key="activity.decision.calls",
-        placeholder="unpriced",
-    )
+    table(call_styler(frame), call_columns(zone), key="activity.decision.calls", placeholder="unpriced")
 
 
 def _table(title: str, frame: pd.DataFrame, nothing: str) -> None:
@@ -224,7 +218,7 @@ def _table(title: str, frame: pd.DataFrame, nothing: str) -> None:
     if frame.empty:
         st.text(nothing)
     else:
-        st.dataframe(frame, hide_index=True, height="content")
+        table(frame)
 
 
 def _defaults(app: App, router: str) -> dict[str, object]:

@@ -16,12 +16,9 @@ from dashboard.ui.text import KINDS, ORIGINS, outcome_words, visitor_zone
 Texts = dict[str, str]
 FIELDS = ("catalog", "server", "tool", "kinds", "origin", "time", "from", "to", "simulated", "text")
 SPANS = {
-    "15m": timedelta(minutes=15),
-    "1h": timedelta(hours=1),
-    "1d": timedelta(days=1),
-    "7d": timedelta(days=7),
+    "15m": timedelta(minutes=15), "1h": timedelta(hours=1), "1d": timedelta(days=1), "7d": timedelta(days=7),
     "30d": timedelta(days=30),
-}
+}  # fmt: skip
 TIMES = {
     "": "Any time", "15m": "Last 15 minutes", "1h": "Last hour", "1d": "Last 24 hours", "7d": "Last 7 days",
     "30d": "Last 30 days", "between": "From … to …",
@@ -59,13 +56,9 @@ def filter_row(app: App, linked: Mapping[str, str]) -> Texts:
             st.datetime_input("To (not included)", key=_key("to"), width=170)
         st.selectbox("Source", list(SOURCES), key=_key("simulated"), format_func=lambda name: SOURCES[name], width=168)
         st.text_input(
-            "Contains",
-            key=_key("text"),
-            icon=":material/search:",
-            placeholder="any text",
-            max_chars=200,
+            "Contains", key=_key("text"), icon=":material/search:", placeholder="any text", max_chars=200,
             width="stretch",
-        )
+        )  # fmt: skip
     return {name: text for name in FIELDS if (text := _text(name))}
 
 
@@ -81,16 +74,13 @@ def where(texts: Mapping[str, str], now: datetime, zone: str) -> ActivityFilter:
     between = texts.get("time") == "between"
     server = texts.get("server") or None
     return ActivityFilter(
-        catalog=texts.get("catalog") or None,
-        server=server,
-        tool=(texts.get("tool") or None) if server else None,
-        text=texts.get("text", ""),
-        kinds=tuple(kind for kind in texts.get("kinds", "").split(",") if kind in KINDS),
+        catalog=texts.get("catalog") or None, server=server, tool=(texts.get("tool") or None) if server else None,
+        text=texts.get("text", ""), kinds=tuple(kind for kind in texts.get("kinds", "").split(",") if kind in KINDS),
         origin=texts.get("origin") or None,
         since=now - span if span else _time(texts.get("from", ""), zone) if between else None,
         until=_time(texts.get("to", ""), zone) if between else None,
         simulated={"yes": True, "no": False}.get(texts.get("simulated", "")),
-    )
+    )  # fmt: skip
 
 
 def clear_filter() -> None:
@@ -112,15 +102,9 @@ def _choice(title: str, name: str, options: list[str], every: str, width: int, *
     now: str = st.session_state[key]
     names = ["", *sorted({*options, now} - {""}, key=str.casefold)]
     st.selectbox(
-        title,
-        names,
-        key=key,
-        format_func=lambda text: text or every,
-        accept_new_options=True,
-        disabled=disabled,
-        help="Tools are listed server by server: choose a server first." if disabled else None,
-        width=width,
-    )
+        title, names, key=key, format_func=lambda text: text or every, accept_new_options=True, disabled=disabled,
+        help="Tools are listed server by server: choose a server first." if disabled else None, width=width,
+    )  # fmt: skip
     return st.session_state[key] or ""
 
 

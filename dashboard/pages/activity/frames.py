@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
-from streamlit.column_config import DatetimeColumn, NumberColumn, TextColumn
 
 from core.shared import units
 from dashboard.theme import CHOSEN_SIGN, MUTED
+from dashboard.ui.table import Column, listening_table
 from dashboard.ui.text import SIMULATED, cell_text, missing, outcome_colour, outcome_words, source_words
 
 PAGE_ROWS = 100
-TABLE_PX, MOST_ROWS = 388, 11
 PAGE, GENERATION = "activity.page", "activity:pager"
 
 
@@ -51,7 +50,7 @@ def pages(count: int) -> int:
 def choice_table(
     styler: Styler,
     ids: Sequence[str],
-    columns: Mapping[str, Any],
+    columns: Sequence[Column],
     *,
     name: str,
     linked: str,
@@ -65,17 +64,7 @@ def choice_table(
     if wanted != _rows(key):
         st.session_state[key] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
     st.session_state[_ids_key(name)] = list(ids)
-    st.dataframe(
-        styler,
-        key=key,
-        column_config=dict(columns),
-        hide_index=True,
-        height=TABLE_PX if len(ids) > MOST_ROWS else "content",
-        placeholder=nothing,
-        on_select=lambda: _choose(key, name),
-        selection_mode="single-row",
-        alt=about,
-    )
+    listening_table(styler, columns, key=key, chosen=lambda: _choose(key, name), about=about, placeholder=nothing)
     return st.session_state[chosen]
 
 
@@ -122,23 +111,15 @@ def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
     injected = [cell_text(text) for text in calls["injected"]]
     return pd.DataFrame(
         {
-            "at": calls["at"].dt.tz_convert(zone),
-            **_clients(calls),
-            "server": texts["server"],
-            "tool": texts["tool"],
+            "at": calls["at"].dt.tz_convert(zone), **_clients(calls), "server": texts["server"], "tool": texts["tool"],
             "outcome": [outcome_words(kind) for kind in calls["kind"]],
             "source": [source_words(bool(simulated)) for simulated in calls["simulated"]],
-            **({"injected": injected} if any(injected) else {}),
-            "latency_s": calls["latency_s"],
-            "connect_s": calls["connect_s"].fillna(0.0),
-            "attempts": calls["attempts"],
-            "price_usd": calls["price_usd"],
-            "origin": texts["origin"],
-            "error": texts["error"],
-            "subtask": texts["subtask"],
+            **({"injected": injected} if any(injected) else {}), "latency_s": calls["latency_s"],
+            "connect_s": calls["connect_s"].fillna(0.0), "attempts": calls["attempts"], "price_usd": calls["price_usd"],
+            "origin": texts["origin"], "error": texts["error"], "subtask": texts["subtask"],
             "catalog": texts["catalog"],
         }
-    )
+    )  # fmt: skip
 
 
 def call_styler(frame: pd.DataFrame) -> Styler:
@@ -173,20 +154,13 @@ def decision_frame(
     ends = {str(id_): outcomes_words(part) for id_, part in calls.groupby("decision_id")}
     return pd.DataFrame(
         {
-            "at": decisions["at"].dt.tz_convert(zone),
-            **_clients(decisions),
-            "subtask": texts["subtask"],
-            "router": texts["router"],
-            "winner": [_winner(row) for row in decisions.itertuples()],
-            "expected_price_usd": decisions["expected_price_usd"],
-            "expected_time_s": decisions["expected_time_s"],
-            "outcomes": [ends.get(id_, uncalled) for id_ in decisions["id"]],
-            "total_ms": decisions["total_ms"],
-            "reason": texts["reason"],
-            "origin": texts["origin"],
-            "catalog": texts["catalog"],
+            "at": decisions["at"].dt.tz_convert(zone), **_clients(decisions), "subtask": texts["subtask"],
+            "router": texts["router"], "winner": [_winner(row) for row in decisions.itertuples()],
+            "expected_price_usd": decisions["expected_price_usd"], "expected_time_s": decisions["expected_time_s"],
+            "outcomes": [ends.get(id_, uncalled) for id_ in decisions["id"]], "total_ms": decisions["total_ms"],
+            "reason": texts["reason"], "origin": texts["origin"], "catalog": texts["catalog"],
         }
-    )
+    )  # fmt: skip
 
 
 def decision_styler(frame: pd.DataFrame) -> Styler:
@@ -225,70 +199,60 @@ def _winner(row: Any) -> str:
     return f"{CHOSEN_SIGN} {cell_text(row.winner)}" + (" (unpriced)" if missing(row.expected_price_usd) else "")
 
 
-def _at(zone: str) -> Any:
-    return DatetimeColumn(
-        "time", format="YYYY-MM-DD HH:mm:ss", help=f"In your time zone, {zone}.", width=150, pinned=True
-    )
+def _at(name: str, zone: str) -> Column:
+    return Column(name, "time", 150, f"In your time zone, {zone}.", "YYYY-MM-DD HH:mm:ss", pinned=True)
 
 
-def _client() -> Any:
-    return TextColumn("client", help="The client of the endpoint, as it names itself.", width=120)
+def _client(name: str) -> Column:
+    return Column(name, width=120, help="The client of the endpoint, as it names itself.")
 
 
-def call_columns(zone: str) -> dict[str, Any]:
+def call_columns(zone: str) -> tuple[Column, ...]:
     """Returns the columns of the calls."""
-    return {
-        "at": _at(zone),
-        "server": TextColumn("server", width=130),
-        "tool": TextColumn("tool", width=160),
-        "outcome": TextColumn("outcome", width=140),
-        "source": TextColumn(
-            "source", help="Simulated: a virtual server answered, or the outcome was drawn.", width=84
-        ),
-        "injected": TextColumn(
-            "network injected",
+    return (
+        _at("at", zone),
+        Column("server", width=130),
+        Column("tool", width=160),
+        Column("outcome", width=140),
+        Column("source", width=84, help="Simulated: a virtual server answered, or the outcome was drawn."),
+        Column(
+            "injected", "network injected", width=150,
             help="The effect of an injected network on the call. It is no fault of the server.",
-            width=150,
         ),
-        "latency_s": NumberColumn("latency", help="The call alone, without connecting.", width=84),
-        "connect_s": NumberColumn("connect", help="Time to open a session. An open session is reused.", width=100),
-        "attempts": NumberColumn(
-            "attempts", help="More than one if the connection was lost and the tool may be repeated.", width=72
-        ),
-        "price_usd": NumberColumn(
-            "price",
+        Column("latency_s", "latency", width=84, help="The call alone, without connecting."),
+        Column("connect_s", "connect", width=100, help="Time to open a session. An open session is reused."),
+        Column("attempts", width=72, help="More than one if the connection was lost and the tool may be repeated."),
+        Column(
+            "price_usd", "price", width=90,
             help="The price of the call. Unpriced: no price is declared; the call may still cost money.",
-            width=90,
         ),
-        "origin": TextColumn("origin", help="The source of the request.", width=76),
-        "client": _client(),
-        "error": TextColumn("error", width=280),
-        "subtask": TextColumn("for the sub-task", width=280),
-        "catalog": TextColumn("catalog", width=90),
-    }
+        Column("origin", width=76, help="The source of the request."),
+        _client("client"),
+        Column("error", width=280),
+        Column("subtask", "for the sub-task", width=280),
+        Column("catalog", width=90),
+    )  # fmt: skip
 
 
-def decision_columns(zone: str) -> dict[str, Any]:
+def decision_columns(zone: str) -> tuple[Column, ...]:
     """Returns the columns of the decisions."""
-    return {
-        "at": _at(zone),
-        "subtask": TextColumn("sub-task", width=300),
-        "router": TextColumn("router", width=80),
-        "winner": TextColumn("winner", width=240),
-        "expected_price_usd": NumberColumn(
-            "price",
+    return (
+        _at("at", zone),
+        Column("subtask", "sub-task", width=300),
+        Column("router", width=80),
+        Column("winner", width=240),
+        Column(
+            "expected_price_usd", "price", width=84,
             help="Price of one call of the winner. Empty without a winner or without a declared price.",
-            width=84,
         ),
-        "expected_time_s": NumberColumn(
-            "expected time",
+        Column(
+            "expected_time_s", "expected time", width=100,
             help="Expected time until a call of the winner succeeds: the time term of EHRR (6).",
-            width=100,
         ),
-        "outcomes": TextColumn("its calls", help="The outcomes of the calls on this decision.", width=240),
-        "total_ms": NumberColumn("decided in", width=84),
-        "reason": TextColumn("reason", width=380),
-        "origin": TextColumn("origin", help="The source of the request.", width=76),
-        "client": _client(),
-        "catalog": TextColumn("catalog", width=90),
-    }
+        Column("outcomes", "its calls", width=240, help="The outcomes of the calls on this decision."),
+        Column("total_ms", "decided in", width=84),
+        Column("reason", width=380),
+        Column("origin", width=76, help="The source of the request."),
+        _client("client"),
+        Column("catalog", width=90),
+    )  # fmt: skip

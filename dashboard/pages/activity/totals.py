@@ -56,26 +56,15 @@ def totals_row(decisions: int, real: Totals, simulated: Totals) -> None:
     first, second = (simulated, None) if alone else (real, simulated if simulated.calls else None)
     with st.container(horizontal=True, gap="small", key="activity-totals"):
         st.metric(
-            "Decisions",
-            f"{decisions:,}",
-            help="Routing decisions that meet the filter.",
-            border=True,
-            height="stretch",
-            width=WIDTH_PX,
-        )
+            "Decisions", f"{decisions:,}", help="Routing decisions that meet the filter.", border=True,
+            height="stretch", width=WIDTH_PX,
+        )  # fmt: skip
         for title, show, text in METRICS:
             below = f"{show(second)} {SIMULATED}" if second else SIMULATED if alone else None
             st.metric(
-                title,
-                show(first),
-                below,
-                delta_color="off",
-                delta_arrow="off",
-                help=text,
-                border=True,
-                height="stretch",
-                width=WIDTH_PX,
-            )
+                title, show(first), below, delta_color="off", delta_arrow="off", help=text, border=True,
+                height="stretch", width=WIDTH_PX,
+            )  # fmt: skip
 
 
 def _spent(of: Totals) -> str:
@@ -84,45 +73,33 @@ def _spent(of: Totals) -> str:
 
 METRICS = (
     (
-        "Calls",
-        lambda of: f"{of.calls:,}",
+        "Calls", lambda of: f"{of.calls:,}",
         "Calls that meet the filter. Simulated calls reached no real tool and are counted separately.",
     ),
     (
-        "Success",
-        lambda of: units.share(of.success),
+        "Success", lambda of: units.share(of.success),
         "Share of the calls that succeeded, without cancelled calls and calls that an injected network changed.",
     ),
     (
-        "Latency p50",
-        lambda of: units.seconds(of.p50_s),
+        "Latency p50", lambda of: units.seconds(of.p50_s),
         "Half of the calls took at most this time, without connecting.",
     ),
-    (
-        "Latency p95",
-        lambda of: units.seconds(of.p95_s),
-        "95 of 100 calls took at most this time, without connecting.",
-    ),
+    ("Latency p95", lambda of: units.seconds(of.p95_s), "95 of 100 calls took at most this time, without connecting."),
     ("Spent", _spent, r"Sum of the prices of all priced calls. 1 m\$ is a thousandth of a US dollar."),
     (
-        "Unpriced calls",
-        lambda of: f"{of.unpriced:,}",
+        "Unpriced calls", lambda of: f"{of.unpriced:,}",
         "Calls of tools without a price. Their cost is unknown and not in Spent.",
     ),
-)
+)  # fmt: skip
 
 
 def _of(spent: pd.DataFrame, went: pd.DataFrame, *, simulated: bool) -> Totals:
     money, ends = _row(spent, simulated), _row(went, simulated)
     return Totals(
-        calls=int(money.get("calls", 0)),
-        judged=int(ends.get("calls", 0)),
-        success=_known(ends.get("success_share")),
-        p50_s=_known(ends.get("latency_p50_s")),
-        p95_s=_known(ends.get("latency_p95_s")),
-        spent_usd=_known(money.get("spent_usd")),
-        unpriced=int(money.get("unpriced_calls", 0)),
-    )
+        calls=int(money.get("calls", 0)), judged=int(ends.get("calls", 0)), success=_known(ends.get("success_share")),
+        p50_s=_known(ends.get("latency_p50_s")), p95_s=_known(ends.get("latency_p95_s")),
+        spent_usd=_known(money.get("spent_usd")), unpriced=int(money.get("unpriced_calls", 0)),
+    )  # fmt: skip
 
 
 def _row(frame: pd.DataFrame, simulated: bool) -> dict[str, float]:
@@ -180,9 +157,7 @@ def _learnt(app: App, admitted: ActivityFilter, zone: str) -> None:
     if st.session_state.get(LEARNT) not in tools:
         st.session_state[LEARNT] = tools[0]
     choice, about = st.columns([1, 1.6], vertical_alignment="bottom")
-    choice.selectbox(
-        "Statistics of", tools, key=LEARNT, format_func=lambda tool: f"{tool[1]}::{tool[2]} ({tool[0]})"
-    )
+    choice.selectbox("Statistics of", tools, key=LEARNT, format_func=lambda tool: f"{tool[1]}::{tool[2]} ({tool[0]})")
     catalog, server, tool = st.session_state[LEARNT]
     history = app.store.activity.statistics_history(catalog, server, tool)
     about.caption(

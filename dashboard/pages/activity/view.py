@@ -9,7 +9,6 @@ from io import BytesIO
 
 import pandas as pd
 import streamlit as st
-from streamlit.column_config import DatetimeColumn
 
 from core.app import App
 from core.domain.events import ActivityFilter
@@ -20,17 +19,15 @@ from dashboard.pages.activity.filter import Listing, clear_filter, drop_foreign_
 from dashboard.pages.activity.frames import PAGE, forget_place
 from dashboard.pages.activity.totals import charts_body, totals, totals_row
 from dashboard.session import current_app
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import cell_text, escaped, visitor_zone
 from dashboard.ui.url_state import UrlState, open_page
 
 CHANGES_SHOWN = 500
 EXPORTS = {
-    "decisions": "Decisions",
-    "outcomes": "Calls",
-    "refused_requests": "Refused requests",
-    "statistics": "Statistics",
+    "decisions": "Decisions", "outcomes": "Calls", "refused_requests": "Refused requests", "statistics": "Statistics",
     "parameters": "Parameter changes",
-}
+}  # fmt: skip
 MIME = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
@@ -71,13 +68,12 @@ def parameter_changes(app: App, zone: str) -> None:
         if frame.empty:
             st.caption("No parameter was changed yet. All decisions used the defaults.")
             return
-        st.caption(
-            f"The newest {len(frame):,} changes. A change is stored with the first decision that uses it."
+        st.caption(f"The newest {len(frame):,} changes. A change is stored with the first decision that uses it.")
+        table(
+            frame,
+            (Column("time", help=f"In your time zone, {zone}.", format="YYYY-MM-DD HH:mm:ss"),),
+            key="activity.extra.table",
         )
-        st.dataframe(
-            frame, hide_index=True, key="activity.extra.table",
-            column_config={"time": DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", help=f"In your time zone, {zone}.")},
-        )  # fmt: skip
 
 
 def changes_frame(events: pd.DataFrame, zone: str) -> pd.DataFrame:
@@ -86,14 +82,10 @@ def changes_frame(events: pd.DataFrame, zone: str) -> pd.DataFrame:
     texts = {name: [cell_text(text) for text in newest[name]] for name in ("router", "name", "old", "new", "origin")}
     return pd.DataFrame(
         {
-            "time": newest["at"].dt.tz_convert(zone).tolist(),
-            "router": texts["router"],
-            "parameter": texts["name"],
-            "from": texts["old"],
-            "to": texts["new"],
-            "changed by": texts["origin"],
+            "time": newest["at"].dt.tz_convert(zone).tolist(), "router": texts["router"], "parameter": texts["name"],
+            "from": texts["old"], "to": texts["new"], "changed by": texts["origin"],
         }
-    )
+    )  # fmt: skip
 
 
 LIVE = "activity.live"
@@ -140,13 +132,9 @@ def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.session_state.setdefault(VIEW, view if view in VIEWS else CALLS)
         st.segmented_control(
-            "Show",
-            list(VIEWS),
-            key=VIEW,
-            format_func=lambda name: _title(name, refused),
-            required=True,
+            "Show", list(VIEWS), key=VIEW, format_func=lambda name: _title(name, refused), required=True,
             label_visibility="collapsed",
-        )
+        )  # fmt: skip
         alive = live_switch(live)
         export_menu(app)
     return st.session_state[VIEW] or CALLS, alive

@@ -57,9 +57,10 @@ def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Fil
     _start(state.key("rounds"), _rounds(linked.get("rounds", "")))
     rounds = int(
         row.number_input(
-            "Rounds", 1, MOST_ROUNDS, key=state.key("rounds"), width=110, help="The maximum number of actions for each sub-task."
+            "Rounds", 1, MOST_ROUNDS, key=state.key("rounds"), width=110,
+            help="The maximum number of actions for each sub-task.",
         )
-    )
+    )  # fmt: skip
     _start(state.key("budget"), _budget(linked.get("budget", "")))
     budget: float | None = row.number_input(
         "Budget, USD", 0.0, None, key=state.key("budget"), step=0.01, format="%.3f", placeholder="none", width=130,
@@ -70,16 +71,12 @@ def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Fil
         "Step by step", key=state.key("hand"), help="Each action waits for you: do it, do another one, or end here."
     )
     texts = {
-        "q": question.strip(),
-        "catalog": "" if catalog == first_catalog() else catalog,
-        "planner": "" if planner == RULES else planner,
-        "calls": "" if calls == READ else calls,
-        "rounds": "" if rounds == ROUNDS else str(rounds),
-        "budget": "" if budget is None else f"{budget:g}",
-        "hand": "1" if by_hand else "",
-        "router": "" if router == DEFAULT_ROUTER else router,
+        "q": question.strip(), "catalog": "" if catalog == first_catalog() else catalog,
+        "planner": "" if planner == RULES else planner, "calls": "" if calls == READ else calls,
+        "rounds": "" if rounds == ROUNDS else str(rounds), "budget": "" if budget is None else f"{budget:g}",
+        "hand": "1" if by_hand else "", "router": "" if router == DEFAULT_ROUTER else router,
         **{name: str(value) for name, value in parameters.changed().items()},
-    }
+    }  # fmt: skip
     live, may_write = calls != SIMULATE, calls == WRITE
     task = AgentTask(question.strip(), catalog, router, parameters, planner, rounds, budget, live, may_write)
     return Filled(task, by_hand), texts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import streamlit as st
 
 from core.app import App
@@ -13,21 +15,25 @@ from dashboard.pages.agent.form import OWN, Filled, task_form
 from dashboard.pages.agent.steps import steps, your_turn
 from dashboard.session import current_app
 from dashboard.ui.query_form import planner_usage, show_preparing
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
-COLUMNS = {
-    "step": "sub-task",
-    "do": "action",
-    "exposed": st.column_config.NumberColumn("definitions shown", format="localized", help="New definitions for the planner."),
-    "cached": st.column_config.NumberColumn(
-        "of the prefix", format="localized", help="Phase 1 of Tool Attention: one line for each tool, cached by a provider."
+COLUMNS = (
+    Column("step", "sub-task"),
+    Column("do", "action"),
+    Column("exposed", "definitions shown", help="New definitions for the planner.", format="localized"),
+    Column(
+        "cached",
+        "of the prefix",
+        help="Phase 1 of Tool Attention: one line for each tool, cached by a provider.",
+        format="localized",
     ),
-    "baseline": st.column_config.NumberColumn("all definitions", format="localized", help="The tokens of each turn without routing."),
-    "model": st.column_config.NumberColumn(
-        "model", format="localized", help="Tokens that the planner's model read and wrote in this turn; 0 with rules."
+    Column("baseline", "all definitions", help="The tokens of each turn without routing.", format="localized"),
+    Column(
+        "model", help="Tokens that the planner's model read and wrote in this turn; 0 with rules.", format="localized"
     ),
-}  # fmt: skip
+)
 
 
 def totals(run: SupervisedAgent) -> None:
@@ -58,17 +64,8 @@ def turn_table(run: SupervisedAgent) -> None:
     if not turns:
         return
     with st.expander("Tokens of each turn", icon=":material/data_usage:"):
-        st.dataframe(
-            [
-                {"step": turn.step + 1, **{name: getattr(turn, name) for name in COLUMNS if name != "step"}}
-                for turn in turns
-            ],
-            column_config=COLUMNS,
-            hide_index=True,
-        )
-        st.caption(
-            "Definitions are counted with cl100k_base; the count of a model is that of its endpoint."
-        )
+        table([asdict(turn) | {"step": turn.step + 1} for turn in turns], COLUMNS)
+        st.caption("Definitions are counted with cl100k_base; the count of a model is that of its endpoint.")
 
 
 RUN, GO = "agent:run", "agent:go"

@@ -274,9 +274,7 @@ def _editor_toggle(fields: tuple[Field, ...] | None, prefix: str) -> bool:
     """Draw the heading with a switch. Tells whether the arguments are edited as JSON."""
     line = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center")
     line.markdown(
-        "##### Arguments",
-        width="content",
-        help="Made from the tool's JSON Schema. Empty fields are not sent.",
+        "##### Arguments", width="content", help="Made from the tool's JSON Schema. Empty fields are not sent."
     )
     if fields is None:
         st.caption("This tool's schema has no form. Enter the arguments as JSON.")

@@ -19,6 +19,7 @@ from core.shared.errors import WayfareError
 from dashboard.pages.call.run import Run
 from dashboard.session import visitor
 from dashboard.theme import ACCEPTED, REJECTED
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -221,14 +222,10 @@ def _routed(app: App, run: Run, before: Decision) -> Decision | None:
         try:
             with st.spinner("Routing the sub-task once more…"):
                 run.next_decision = app.routing.route(
-                    before.subtask,
-                    visitor=visitor(),
-                    catalog=before.catalog,
-                    router=before.router,
-                    parameters=app.routing.parameters(before.router, before.parameters),
-                    server_hint=before.server_hint,
+                    before.subtask, visitor=visitor(), catalog=before.catalog, router=before.router,
+                    parameters=app.routing.parameters(before.router, before.parameters), server_hint=before.server_hint,
                     record=False,
-                )
+                )  # fmt: skip
         except WayfareError as error:
             st.error(escaped(str(error)), icon=":material/error:")
     return run.next_decision
@@ -239,13 +236,7 @@ def _table(rows: Sequence[Row], key: str) -> None:
     frame = pd.DataFrame(
         [(f"{row.of}: {row.statistic}", row.before, row.after, row.change) for row in rows], columns=columns
     )
-    st.dataframe(
-        _coloured(frame, [row.better for row in rows]),
-        hide_index=True,
-        height="content",
-        key=key,
-        column_config={"statistic": st.column_config.TextColumn(width=168)},
-    )
+    table(_coloured(frame, [row.better for row in rows]), (Column("statistic", width=168),), key=key)
 
 
 def _coloured(frame: pd.DataFrame, better: Sequence[bool | None]) -> Styler:

@@ -17,6 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.domain.outcome import ContentBlock, Outcome
 from core.shared.untrusted_text import visible
+from dashboard.ui.table import table
 from dashboard.ui.text import file_name, size
 
 MOST_ROWS, MOST_COLUMNS = 5_000, 60
@@ -179,12 +180,12 @@ def pretty_text(text: str) -> tuple[str, str | None]:
 
 def _structured(value: Any, key: str) -> None:
     text = json.dumps(finite(value), ensure_ascii=False, indent=2, default=str)
-    table = flat_table(value)
-    if table is not None:
-        st.dataframe(table, hide_index=True, height="content" if len(table) <= 10 else 380, key=f"call.table.{key}")
+    found = flat_table(value)
+    if found is not None:
+        table(found, key=f"call.table.{key}", most=10)
     if len(text) > MOST_CHARS:
         _long(text, "json", key, "structured.json")
-    elif table is None:
+    elif found is None:
         st.json(finite(value), expanded=2)
     else:
         with st.expander("As JSON"):
@@ -273,9 +274,5 @@ def _download(place: DeltaGenerator, data: bytes, name: str, key: str) -> None:
 
 
 BLOCKS: dict[str, Callable[[ContentBlock, str], None]] = {
-    "text": _text,
-    "image": _image,
-    "audio": _audio,
-    "resource": _resource,
-    "resource_link": _link,
-}
+    "text": _text, "image": _image, "audio": _audio, "resource": _resource, "resource_link": _link,
+}  # fmt: skip

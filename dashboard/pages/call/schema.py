@@ -198,18 +198,12 @@ def _field(name: str, raw: object, root: Mapping[str, Any], required: bool) -> F
     kind, choices = _kind(name, spec)
     step = spec.get("multipleOf")
     return Field(
-        name,
-        kind,
-        required,
-        title=_text(spec, "title"),
-        description=_text(spec, "description"),
-        default=UNSET if spec.get("default") is None else spec["default"],
-        choices=choices,
-        step=step if is_number(step) and 0 < step < SAFE_INTEGER else None,
-        limits=_limits(spec),
+        name, kind, required, title=_text(spec, "title"), description=_text(spec, "description"),
+        default=UNSET if spec.get("default") is None else spec["default"], choices=choices,
+        step=step if is_number(step) and 0 < step < SAFE_INTEGER else None, limits=_limits(spec),
         example=_compact(example_of({**spec, "default": None}, root)) if kind is Kind.JSON else "",
         secret=spec.get("format") == "password" or spec.get("writeOnly") is True,
-    )
+    )  # fmt: skip
 
 
 def _kind(name: str, spec: Mapping[str, Any]) -> tuple[Kind, tuple[Any, ...]]:
@@ -241,15 +235,10 @@ def _is_long(name: str, spec: Mapping[str, Any]) -> bool:
 def _limits(spec: Mapping[str, Any]) -> str:
     """The declared limits in words, as in "at least 1, at most 100"."""
     words = {
-        "minimum": "at least {}",
-        "exclusiveMinimum": "more than {}",
-        "maximum": "at most {}",
-        "exclusiveMaximum": "less than {}",
-        "minLength": "at least {} characters",
-        "maxLength": "at most {} characters",
-        "minItems": "at least {} items",
-        "maxItems": "at most {} items",
-    }
+        "minimum": "at least {}", "exclusiveMinimum": "more than {}", "maximum": "at most {}",
+        "exclusiveMaximum": "less than {}", "minLength": "at least {} characters", "maxLength": "at most {} characters",
+        "minItems": "at least {} items", "maxItems": "at most {} items",
+    }  # fmt: skip
     return ", ".join(phrase.format(_number(spec[key])) for key, phrase in words.items() if is_number(spec.get(key)))
 
 

@@ -60,24 +60,16 @@ def _teaches(outcome: Outcome) -> str:
 WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
     OutcomeKind.OK: ("success", "green", ":material/check_circle:", "The tool answered."),
     OutcomeKind.TOOL_ERROR: (
-        "tool error",
-        "orange",
-        ":material/report:",
-        "The tool was reached and answered with an error.",
+        "tool error", "orange", ":material/report:", "The tool was reached and answered with an error.",
     ),
     OutcomeKind.INVALID_ARGUMENTS: (
-        "invalid arguments",
-        "orange",
-        ":material/rule:",
+        "invalid arguments", "orange", ":material/rule:",
         "The server did not accept the arguments. The statistics are unchanged.",
     ),
     OutcomeKind.TIMEOUT: ("timeout", "red", ":material/timer_off:", "The tool gave no answer within the time limit."),
     OutcomeKind.CRASH: ("crash", "red", ":material/power_off:", "The server was lost before it answered."),
     OutcomeKind.NOT_CONNECTED: (
-        "not connected",
-        "red",
-        ":material/link_off:",
-        "The server could not be reached, so nothing was called.",
+        "not connected", "red", ":material/link_off:", "The server could not be reached, so nothing was called.",
     ),
     OutcomeKind.NOT_TRIED: (
         "not tried",
@@ -86,12 +78,9 @@ WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
         "The server is not set up, so nothing was called. The statistics are unchanged.",
     ),
     OutcomeKind.CANCELLED: (
-        "cancelled",
-        "gray",
-        ":material/stop_circle:",
-        "You cancelled the call. The statistics are unchanged.",
+        "cancelled", "gray", ":material/stop_circle:", "You cancelled the call. The statistics are unchanged.",
     ),
-}
+}  # fmt: skip
 
 SIMULATED = {
     CallMode.VIRTUAL: f"{SENTENCE} The statistics are unchanged.",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
-from streamlit.column_config import NumberColumn, TextColumn
 
 from core.app import App
 from core.domain.catalog import Catalog, Imported
@@ -17,8 +14,8 @@ from dashboard.pages.catalog import state
 from dashboard.pages.catalog.detail import server_detail, tool_detail
 from dashboard.pages.catalog.imports import counted
 from dashboard.ui.catalog_frames import matching, server_frame, server_text, tool_frame, tool_text
-from dashboard.ui.choice_table import choice_table, filtered, table_key
 from dashboard.ui.query_form import show_preparing
+from dashboard.ui.table import Column, choice_table, filtered, table_key
 
 M_DOLLAR = r"1 m\$ is a thousandth of a US dollar."
 SOURCES = (
@@ -27,76 +24,79 @@ SOURCES = (
 )
 
 
-def _source() -> Any:
-    return TextColumn("from", help=SOURCES, width=78)
+def _source(name: str) -> Column:
+    return Column(name, "from", help=SOURCES, width=78)
 
 
-def _price(label: str, text: str) -> Any:
-    return NumberColumn(label, help=f"{text} {M_DOLLAR}", format="%.4g m$", width=84)
+def _price(name: str, label: str, text: str) -> Column:
+    return Column(name, label, help=f"{text} {M_DOLLAR}", format="%.4g", unit="m$", width=84)
 
 
-def _time(label: str, text: str) -> Any:
-    return NumberColumn(label, help=text, format="%.3g s", width=72)
+def _time(name: str, label: str, text: str) -> Column:
+    return Column(name, label, help=text, format="%.3g", unit="s", width=72)
 
 
-def _share(label: str, text: str) -> Any:
-    return NumberColumn(label, help=text, format="%.4g %%", width=74)
+def _share(name: str, label: str, text: str) -> Column:
+    return Column(name, label, help=text, format="%.4g", unit="%", width=74)
 
 
-def _calls(text: str) -> Any:
-    return NumberColumn("calls", help=text, format="localized", width=62)
+def _calls(name: str, text: str) -> Column:
+    return Column(name, help=text, format="localized", width=62)
 
 
-SERVER_COLUMNS: dict[str, Any] = {
-    "server": TextColumn("server", pinned=True, width=140),
-    "category": TextColumn("category", width=92),
-    "tools": NumberColumn("tools", help="Tools that the server offers.", format="localized", width=50),
-    "ask_musd": _price(
-        "ask", "The ask price of one call. Empty: none is declared, and no tool of the server has a price."
+SERVER_COLUMNS = (
+    Column("server", width=140, pinned=True),
+    Column("category", width=92),
+    Column("tools", width=50, help="Tools that the server offers.", format="localized"),
+    _price(
+        "ask_musd", "ask", "The ask price of one call. Empty: none is declared, and no tool of the server has a price."
     ),
-    "ask_source": TextColumn("from", help=SOURCES + " Without a declared ask, it is the median price of the tools.", width=100),
-    "connect_s": _time("connect", "Seconds to open a session with the server."),
-    "connect_source": _source(),
-    "call_s": _time("call", "Seconds that one call takes, over all tools of the server."),
-    "call_source": _source(),
-    "success_percent": _share("success", "Share of the calls that succeed, in percent."),
-    "success_source": _source(),
-    "variance": NumberColumn(
-        "variance", help="Variance of the success rate. A high value means an erratic server.", format="%.3g", width=70
+    Column(
+        "ask_source", "from", width=100, help=SOURCES + " Without a declared ask, it is the median price of the tools."
     ),
-    "failure_percent": _share(
-        "fails late", "Post-accept failure: share of accepted calls without an answer, in percent."
+    _time("connect_s", "connect", "Seconds to open a session with the server."),
+    _source("connect_source"),
+    _time("call_s", "call", "Seconds that one call takes, over all tools of the server."),
+    _source("call_source"),
+    _share("success_percent", "success", "Share of the calls that succeed, in percent."),
+    _source("success_source"),
+    Column(
+        "variance", width=70, help="Variance of the success rate. A high value means an erratic server.", format="%.3g"
     ),
-    "failure_source": _source(),
-    "calls": _calls("Real calls in the statistics."),
-    "reached_by": TextColumn(
+    _share(
+        "failure_percent", "fails late", "Post-accept failure: share of accepted calls without an answer, in percent."
+    ),
+    _source("failure_source"),
+    _calls("calls", "Real calls in the statistics."),
+    Column(
+        "reached_by",
         "reached by",
+        width=88,
         help="stdio: a command on this machine. http, sse: an address. Virtual: real MCP, simulated results. "
         "No command: it can be ranked; its calls are virtual or simulated.",
-        width=88,
     ),
-}
+)
 
-TOOL_COLUMNS: dict[str, Any] = {
-    "server": TextColumn("server", width=140),
-    "tool": TextColumn("tool", pinned=True, width=190),
-    "description": TextColumn("description", help="The beginning of the description. Select a row for all of it.", width=270),
-    "price_musd": _price("price", "Price of one call. Empty: no declared price; the call may still cost money."),
-    "price_source": _source(),
-    "tier": TextColumn("tier", help="Price tier in the catalog.", width=80),
-    "latency_s": _time("latency", "Seconds that one call of the tool takes."),
-    "latency_source": _source(),
-    "success_percent": _share("success", "Share of the tool's calls that succeed, in percent."),
-    "success_source": _source(),
-    "calls": _calls("Real calls of this tool in the statistics."),
-    "hints": TextColumn("hints", help="The server's hints about the tool, unchecked.", width=150),
-    "tokens": NumberColumn(
+TOOL_COLUMNS = (
+    Column("server", width=140),
+    Column("tool", width=190, pinned=True),
+    Column("description", width=270, help="The beginning of the description. Select a row for all of it."),
+    _price("price_musd", "price", "Price of one call. Empty: no declared price; the call may still cost money."),
+    _source("price_source"),
+    Column("tier", width=80, help="Price tier in the catalog."),
+    _time("latency_s", "latency", "Seconds that one call of the tool takes."),
+    _source("latency_source"),
+    _share("success_percent", "success", "Share of the tool's calls that succeed, in percent."),
+    _source("success_source"),
+    _calls("calls", "Real calls of this tool in the statistics."),
+    Column("hints", width=150, help="The server's hints about the tool, unchecked."),
+    Column(
         "tokens",
+        width=68,
         help="cl100k_base tokens of the tool's definition. Empty until the catalog is indexed.",
         format="localized",
-        width=68,
     ),
-}
+)
 
 
 def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str, chosen: str) -> str:
@@ -105,13 +105,9 @@ def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str,
     if not _found(len(frame), len(catalog.servers), "server"):
         return ""
     row = choice_table(
-        frame,
-        SERVER_COLUMNS,
-        labels=frame.index.tolist(),
-        key=table_key("servers", catalog.name, query),
-        chosen=catalog.server_row.get(chosen),
-        about=f"Servers of {catalog.name}",
-    )
+        frame, SERVER_COLUMNS, labels=frame.index.tolist(), key=table_key("servers", catalog.name, query),
+        chosen=catalog.server_row.get(chosen), about=f"Servers of {catalog.name}",
+    )  # fmt: skip
     if row is None:
         return ""
     server_detail(app, catalog, statistics, row)
@@ -132,13 +128,9 @@ def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *
     if not _found(len(frame), len(catalog.tools), "tool"):
         return ""
     row = choice_table(
-        frame,
-        TOOL_COLUMNS,
-        labels=frame.index.tolist(),
-        key=table_key("tools", catalog.name, query, server),
-        chosen=catalog.tool_row.get(chosen),
-        about=f"Tools of {catalog.name}",
-    )
+        frame, TOOL_COLUMNS, labels=frame.index.tolist(), key=table_key("tools", catalog.name, query, server),
+        chosen=catalog.tool_row.get(chosen), about=f"Tools of {catalog.name}",
+    )  # fmt: skip
     if tokens is None:
         _offer_index(app, catalog)
     if row is None:
@@ -160,12 +152,9 @@ def _found(shown: int, total: int, thing: str) -> bool:
 def _no_tools(catalog: Catalog) -> None:
     st.info("No server of this catalog lists a tool. Connected servers list their tools.")
     st.button(
-        "Connect its servers…",
-        key="catalog.tools.connect",
-        icon=":material/cable:",
-        on_click=state.open_connect,
+        "Connect its servers…", key="catalog.tools.connect", icon=":material/cable:", on_click=state.open_connect,
         args=(Imported("catalog", catalog.servers), catalog.name, f"servers of {catalog.name}"),
-    )
+    )  # fmt: skip
 
 
 def _nothing(sentence: str) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 
 import pandas as pd
 import streamlit as st
@@ -13,15 +10,17 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.feedback import Label
+from core.services.background_jobs import Job
 from core.services.learn.calibrations import CalibrationResult
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.calibration_measures import HELP, kept_calibrations, measures_table
 from dashboard.pages.catalog.imports import counted
+from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
-from dashboard.ui.choice_table import ROW_PX, table_height, table_key
 from dashboard.ui.labels import labeller
+from dashboard.ui.table import Column, choose_rows, table_key
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -29,46 +28,28 @@ JOB, NAME = "catalog:calibration.job", "catalog.calibration.keep.name"
 POLL_S = 0.5
 
 
-@dataclass
-class Job:
-    """A running or finished fit. `folds` are finished and total folds; `started_s` is on the monotonic clock."""
-
-    catalog: str
-    started_s: float
-    folds: tuple[int, int] = (0, 0)
-    future: Future[CalibrationResult] = field(default_factory=Future[CalibrationResult], repr=False)
-
-
 def start(app: App, catalog: str) -> None:
     """Begin a fit to the labels of a catalog. For `on_click`."""
-    job = Job(catalog, time.monotonic())
-
-    def progress(done: int, total: int) -> None:
-        job.folds = (done, total)
-
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-calibrate")
-    job.future = pool.submit(app.calibrations.fit, catalog, progress=progress)
-    pool.shutdown(wait=False)
-    st.session_state[JOB] = job
+    start_job(JOB, lambda job: app.calibrations.fit(catalog, progress=job.report), catalog)
 
 
 def running(catalog: str) -> bool:
-    """Tells whether a fit of this visitor runs for this catalog."""
-    job: Job | None = st.session_state.get(JOB)
-    return job is not None and job.catalog == catalog and not job.future.done()
+    """Tells whether a fit of this operator runs for this catalog."""
+    job = known_job(JOB)
+    return job is not None and job.about == catalog and job.under_way
 
 
 def job_panel(app: App, catalog: str) -> None:
-    """Show the progress of this visitor's fit, then its result until it is kept or closed."""
-    job: Job | None = st.session_state.get(JOB)
-    if job is None or job.catalog != catalog:
+    """Show the progress of this operator's fit, then its result until it is kept or closed."""
+    job = known_job(JOB)
+    if job is None or job.about != catalog:
         return
     with st.container(border=True):
-        if not job.future.done():
+        if job.under_way:
             _progress(job)
             return
         try:
-            result = job.future.result()
+            result: CalibrationResult = job.future.result()
         except WayfareError as error:
             st.warning(escaped(str(error), 600), icon=":material/info:")
             _close()
@@ -81,17 +62,16 @@ def job_panel(app: App, catalog: str) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _progress(job: Job) -> None:
-    if job.future.done():
+    if not job.under_way:
         st.rerun()
-    done, total = job.folds
-    elapsed_s = time.monotonic() - job.started_s
+    done, total = job.done, job.of
     if not total:
         text = "Reading the labels and trying fits to the first fold"
     elif done < total:
         text = f"{done} of {total} held-back folds are measured"
     else:
         text = "All folds are measured. Fitting all labels, and Tool Attention's threshold"
-    st.progress(done / total if total else 0.0, f"{text}, {elapsed_s:.0f} s. You can continue to work.")
+    st.progress(done / total if total else 0.0, f"{text}, {job.elapsed_s:.0f} s. You can continue to work.")
 
 
 def _result(app: App, result: CalibrationResult) -> None:
@@ -129,16 +109,14 @@ def _keep(app: App, result: CalibrationResult, apply: bool) -> None:
     state.say(f"Calibration {kept.name} is kept{' and switched on' if apply else ''}.")
 
 
-COLUMNS = {
-    "says": st.column_config.TextColumn("says", width=80),
-    "tool": st.column_config.TextColumn("tool", width=260),
-    "sub-task": st.column_config.TextColumn("sub-task", width=420),
-    "server hint": st.column_config.TextColumn("server hint", width=120),
-    "by": st.column_config.TextColumn(
-        "by", width=110, help="The source of the label, and the address of another machine."
-    ),
-    "at": st.column_config.DatetimeColumn("at", width=150, format="YYYY-MM-DD HH:mm"),
-}
+COLUMNS = (
+    Column("says", width=80),
+    Column("tool", width=260),
+    Column("sub-task", width=420),
+    Column("server hint", width=120),
+    Column("by", width=110, help="The source of the label, and the address of another machine."),
+    Column("at", width=150, format="YYYY-MM-DD HH:mm"),
+)
 
 
 def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> None:
@@ -157,27 +135,18 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
     if not shown:
         st.info(f"None of {counted(len(labels), 'label')} matches the search.", icon=":material/search_off:")
         return
-    event = st.dataframe(
+    rows = choose_rows(
         label_frame(shown),
+        COLUMNS,
         key=table_key("labels", catalog, query, shown[0].id, str(len(shown))),
-        column_config=COLUMNS,
-        hide_index=True,
-        height=table_height(len(shown)),
-        row_height=ROW_PX,
-        on_select="rerun",
-        selection_mode="multi-row",
-        alt=f"Labels of {catalog}",
+        about=f"Labels of {catalog}",
     )
-    chosen = [shown[row] for row in event["selection"]["rows"] if row < len(shown)]
+    chosen = [shown[row] for row in rows]
     st.button(
         f"Delete {counted(len(chosen), 'label')}" if chosen else "Choose rows to delete",
-        key="catalog.calibration.labels.delete",
-        icon=":material/delete:",
-        disabled=not chosen,
-        on_click=_delete,
-        args=(app, chosen),
-        help="They no longer count from the next decision on.",
-    )
+        key="catalog.calibration.labels.delete", icon=":material/delete:", disabled=not chosen, on_click=_delete,
+        args=(app, chosen), help="They no longer count from the next decision on.",
+    )  # fmt: skip
 
 
 def label_frame(labels: Sequence[Label]) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from core.domain.feedback import Calibration, catalog_fingerprint
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.ui.labels import labeller
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped, file_name
 from dashboard.ui.url_state import open_page
 
@@ -43,13 +44,7 @@ class Threshold(NamedTuple):
 
 def measures_table(report: Mapping[str, Any], key: str) -> None:
     """Draw the table and the line about Tool Attention's threshold."""
-    st.dataframe(
-        measures_frame(report),
-        hide_index=True,
-        height="content",
-        key=key,
-        column_config={"95 % interval of the change": st.column_config.TextColumn(width=180)},
-    )
+    table(measures_frame(report), (Column("95 % interval of the change", width=180),), key=key)
     theta = threshold_of(report)
     if theta is not None:
         end = "taken" if theta.taken else "not taken"
@@ -70,15 +65,10 @@ def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
             continue
         rows.append(
             (
-                PARTS[part],
-                title,
-                f"{before:.4f}",
-                f"{after:.4f}",
-                f"{after - before:+.4f}",
-                f"{low:+.4f} to {high:+.4f}",
-                "✓ taken" if part in taken else "unchanged",
+                PARTS[part], title, f"{before:.4f}", f"{after:.4f}", f"{after - before:+.4f}",
+                f"{low:+.4f} to {high:+.4f}", "✓ taken" if part in taken else "unchanged",
             )
-        )
+        )  # fmt: skip
     columns = ["part", "measure", "before", "after", "change", "95 % interval of the change", "outcome"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -162,14 +152,10 @@ def _about(texts: str, calibration: Calibration | None) -> str:
 
 def _export(app: App, calibration: Calibration, key: str) -> None:
     st.download_button(
-        "Export",
-        data=lambda: app.calibrations.export(calibration.catalog, calibration.name),
-        file_name=f"{file_name(calibration.name, 'calibration')}.json",
-        mime="application/json",
-        key=f"{key}.export",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+        "Export", data=lambda: app.calibrations.export(calibration.catalog, calibration.name),
+        file_name=f"{file_name(calibration.name, 'calibration')}.json", mime="application/json", key=f"{key}.export",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
 
 
 def _details(calibration: Calibration, key: str) -> None:
@@ -190,12 +176,7 @@ def _import(app: App, catalog: str) -> None:
     turn = st.session_state.setdefault(TURN, 0)
     key = f"catalog.calibration.kept.file.{turn}"
     st.file_uploader(
-        "An exported file",
-        type=["json"],
-        key=key,
-        on_change=_read,
-        args=(app, catalog, key),
-        max_upload_size=50,
+        "An exported file", type=["json"], key=key, on_change=_read, args=(app, catalog, key), max_upload_size=50
     )
     st.caption("The calibration keeps its name and is not switched on.")
 

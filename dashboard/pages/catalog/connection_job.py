@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,72 +14,69 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Connection, Discovery, Imported, Server, ServerId
+from core.services.background_jobs import Job
 from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
-from dashboard.ui.choice_table import table_height
+from dashboard.session import known_job, start_job
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 
 JOB = "catalog:job"
 
 
 @dataclass(frozen=True)
-class Job:
-    """A running or finished discovery. `started_s` is on the monotonic clock."""
+class Asked:
+    """The servers of an import, and the name of their catalog."""
 
+    imported: Imported = field(repr=False)
     name: str
     source: str
-    imported: Imported = field(repr=False)
-    future: Future[ImportReport] = field(repr=False)
-    started_s: float
 
 
 def start(app: App, imported: Imported, name: str, source: str) -> None:
     """Begin to ask every server of an import for its tools."""
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-discover")
-    future = pool.submit(app.catalog_editor.discover, imported, name, source)
-    pool.shutdown(wait=False)
-    st.session_state[JOB] = Job(name, source, imported, future, time.monotonic())
+    start_job(JOB, lambda _: app.catalog_editor.discover(imported, name, source), Asked(imported, name, source))
 
 
 def running() -> bool:
-    """Tells whether a discovery of this visitor runs."""
-    job: Job | None = st.session_state.get(JOB)
-    return job is not None and not job.future.done()
+    """Tells whether a discovery of this operator runs."""
+    job = known_job(JOB)
+    return job is not None and job.under_way
 
 
 def job_panel(app: App) -> None:
-    """Show the progress of this visitor's discovery, then its report until it is closed."""
-    job: Job | None = st.session_state.get(JOB)
+    """Show the progress of this operator's discovery, then its report until it is closed."""
+    job = known_job(JOB)
     if job is None:
         return
     with st.container(border=True):
-        if job.future.done():
-            _report(job)
-        else:
+        if job.under_way:
             _progress(app, job)
+        else:
+            _report(job)
 
 
 @st.fragment(run_every=1)
 def _progress(app: App, job: Job) -> None:
-    if job.future.done():
+    if not job.under_way:
         st.rerun()
-    elapsed_s = time.monotonic() - job.started_s
-    names = {server.name for server in job.imported.servers}
-    states = [one for one in app.pool.states() if one.catalog == job.name and one.server in names]
+    asked: Asked = job.about
+    names = {server.name for server in asked.imported.servers}
+    states = [one for one in app.pool.states() if one.catalog == asked.name and one.server in names]
     settled = sum(one.state in {"ready", "failed"} for one in states)
     total = len(names)
     st.progress(
         min(settled / total, 1.0),
-        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {elapsed_s:.0f} s. "
+        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {job.elapsed_s:.0f} s. "
         "You can continue to work. A server without an answer is skipped after 30 s.",
     )
 
 
 def _report(job: Job) -> None:
     try:
-        report = job.future.result()
+        report: ImportReport = job.future.result()
     except WayfareError as error:
         st.error(escaped(str(error), 300), icon=":material/error:")
         with st.expander("Replies of the servers"):
@@ -101,8 +96,7 @@ def _result(discoveries: Sequence[Discovery], catalog: str, tools: int) -> None:
     rest = "" if answered == len(discoveries) else " The other servers are left out."
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
     frame = report_frame(discoveries)
-    height = table_height(min(len(frame), 8))
-    st.dataframe(frame, hide_index=True, height=height, column_config=REPORT_COLUMNS, placeholder="–")
+    table(frame, REPORT_COLUMNS, most=8)
 
 
 def _buttons(job: Job, *, again: bool, show: str = "") -> None:
@@ -110,7 +104,7 @@ def _buttons(job: Job, *, again: bool, show: str = "") -> None:
         if show:
             st.button("Show the catalog", key="catalog.job.show", type="primary", on_click=_show, args=(show,))
         if again:
-            known = (job.imported, job.name, job.source)
+            known = (job.about.imported, job.about.name, job.about.source)
             st.button("Try again…", key="catalog.job.again", on_click=state.open_connect, args=known)
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 
@@ -128,15 +122,16 @@ def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
     ).astype({"tools": "Int64", "connect_s": "float64"})
 
 
-REPORT_COLUMNS = {
-    "server": st.column_config.TextColumn("server", width=170),
-    "result": st.column_config.TextColumn("result", width=96),
-    "tools": st.column_config.NumberColumn("tools", width=60),
-    "connect_s": st.column_config.NumberColumn(
-        "connect", format="%.3g s", width=80, help="Seconds to open the session. Empty: it was already open."
+REPORT_COLUMNS = (
+    Column("server", width=170),
+    Column("result", width=96),
+    Column("tools", width=60),
+    Column(
+        "connect_s", "connect", width=80, help="Seconds to open the session. Empty: it was already open.",
+        format="%.3g", unit="s",
     ),
-    "error": st.column_config.TextColumn("error", width=700),
-}
+    Column("error", width=700),
+)  # fmt: skip
 
 
 def _show(catalog: str) -> None:
@@ -228,7 +223,9 @@ def value_fields(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
         return
     lacking = sum(bool(one.lacking) for one in wanted)
     head = (
-        f"{counted(lacking, 'value')} to enter." if lacking else "All values are entered. A new value replaces the old one."
+        f"{counted(lacking, 'value')} to enter."
+        if lacking
+        else "All values are entered. A new value replaces the old one."
     )
     st.markdown(f"**{head}** Values stay in memory for this catalog until Wayfare stops, and are never stored.")
     for position, (left, right) in enumerate(zip(wanted[::2], (*wanted[1::2], None), strict=False)):
@@ -253,12 +250,9 @@ def own_values(app: App, catalog: str, server: Server) -> None:
     with st.form(f"{prefix}form", clear_on_submit=True):
         value_fields(wanted, prefix)
         st.form_submit_button(
-            "Keep them",
-            key=f"{prefix}keep",
-            icon=":material/key:",
-            on_click=_keep,
+            "Keep them", key=f"{prefix}keep", icon=":material/key:", on_click=_keep,
             args=(app, catalog, server, wanted, prefix),
-        )
+        )  # fmt: skip
     st.caption("The next call uses the new value. A session with the old value is closed.")
 
 
@@ -269,10 +263,7 @@ def _keep(app: App, catalog: str, server: Server, wanted: tuple[Wanted, ...], pr
 def _field(item: Wanted, key: str) -> None:
     servers = ", ".join(item.servers[:4]) + ("…" if len(item.servers) > 4 else "")
     st.text_input(
-        escaped(item.name, 80),
-        type="password",
-        key=key,
+        escaped(item.name, 80), type="password", key=key,
         help=escaped(f"{item.what} Needed by {servers}.{'' if item.lacking else KEPT}".strip(), 300),
-        placeholder=(item.what[:60] or None) if item.lacking else "entered",
-        autocomplete="off",
-    )
+        placeholder=(item.what[:60] or None) if item.lacking else "entered", autocomplete="off",
+    )  # fmt: skip

@@ -34,7 +34,7 @@ from dashboard.pages.catalog.imports import (
     source_widgets,
 )
 from dashboard.ui.catalog_frames import reached_by
-from dashboard.ui.choice_table import choice_table, table_height, table_key
+from dashboard.ui.table import Column, choice_table, table, table_key
 from dashboard.ui.text import escaped
 
 PROBLEM = "catalog:import.problem"
@@ -72,9 +72,12 @@ def _plan(app: App, known: state.Known) -> None:
     reachable = [server for server in imported.servers if server.connection is not None]
     if not reachable:
         st.warning(
-            "None of these servers has a command or an address, so they cannot be connected.", icon=":material/link_off:"
+            "None of these servers has a command or an address, so they cannot be connected.",
+            icon=":material/link_off:",
         )
-        st.button("Import without connecting…", on_click=state.open_dialog, args=("import",), icon=":material/upload_file:")
+        st.button(
+            "Import without connecting…", on_click=state.open_dialog, args=("import",), icon=":material/upload_file:"
+        )
         return
     table = st.container()
     name, agreed = name_field(app, known.name)
@@ -84,14 +87,9 @@ def _plan(app: App, known: state.Known) -> None:
     value_fields(wanted)
     st.warning(_warning(imported), icon=":material/warning:")
     st.button(
-        "Connect and discover",
-        type="primary",
-        icon=":material/cable:",
-        key="catalog.import.discover",
-        disabled=not agreed,
-        on_click=_connect,
-        args=(app, imported, known.name, known.source, wanted),
-    )
+        "Connect and discover", type="primary", icon=":material/cable:", key="catalog.import.discover",
+        disabled=not agreed, on_click=_connect, args=(app, imported, known.name, known.source, wanted),
+    )  # fmt: skip
     if sentence := st.session_state.get(PROBLEM, ""):
         st.error(escaped(sentence), icon=":material/error:")
 
@@ -113,16 +111,7 @@ def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
 
 def _servers(imported: Imported, wanted: tuple[Wanted, ...]) -> None:
     frame = server_plan(imported, wanted)
-    st.dataframe(
-        frame,
-        hide_index=True,
-        height=table_height(min(len(frame), 6)),
-        column_config={
-            "server": st.column_config.TextColumn(width=150),
-            "by": st.column_config.TextColumn(width=60),
-            "command or address": st.column_config.TextColumn(width=560),
-        },
-    )
+    table(frame, (Column("server", width=150), Column("by", width=60), Column("command or address", width=560)), most=6)
     with st.expander("Full connections with folders, variables and headers"):
         whole = (f"{s.name}\n{connection_lines(s.connection)}" for s in imported.servers if s.connection is not None)
         st.code("\n\n".join(whole), language=None, wrap_lines=True)
@@ -160,52 +149,39 @@ def _connect(app: App, imported: Imported, suggestion: str, source: str, wanted:
 
 WORDS = {"ready": "● ready", "connecting": "◌ connecting", "idle": "○ idle", "failed": "✗ failed"}
 COLOURS = {"ready": theme.ACCEPTED, "connecting": theme.TIME, "idle": theme.MUTED, "failed": theme.REJECTED}
-COLUMNS = {
-    "server": st.column_config.TextColumn("server", pinned=True, width=170),
-    "catalog": st.column_config.TextColumn(
-        "catalog", width=110, help="The servers of each catalog have their own sessions and values."
-    ),
-    "transport": st.column_config.TextColumn(
-        "by", width=60, help="stdio: a command on this machine. http, sse: an address."
-    ),
-    "state": st.column_config.TextColumn(
-        "state",
-        width=110,
+COLUMNS = (
+    Column("server", width=170, pinned=True),
+    Column("catalog", width=110, help="The servers of each catalog have their own sessions and values."),
+    Column("transport", "by", width=60, help="stdio: a command on this machine. http, sse: an address."),
+    Column(
+        "state", width=110,
         help="Ready: a session is open. Idle: no open session, the next call opens one. Failed: the last attempt failed.",
     ),
-    "since": st.column_config.DatetimeColumn(
-        "since", format="distance", width=120, help="The time of the last change of state."
+    Column("since", width=120, help="The time of the last change of state.", format="distance"),
+    Column("connect_s", "connect", width=84, help="Seconds to open the session.", format="%.3g", unit="s"),
+    Column("calls", width=62, help="Requests over its sessions, including discovery.", format="localized"),
+    Column("protocol", width=96, help="The agreed version of MCP."),
+    Column("version", width=80, help="The server's own version."),
+    Column(
+        "last_error", "last error", width=420,
+        help="The error stays after a recovery. The state tells whether it still holds.",
     ),
-    "connect_s": st.column_config.NumberColumn(
-        "connect", format="%.3g s", width=84, help="Seconds to open the session."
-    ),
-    "calls": st.column_config.NumberColumn(
-        "calls", format="localized", width=62, help="Requests over its sessions, including discovery."
-    ),
-    "protocol": st.column_config.TextColumn("protocol", width=96, help="The agreed version of MCP."),
-    "version": st.column_config.TextColumn("version", width=80, help="The server's own version."),
-    "last_error": st.column_config.TextColumn(
-        "last error", width=420, help="The error stays after a recovery. The state tells whether it still holds."
-    ),
-}
+)  # fmt: skip
 
 
 def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
     """Returns one row for each connected server; `connect_s` in s, `since` in UTC."""
     return pd.DataFrame(
         {
-            "server": [one.server for one in states],
-            "catalog": [one.catalog for one in states],
-            "transport": [one.transport for one in states],
-            "state": [WORDS[one.state] for one in states],
+            "server": [one.server for one in states], "catalog": [one.catalog for one in states],
+            "transport": [one.transport for one in states], "state": [WORDS[one.state] for one in states],
             "since": pd.to_datetime([one.since for one in states], utc=True),
             "connect_s": pd.array([one.connect_s for one in states], dtype="Float64"),
-            "calls": [one.calls for one in states],
-            "protocol": [one.protocol_version for one in states],
+            "calls": [one.calls for one in states], "protocol": [one.protocol_version for one in states],
             "version": [one.server_version for one in states],
             "last_error": [" ".join(one.last_error.split()) for one in states],
         }
-    )
+    )  # fmt: skip
 
 
 @st.fragment(run_every=2)
@@ -226,13 +202,9 @@ def connections_panel(app: App) -> None:
     )
     frame = connection_frame(states)
     row = choice_table(
-        frame.style.map(_colour, subset=["state"]),
-        COLUMNS,
-        labels=list(range(len(frame))),
-        key=table_key("connections"),
-        chosen=None,
-        about="Connections",
-    )
+        frame.style.map(_colour, subset=["state"]), COLUMNS, labels=list(range(len(frame))),
+        key=table_key("connections"), chosen=None, about="Connections",
+    )  # fmt: skip
     if row is not None:
         _error_output(states[row])
 

@@ -20,6 +20,7 @@ from dashboard.pages.catalog.connection_job import connection_lines, own_values
 from dashboard.pages.catalog.state import open_multiply, show_tools
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -65,13 +66,9 @@ def price_panel(
         )
         st.form_submit_button("Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key))
         st.form_submit_button(
-            "Reset to declared",
-            icon=":material/undo:",
-            on_click=_reset,
-            args=(app, catalog, server, tool, key),
-            disabled=source != "edited",
-            help="Remove the value that was set by hand.",
-        )
+            "Reset to declared", icon=":material/undo:", on_click=_reset, args=(app, catalog, server, tool, key),
+            disabled=source != "edited", help="Remove the value that was set by hand.",
+        )  # fmt: skip
     place, sentence = st.session_state.get(PROBLEM, ("", ""))
     if place == key:
         st.error(escaped(sentence), icon=":material/error:")
@@ -119,14 +116,10 @@ def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) 
             own_values(app, catalog.name, server)
         with right:
             price_panel(
-                app,
-                catalog.name,
-                server.name,
-                "",
-                value_usd=float(known.ask_usd[row]),
+                app, catalog.name, server.name, "", value_usd=float(known.ask_usd[row]),
                 source=price_words(known.ask_usd[row : row + 1], known.ask_source[row : row + 1])[0],
                 declared_usd=server.ask_usd,
-            )
+            )  # fmt: skip
             _statistics_table(server_statistics(server, statistics, row))
 
 
@@ -134,20 +127,13 @@ def _server_buttons(catalog: str, server: Server) -> None:
     with st.container(horizontal=True):
         st.button(
             f"Show its {len(server.tools):,} tools" if len(server.tools) != 1 else "Show its tool",
-            icon=":material/construction:",
-            disabled=not server.tools,
-            on_click=show_tools,
-            args=(server.name,),
-        )
+            icon=":material/construction:", disabled=not server.tools, on_click=show_tools, args=(server.name,),
+        )  # fmt: skip
         st.button(
-            "Multiply…",
-            key="catalog.multiply",
-            icon=":material/content_copy:",
+            "Multiply…", key="catalog.multiply", icon=":material/content_copy:",
             help="A new catalog with virtual copies of this server with other names, texts and statistics.",
-            disabled=not server.tools,
-            on_click=open_multiply,
-            args=(catalog, server.name),
-        )
+            disabled=not server.tools, on_click=open_multiply, args=(catalog, server.name),
+        )  # fmt: skip
 
 
 def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
@@ -165,14 +151,10 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
             if st.button("Call this tool", icon=":material/play_arrow:", type="primary"):
                 open_page("call", catalog=catalog.name, tool=tool.id)
             price_panel(
-                app,
-                catalog.name,
-                tool.server,
-                tool.name,
-                value_usd=float(known.price_usd[row]),
+                app, catalog.name, tool.server, tool.name, value_usd=float(known.price_usd[row]),
                 source=price_words(known.price_usd[row : row + 1], known.price_source[row : row + 1])[0],
                 declared_usd=tool.price_usd,
-            )
+            )  # fmt: skip
             if tool.tier or tool.tier_reason:
                 st.caption(f"Tier: {escaped(tool.tier or '–')}. {escaped(tool.tier_reason)}")
             _statistics_table(tool_statistics(tool, statistics, row))
@@ -185,26 +167,21 @@ def server_statistics(server: Server, statistics: Statistics, row: int) -> list[
     variance = "–" if server.success_variance is None else f"{server.success_variance:.3g}"
     return [
         (
-            "Connection time",
-            units.seconds(known.conn_s[row]),
+            "Connection time", units.seconds(known.conn_s[row]),
             source_word(known.conn_source[row], int(known.connects[row]), known.conn_decayed[row]),
             units.seconds(server.conn_s),
         ),
         (
-            "Call time",
-            units.seconds(known.call_s[row]),
-            source_word(known.call_source[row], calls, known.decayed[row]),
-            units.seconds(server.call_s),
+            "Call time", units.seconds(known.call_s[row]),
+            source_word(known.call_source[row], calls, known.decayed[row]), units.seconds(server.call_s),
         ),
         ("Success", units.share(known.success[row]), learnt, units.share(server.success)),
         ("Variance of success", f"{known.success_variance[row]:.3g}", learnt, variance),
         (
-            "Post-accept failure",
-            units.share(known.post_accept_failure[row]),
-            source_word(known.failure_source[row], calls, known.decayed[row]),
-            units.share(server.post_accept_failure),
+            "Post-accept failure", units.share(known.post_accept_failure[row]),
+            source_word(known.failure_source[row], calls, known.decayed[row]), units.share(server.post_accept_failure),
         ),
-    ]
+    ]  # fmt: skip
 
 
 def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statistic]:
@@ -223,9 +200,7 @@ def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statis
 
 
 def _statistics_table(rows: Iterable[Statistic]) -> None:
-    st.dataframe(
-        pd.DataFrame(list(rows), columns=["statistic", "value", "from", "declared"]), hide_index=True, height="content"
-    )
+    table(pd.DataFrame(list(rows), columns=["statistic", "value", "from", "declared"]))
 
 
 def _heading(name: str, title: str, place: str) -> None:

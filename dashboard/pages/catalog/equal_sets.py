@@ -17,8 +17,8 @@ from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
-from dashboard.ui.choice_table import ROW_PX, table_height
 from dashboard.ui.query_form import show_preparing
+from dashboard.ui.table import choice_table, table
 from dashboard.ui.text import escaped, file_name
 
 LONGEST, MOST_PARAMETERS = 1_200, 12
@@ -104,7 +104,8 @@ def _progress(known: EqualSets) -> None:
     total = len(known.proposals)
     if not total:
         st.info(
-            "No two tools of this catalog have a cosine above 0.8, so there are no proposals.", icon=":material/search_off:"
+            "No two tools of this catalog have a cosine above 0.8, so there are no proposals.",
+            icon=":material/search_off:",
         )
         return
     follows = sum(one.follows for one in known.proposals)
@@ -168,7 +169,7 @@ def _sets(known: EqualSets) -> None:
     frame = pd.DataFrame(
         [{"set": ", ".join(one_line(tool, 100) for tool in tools), "tools": len(tools)} for tools in known.sets]
     )
-    st.dataframe(frame, hide_index=True, key="catalog.equal.sets", height=table_height(len(frame)), row_height=ROW_PX)
+    table(frame, key="catalog.equal.sets")
 
 
 def _pairs(known: EqualSets, query: str) -> None:
@@ -193,12 +194,10 @@ def _table(shown: Sequence[Proposal]) -> Proposal | None:
             "judged": ["equal, from other pairs" if one.follows else WORDS[one.says] for one in shown],
         }
     )
-    event = st.dataframe(
-        frame, hide_index=True, key="catalog.equal.pairs", height=table_height(len(frame)), row_height=ROW_PX,
-        on_select="rerun", selection_mode="single-row",
-    )  # fmt: skip
-    rows: list[int] = event["selection"]["rows"]
-    return shown[rows[0]] if rows and rows[0] < len(shown) else None
+    row = choice_table(
+        frame, (), labels=list(range(len(shown))), key="catalog.equal.pairs", about="Proposed pairs of equal tools"
+    )
+    return None if row is None else shown[row]
 
 
 def _file(app: App, catalog: str, known: EqualSets) -> None:

@@ -21,7 +21,7 @@ from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import CatalogError, WayfareError
 from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import reached_by
-from dashboard.ui.choice_table import table_height
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 
 LONGEST_NAME = 80
@@ -130,12 +130,9 @@ NAME, REPLACE = "catalog.import.name", "catalog.import.replace"
 def name_field(app: App, suggestion: str) -> tuple[str, bool]:
     """Draw the name field. Returns the name and whether it may be used: replacing a catalog needs a tick."""
     typed = st.text_input(
-        "Save as",
-        key=NAME,
-        placeholder=suggestion,
-        help=f"The catalog's name. Empty: {escaped(suggestion)}.",
+        "Save as", key=NAME, placeholder=suggestion, help=f"The catalog's name. Empty: {escaped(suggestion)}.",
         width=320,
-    )
+    )  # fmt: skip
     name = typed.strip() or suggestion
     there = next((info for info in app.catalogs.infos() if info.name == name), None)
     if there is None or name in SHIPPED_CATALOGS:
@@ -246,22 +243,14 @@ def _buttons(app: App, read: Read, *, connectable: bool) -> None:
     _, agreed = name_field(app, suggestion)
     with st.container(horizontal=True):
         st.button(
-            "Import",
-            type="primary",
-            icon=":material/check:",
-            key="catalog.import.go",
-            disabled=not agreed,
-            on_click=_import,
-            args=(app, read, suggestion),
-        )
+            "Import", type="primary", icon=":material/check:", key="catalog.import.go", disabled=not agreed,
+            on_click=_import, args=(app, read, suggestion),
+        )  # fmt: skip
         if connectable:
             st.button(
-                "Connect and discover instead…",
-                icon=":material/cable:",
-                key="catalog.import.connect",
-                on_click=state.open_dialog,
-                args=("connect",),
-            )
+                "Connect and discover instead…", icon=":material/cable:", key="catalog.import.connect",
+                on_click=state.open_dialog, args=("connect",),
+            )  # fmt: skip
 
 
 def summary(imported: Imported) -> str:
@@ -297,7 +286,7 @@ def _preview(imported: Imported) -> None:
             "reached by": [reached_by(server) for server in imported.servers],
         }
     )
-    st.dataframe(frame, hide_index=True, height=table_height(min(len(frame), SERVERS_SHOWN)))
+    table(frame, most=SERVERS_SHOWN)
     if imported.notes:
         with st.expander(counted(len(imported.notes), "remark")):
             st.text("\n".join(remarks(imported)[:500]))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.column_config import TextColumn
 
 from core.app import App
 from core.domain.catalog import Catalog
@@ -16,13 +14,13 @@ from core.lint import RULES
 from core.lint.texts import Passage, server_passages, tool_passages
 from core.services.decide.catalog_editor import findings_csv
 from core.shared.errors import WayfareError
-from core.shared.untrusted_text import visible
+from core.shared.untrusted_text import one_line, visible
 from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
-from dashboard.ui.catalog_frames import matching, one_line
-from dashboard.ui.choice_table import choice_table, table_key
+from dashboard.ui.catalog_frames import beginning, matching
 from dashboard.ui.query_form import show_preparing
+from dashboard.ui.table import Column, choice_table, table_key
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -36,23 +34,19 @@ COLOURS: Mapping[Severity, str] = {
     Severity.WARNING: theme.TIME,
     Severity.NOTE: theme.MUTED,
 }
-PLURALS: Mapping[Severity, str] = {
-    Severity.ERROR: "Errors",
-    Severity.WARNING: "Warnings",
-    Severity.NOTE: "Notes",
-}
+PLURALS: Mapping[Severity, str] = {Severity.ERROR: "Errors", Severity.WARNING: "Warnings", Severity.NOTE: "Notes"}
 MEANINGS = (
     "Error: do not show the tool to a model, or it cannot be called. Warning: a loss of quality or trust. "
     "Note: for information."
 )
-COLUMNS: dict[str, Any] = {
-    "severity": TextColumn("severity", help=MEANINGS, width=92),
-    "rule": TextColumn("rule", width=176),
-    "server": TextColumn("server", width=130),
-    "tool": TextColumn("tool", help="Empty: the finding is about the whole server or catalog.", width=160),
-    "reason": TextColumn("finding", width=350),
-    "evidence": TextColumn("evidence", help="The exact words. Select a row for the text around them.", width=380),
-}
+COLUMNS = (
+    Column("severity", width=92, help=MEANINGS),
+    Column("rule", width=176),
+    Column("server", width=130),
+    Column("tool", width=160, help="Empty: the finding is about the whole server or catalog."),
+    Column("reason", "finding", width=350),
+    Column("evidence", width=380, help="The exact words. Select a row for the text around them."),
+)
 
 
 def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:
@@ -64,7 +58,7 @@ def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:
             "server": [finding.server for finding in findings],
             "tool": [finding.tool for finding in findings],
             "reason": [one_line(finding.reason, 400) for finding in findings],
-            "evidence": [one_line(finding.evidence) for finding in findings],
+            "evidence": [beginning(finding.evidence) for finding in findings],
         }
     )
 
@@ -266,28 +260,19 @@ def _table(
     st.caption(f"{counted(len(shown), 'finding')}. Choose a row for the text, the reason and the advice.")
     ids = [finding_id(finding) for finding in shown]
     row = choice_table(
-        lint_frame(shown).style.map(severity_colour, subset=["severity"]),
-        COLUMNS,
-        labels=list(range(len(shown))),
+        lint_frame(shown).style.map(severity_colour, subset=["severity"]), COLUMNS, labels=list(range(len(shown))),
         key=table_key("lint", catalog.name, *selection, str(len(report.waiting))),
-        chosen=ids.index(wanted) if wanted in ids else None,
-        about=f"Findings in {catalog.name}",
-    )
+        chosen=ids.index(wanted) if wanted in ids else None, about=f"Findings in {catalog.name}",
+    )  # fmt: skip
     return None if row is None else shown[row]
 
 
 def _export(name: str, shown: list[Finding]) -> None:
     st.download_button(
-        "CSV",
-        data=lambda: findings_csv(shown),
-        file_name=f"wayfare-lint-{name}.csv",
-        mime="text/csv",
-        key="catalog.lint.export",
-        icon=":material/download:",
-        on_click="ignore",
-        disabled=not shown,
+        "CSV", data=lambda: findings_csv(shown), file_name=f"wayfare-lint-{name}.csv", mime="text/csv",
+        key="catalog.lint.export", icon=":material/download:", on_click="ignore", disabled=not shown,
         help="The findings below, with advice.",
-    )
+    )  # fmt: skip
 
 
 def _clear() -> None:

@@ -11,14 +11,9 @@ from core.domain.catalog import Imported
 Dialog = Literal["import", "connect", "multiply", "testbed"]
 KNOWN, ORIGINAL = "catalog:import.known", "catalog:multiply.original"
 DIALOG, NOTICE, NEXT, CATALOG, SERVER, VIEW, QUERY = (
-    "catalog:dialog",
-    "catalog:notice",
-    "catalog:next",
-    "catalog.catalog",
-    "catalog.server",
-    "catalog.view",
+    "catalog:dialog", "catalog:notice", "catalog:next", "catalog.catalog", "catalog.server", "catalog.view",
     "catalog.q",
-)
+)  # fmt: skip
 SERVERS, TOOLS, LINT, CALIBRATION, CONNECTIONS = "Servers", "Tools", "Lint", "Calibration", "Connections"
 EQUAL = "Equal"
 ALL_SERVERS = "All servers"

@@ -18,25 +18,15 @@ from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, multiplie
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import chosen_name, counted, name_field
 from dashboard.ui.catalog_frames import M_USD, PERCENT
-from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 
 FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROBLEM = (
     f"catalog.testbed.{name}"
     for name in (
-        "from",
-        "files",
-        "words",
-        "categories",
-        "size",
-        "servers",
-        "copies",
-        "spread",
-        "seed",
-        "tasks",
-        "problem",
+        "from", "files", "words", "categories", "size", "servers", "copies", "spread", "seed", "tasks", "problem",
     )
-)
+)  # fmt: skip
 NO_MATCH = "No server matches. Use fewer or other words, or other sizes."
 ROWS_SHOWN, MOST_SERVERS, MOST_TASKS, MOST_SIZE = 6, 1_000, 5_000, 200
 
@@ -90,13 +80,9 @@ def _fields(app: App, names: Sequence[str]) -> None:
         "Categories", known, key=CATEGORIES, disabled=not known, format_func=lambda one: one_line(one, 60)
     )
     st.slider(
-        "Tools a server",
-        0,
-        MOST_SIZE,
-        (1, MOST_SIZE),
-        key=SIZE,
+        "Tools a server", 0, MOST_SIZE, (1, MOST_SIZE), key=SIZE,
         help="0 includes servers that list their tools only when connected.",
-    )
+    )  # fmt: skip
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     row.number_input("At most servers", 1, MOST_SERVERS, key=SERVERS, width=130)
     copies_help = "Virtual copies with other texts, prices and times."
@@ -117,16 +103,11 @@ def _drawn(app: App) -> tuple[Testbed, list[Registry]]:
 def _selection() -> Selection:
     low, high = st.session_state[SIZE]
     return Selection(
-        words=tuple(st.session_state[WORDS].split()),
-        categories=tuple(st.session_state[CATEGORIES]),
-        least_tools=low,
-        most_tools=high if high < MOST_SIZE else 1_000_000,
-        servers=int(st.session_state[SERVERS]),
-        copies=int(st.session_state[COPIES]),
-        spread=float(st.session_state[SPREAD]),
-        seed=int(st.session_state[SEED]),
+        words=tuple(st.session_state[WORDS].split()), categories=tuple(st.session_state[CATEGORIES]), least_tools=low,
+        most_tools=high if high < MOST_SIZE else 1_000_000, servers=int(st.session_state[SERVERS]),
+        copies=int(st.session_state[COPIES]), spread=float(st.session_state[SPREAD]), seed=int(st.session_state[SEED]),
         tasks=int(st.session_state[TASKS]),
-    )
+    )  # fmt: skip
 
 
 def _suggestion(testbed: Testbed) -> str:
@@ -147,17 +128,14 @@ def _preview(testbed: Testbed) -> None:
     frame = pd.DataFrame(
         [
             {
-                "server": one_line(one.server.name, 80),
-                "from": one_line(one.source, 60),
-                "tools": len(one.server.tools),
-                "copies": len(one.copies),
-                "found": ", ".join(one.found) or "–",
+                "server": one_line(one.server.name, 80), "from": one_line(one.source, 60),
+                "tools": len(one.server.tools), "copies": len(one.copies), "found": ", ".join(one.found) or "–",
                 "category": one_line(one.server.category, 40) or "–",
             }
             for one in testbed.chosen
         ]
-    )
-    st.dataframe(frame, hide_index=True, row_height=ROW_PX, height=table_height(min(len(frame), ROWS_SHOWN)))
+    )  # fmt: skip
+    table(frame, most=ROWS_SHOWN)
 
 
 def _keep(app: App) -> None:
@@ -183,14 +161,12 @@ MULTIPLY_COPIES, MULTIPLY_SEED, MULTIPLY_SPREAD, REPLACE, TOOL, MULTIPLY_PROBLEM
     f"catalog.multiply.{name}" for name in ("copies", "seed", "spread", "replace", "tool", "problem")
 )
 COPIES_SHOWN, LONGEST_TEXT = 5, 600
-COLUMNS = {
-    "server": st.column_config.TextColumn("server", width=150),
-    "call_s": st.column_config.NumberColumn("call", format="%.3g s", help="Declared seconds of one call."),
-    "success_percent": st.column_config.NumberColumn(
-        "success", format="%.4g %%", help="Declared share of successful calls."
-    ),
-    "price_musd": st.column_config.NumberColumn("price", format="%.4g m$", help="Median price of a call of its tools."),
-}
+COLUMNS = (
+    Column("server", width=150),
+    Column("call_s", "call", help="Declared seconds of one call.", format="%.3g", unit="s"),
+    Column("success_percent", "success", help="Declared share of successful calls.", format="%.4g", unit="%"),
+    Column("price_musd", "price", help="Median price of a call of its tools.", format="%.4g", unit="m$"),
+)
 
 
 @st.dialog("Multiply a server", width="large", icon=":material/content_copy:", on_dismiss=state.close_dialog)
@@ -209,14 +185,9 @@ def multiply_dialog(app: App) -> None:
     _copy_preview(server, app.catalog_editor.copies(catalog, name, recipe))
     _, agreed = name_field(app, multiplied_name(catalog, name, recipe.copies))
     st.button(
-        "Make the catalog",
-        type="primary",
-        icon=":material/check:",
-        key="catalog.multiply.go",
-        disabled=not agreed,
-        on_click=_make,
-        args=(app, catalog, name),
-    )
+        "Make the catalog", type="primary", icon=":material/check:", key="catalog.multiply.go", disabled=not agreed,
+        on_click=_make, args=(app, catalog, name),
+    )  # fmt: skip
     if sentence := st.session_state.get(MULTIPLY_PROBLEM, ""):
         st.error(escaped(sentence), icon=":material/error:")
 
@@ -245,13 +216,7 @@ def _copy_fields() -> None:
 def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
     """Draw the declared statistics of each server, and each description of one tool."""
     everyone = (server, *copies)
-    st.dataframe(
-        copies_frame(everyone),
-        hide_index=True,
-        row_height=ROW_PX,
-        height=table_height(min(len(everyone), COPIES_SHOWN)),
-        column_config=COLUMNS,
-    )
+    table(copies_frame(everyone), COLUMNS, most=COPIES_SHOWN)
     names = [tool.name for tool in server.tools]
     chosen = st.selectbox("Descriptions of the tool", names, key=TOOL, width=330)
     row = names.index(chosen) if chosen in names else 0

@@ -54,13 +54,9 @@ def search_box(query: str) -> str:
     """Draw the search box, and return its text."""
     st.session_state.setdefault(state.QUERY, query)
     return st.text_input(
-        "Search",
-        key=state.QUERY,
-        placeholder="Search names and descriptions",
-        icon=":material/search:",
-        label_visibility="collapsed",
-        width=330,
-    )
+        "Search", key=state.QUERY, placeholder="Search names and descriptions", icon=":material/search:",
+        label_visibility="collapsed", width=330,
+    )  # fmt: skip
 
 
 def server_filter(catalog: Catalog, chosen: str) -> str:
@@ -104,13 +100,9 @@ def actions(app: App, name: str, servers: int) -> None:
             "and so do prices set by hand. They apply again when a catalog of this name is imported."
         )
         st.button(
-            "Yes, remove it",
-            key="catalog.remove",
-            type="primary",
-            icon=":material/delete:",
-            on_click=_remove,
+            "Yes, remove it", key="catalog.remove", type="primary", icon=":material/delete:", on_click=_remove,
             args=(app, name),
-        )
+        )  # fmt: skip
 
 
 def testbed_button() -> None:

@@ -40,12 +40,9 @@ def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height:
     places = [(row, column) for row in range(len(labels)) for column in range(len(labels))]
     dark, light = ([place for place in places if (overlap[place] > DARK) == is_dark] for is_dark in (True, False))
     axis = {
-        "tickvals": list(range(len(labels))),
-        "ticktext": labels,
-        "showgrid": False,
-        "zeroline": False,
+        "tickvals": list(range(len(labels))), "ticktext": labels, "showgrid": False, "zeroline": False,
         "fixedrange": True,
-    }
+    }  # fmt: skip
     return figure(
         [trace, _shares(dark, overlap, color="#FFFFFF"), _shares(light, overlap)],
         title="Candidates in common",
@@ -58,11 +55,6 @@ def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height:
 def _shares(places: Sequence[tuple[int, int]], overlap: NDArray[np.float64], **font: str) -> dict[str, object]:
     """The shares as texts in their squares."""
     return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [column for _, column in places],
-        "y": [row for row, _ in places],
-        "text": [f"{overlap[place]:.0%}" for place in places],
-        "textfont": font,
-        "hoverinfo": "skip",
-    }
+        "type": "scatter", "mode": "text", "x": [column for _, column in places], "y": [row for row, _ in places],
+        "text": [f"{overlap[place]:.0%}" for place in places], "textfont": font, "hoverinfo": "skip",
+    }  # fmt: skip

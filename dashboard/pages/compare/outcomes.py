@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from core.app import App
@@ -15,6 +14,7 @@ from core.lab.sweep import unbeaten
 from core.shared.errors import WayfareError
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import frontier
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.variants import Variant
 
@@ -82,14 +82,10 @@ def _play(app: App, catalog: str, source: str, tasks: Sequence[Task], variants: 
 
             runs.append(
                 app.lab.execute(
-                    tasks,
-                    catalog=catalog,
-                    router=variant.router,
-                    parameters=variant.parameters,
-                    seeds=SEEDS,
+                    tasks, catalog=catalog, router=variant.router, parameters=variant.parameters, seeds=SEEDS,
                     progress=shown,
                 )
-            )
+            )  # fmt: skip
     finally:
         bar.empty()
     return Played(catalog, source, tuple(variant.name for variant in variants), tuple(runs))
@@ -108,24 +104,17 @@ def _show(played: Played, *, current: tuple[str, tuple[str, ...]]) -> None:
         "not over tasks."
     )
     best = unbeaten([(run.success_rate.mean, run.usd_per_solved.mean) for run in played.runs])
-    st.dataframe(
-        pd.DataFrame([_line(*entry) for entry in zip(played.names, played.runs, best, strict=True)]),
-        hide_index=True,
-        key="compare:outcome-table",
-    )
+    table([_line(*entry) for entry in zip(played.names, played.runs, best, strict=True)], key="compare:outcome-table")
 
 
 def _line(name: str, run: ExecutionRun, best: bool) -> dict[str, str]:
     return {
-        "router": name,
-        "front": "◆" if best else "",
-        "solved": _with_interval(run.success_rate, 100, 1, " %"),
-        "m$ each": _with_interval(run.usd_per_solved, 1e3, 2),
-        "s each": _with_interval(run.s_per_solved, 1, 2),
+        "router": name, "front": "◆" if best else "", "solved": _with_interval(run.success_rate, 100, 1, " %"),
+        "m$ each": _with_interval(run.usd_per_solved, 1e3, 2), "s each": _with_interval(run.s_per_solved, 1, 2),
         "tokens each": _with_interval(run.tokens_per_solved, 1, 0),
         "invalid route calls": f"{run.invalid_route_calls.mean:.2f}",
         "invalid tool calls": f"{run.invalid_tool_calls.mean:.2f}",
-    }
+    }  # fmt: skip
 
 
 def _with_interval(found: Interval, times: float, digits: int, unit: str = "") -> str:

@@ -21,6 +21,7 @@ from dashboard.ui.charts.shared import stages
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.layer import badge, supposed
 from dashboard.ui.query_form import QueryForm, example_subtasks, planner_usage, query_row, show_preparing
+from dashboard.ui.table import table
 from dashboard.ui.text import DROPPED, escaped
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter
 from dashboard.ui.url_state import UrlState, open_page
@@ -90,7 +91,7 @@ def places_table(app: App, variants: tuple[Variant, ...], decisions: tuple[Decis
                 app, AskedQuery(asked.subtask, asked.server_hint), sorted(tool.tool for tool in found), "compare",
                 catalog=asked.catalog,
             )  # fmt: skip
-    st.dataframe(frame, hide_index=True, key="compare:placings")
+    table(frame, key="compare:placings")
 
 
 def difference(variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -> None:

@@ -44,20 +44,13 @@ def budget_form(app: App) -> None:
             "For", [EACH_CLIENT, ALL_CLIENTS, *known], key="govern:budget-client", width=200, accept_new_options=True
         )
         whose.selectbox(
-            "In",
-            [ALL_CATALOGS, EACH_CATALOG, *catalogs],
-            key="govern:budget-catalog",
-            width=200,
+            "In", [ALL_CATALOGS, EACH_CATALOG, *catalogs], key="govern:budget-catalog", width=200,
             accept_new_options=True,
-        )
+        )  # fmt: skip
         whose.selectbox(
-            "On",
-            [ALL_SERVERS, EACH_SERVER, *servers],
-            key="govern:budget-server",
-            width=200,
-            accept_new_options=True,
+            "On", [ALL_SERVERS, EACH_SERVER, *servers], key="govern:budget-server", width=200, accept_new_options=True,
             help="A server by its name. With all catalogs together, its calls in all of them count together.",
-        )
+        )  # fmt: skip
         row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
         row.number_input(
             "USD", 0.0, value=None, key="govern:budget-usd", width=140, placeholder="no limit", format="%.4g"
@@ -97,12 +90,9 @@ def _add(app: App) -> None:
     budget = Budget(
         client=_named(given["client"], EACH_CLIENT, ALL_CLIENTS),
         catalog=_named(given["catalog"], EACH_CATALOG, ALL_CATALOGS),
-        server=_named(given["server"], EACH_SERVER, ALL_SERVERS),
-        usd=given["usd"],
-        calls=given["calls"],
-        tokens=given["tokens"],
-        at_limit=given["at"],
-    )
+        server=_named(given["server"], EACH_SERVER, ALL_SERVERS), usd=given["usd"], calls=given["calls"],
+        tokens=given["tokens"], at_limit=given["at"],
+    )  # fmt: skip
     policy = app.governance.policy
     do(
         lambda: app.governance.set_policy(replace(policy, budgets=(*policy.budgets, budget)), origin=origin()),
@@ -138,7 +128,9 @@ def budgets_view(app: App) -> None:
     elif app.governance.policy.budgets:
         st.info("No call counted against a budget today. A row appears with the first call.", icon=":material/savings:")
     else:
-        st.info("There is no budget yet, so agents may spend without a limit. Set one below.", icon=":material/savings:")
+        st.info(
+            "There is no budget yet, so agents may spend without a limit. Set one below.", icon=":material/savings:"
+        )
     st.caption(
         "Days are UTC. The maximum use of a call is reserved before it and settled after it, so running calls never exceed a "
         "budget. The strictest exhausted budget decides. A call that a person allows beyond a budget counts in all budgets. "

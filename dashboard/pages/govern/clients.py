@@ -78,10 +78,7 @@ def _line(app: App, client: Client) -> None:
 
 
 def _revoke(app: App, name: str) -> None:
-    do(
-        partial(app.governance.clients.revoke, name, origin=origin()),
-        f"{name} is revoked. Its token no longer works.",
-    )
+    do(partial(app.governance.clients.revoke, name, origin=origin()), f"{name} is revoked. Its token no longer works.")
 
 
 def _form(app: App) -> None:
@@ -90,13 +87,9 @@ def _form(app: App) -> None:
         st.markdown("**A new client, or an operator**")
         row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
         row.text_input(
-            "Name",
-            key="govern:client-name",
-            max_chars=80,
-            width=180,
-            placeholder="claude-code",
+            "Name", key="govern:client-name", max_chars=80, width=180, placeholder="claude-code",
             help="The name `anonymous` is for requests of this machine without a token. It has only a scope.",
-        )
+        )  # fmt: skip
         row.multiselect("Catalogs", catalogs, key="govern:client-catalogs", placeholder="all", width=220)
         row.text_input("Servers", key="govern:client-servers", placeholder="all, or files* mail", width=200,
             help="Names or patterns with * and ?, separated by spaces.")  # fmt: skip
@@ -119,12 +112,9 @@ def _make(app: App) -> None:
         for name in ("name", "catalogs", "servers", "tools", "rate", "read", "pages")
     }
     scope = Scope(
-        tuple(given["catalogs"]),
-        tuple(given["servers"].split()),
-        tuple(given["tools"].split()),
-        given["read"],
+        tuple(given["catalogs"]), tuple(given["servers"].split()), tuple(given["tools"].split()), given["read"],
         given["rate"],
-    )
+    )  # fmt: skip
     try:
         chosen = Scope(pages=True) if given["pages"] else scope
         token = app.governance.clients.make(given["name"].strip(), chosen, origin=origin())

@@ -29,12 +29,9 @@ def policy_view(app: App) -> None:
             app, "Calls of tools that are new here", "new", policy.approvals.new, "Tools that no agent has called yet."
         )
         _number(
-            app,
-            "Calls dearer than, USD",
-            "above_usd",
-            policy.approvals.above_usd,
+            app, "Calls dearer than, USD", "above_usd", policy.approvals.above_usd,
             "Empty: a price never makes a call wait.",
-        )
+        )  # fmt: skip
         st.caption(
             f"A call waits {policy.approvals.wait_s / 60:.0f} min; approved, it may be made once within {policy.approvals.valid_s / 60:.0f} min. "
             "The agent gets the answer at once, and calls again later."
@@ -48,12 +45,9 @@ def policy_view(app: App) -> None:
         _switch(app, "Every client needs a token", "tokens", policy.tokens == "always",
             "Off: only clients of other machines. The Clients view shows the rights of requests without a token.")  # fmt: skip
         _number(
-            app,
-            "Requests a minute of a client",
-            "per_minute",
-            policy.per_minute or None,
+            app, "Requests a minute of a client", "per_minute", policy.per_minute or None,
             "The requests of one minute may come at once. Empty: no limit.",
-        )
+        )  # fmt: skip
         st.caption(
             f"After {policy.breaker.failures} lost calls in a row a server is paused for {policy.breaker.open_s:g} s, then one call tries it. "
             "A failed try doubles the pause."
@@ -69,12 +63,7 @@ def _text(app: App, policy: Policy) -> None:
         st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed")
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
         row.button(
-            "Apply",
-            key="govern:policy-apply",
-            type="primary",
-            icon=":material/check:",
-            on_click=_apply,
-            args=(app,),
+            "Apply", key="govern:policy-apply", type="primary", icon=":material/check:", on_click=_apply, args=(app,)
         )
         row.download_button("Export", text, file_name="wayfare-policy.toml", mime="application/toml", key="govern:policy-export",
             icon=":material/download:", on_click="ignore")  # fmt: skip
@@ -89,10 +78,7 @@ def _since(app: App) -> str:
 
 
 def _apply(app: App) -> None:
-    do(
-        lambda: app.governance.set_policy(from_toml(st.session_state[TEXT]), origin=origin()),
-        "The policy is in force.",
-    )
+    do(lambda: app.governance.set_policy(from_toml(st.session_state[TEXT]), origin=origin()), "The policy is in force.")
 
 
 def _switch(app: App, label: str, name: str, value: bool, about: str) -> None:
@@ -105,16 +91,9 @@ def _number(app: App, label: str, name: str, value: float | None, about: str) ->
     key = f"govern:policy-{name}"
     st.session_state[key] = value
     st.number_input(
-        label,
-        0.0,
-        key=key,
-        help=about,
-        placeholder="no limit",
-        on_change=_changed,
-        args=(app, name),
-        format="%.4g",
+        label, 0.0, key=key, help=about, placeholder="no limit", on_change=_changed, args=(app, name), format="%.4g",
         width=260,
-    )
+    )  # fmt: skip
 
 
 def _changed(app: App, name: str) -> None:

@@ -17,6 +17,7 @@ from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 from dashboard.session import origin
 from dashboard.ui.calling import what_changed
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 
 SAID = "govern:said"
@@ -146,8 +147,7 @@ def _nothing(app: App) -> None:
     rules = app.governance.policy.approvals
     if rules.writes or rules.new or rules.above_usd is not None:
         st.success(
-            "No call waits for a person. Calls that need you appear here by themselves.",
-            icon=":material/check_circle:",
+            "No call waits for a person. Calls that need you appear here by themselves.", icon=":material/check_circle:"
         )
         return
     st.info(
@@ -163,10 +163,7 @@ def _nothing(app: App) -> None:
 def _begin(app: App) -> None:
     policy = app.governance.policy
     changed = replace(policy, approvals=replace(policy.approvals, writes=True))
-    do(
-        lambda: app.governance.set_policy(changed, origin=origin()),
-        "Calls of tools that may write now wait for you.",
-    )
+    do(lambda: app.governance.set_policy(changed, origin=origin()), "Calls of tools that may write now wait for you.")
 
 
 def _recent(app: App) -> None:
@@ -185,4 +182,4 @@ def _recent(app: App) -> None:
             }
             for one in found
         ]
-        st.dataframe(rows, hide_index=True, key="govern:recent")
+        table(rows, key="govern:recent")

@@ -35,13 +35,10 @@ def intervals(
     }  # fmt: skip
     texts = row_texts([label(names[at], 70) for at in order], list(range(len(order))))
     return figure(
-        [trace, texts],
-        title=f"{measure}, with 95 % intervals over tasks",
-        height=70 + 46 * max(2, len(order)),
-        xaxis={"rangemode": "normal"},
-        xaxis2=EDGES,
+        [trace, texts], title=f"{measure}, with 95 % intervals over tasks", height=70 + 46 * max(2, len(order)),
+        xaxis={"rangemode": "normal"}, xaxis2=EDGES,
         yaxis=rows_axis(len(order), shown=2) | {"range": [-0.6, len(order) - 0.2]},
-    )
+    )  # fmt: skip
 
 
 PANELS = (
@@ -89,7 +86,9 @@ def replay_change(rows: Sequence[Replayed]) -> go.Figure:
         layout[f"yaxis{suffix}"] = {
             "anchor": f"x{suffix}", "gridcolor": GRID, "zerolinecolor": MUTED, "range": [0, most], "title": {"text": "now", "font": {"size": 11}}, "nticks": 5, "automargin": True,
         }  # fmt: skip
-    return figure(traces, title="Then and now: points below the line are lower now; ◆ another winner", height=300, **layout)
+    return figure(
+        traces, title="Then and now: points below the line are lower now; ◆ another winner", height=300, **layout
+    )
 
 
 def _replay_hover(row: Replayed, then: float, now: float, words: str) -> str:
@@ -196,16 +195,12 @@ def parallel(points: Points, axes: Sequence[Axis], front: Sequence[int], chosen:
     traces = [_lines(some, axes, line) for some, line in groups if some]
     ends = [
         {
-            "x": at,
-            "y": y,
-            "text": label(_end(axis, upper=y == 1), 16),
-            "showarrow": False,
-            "yshift": 10 if y else -10,
-            "font": {"size": 10},
+            "x": at, "y": y, "text": label(_end(axis, upper=y == 1), 16), "showarrow": False,
+            "yshift": 10 if y else -10, "font": {"size": 10},
         }
         for at, axis in enumerate(axes)
         for y in (0, 1)
-    ]
+    ]  # fmt: skip
     return figure(
         traces,
         title="Parallel coordinates: blue lines are on the Pareto front, the thick one is chosen",
@@ -312,18 +307,13 @@ def sweep_map(
     across, up = (list(dict.fromkeys(point[axis] for point in points)) for axis in axes)
     x, y = ([point[axis] for point in points] for axis in axes)
     trace = {
-        "type": "heatmap",
-        "x": [_text(one) for one in across],
-        "y": [_text(one) for one in up],
+        "type": "heatmap", "x": [_text(one) for one in across], "y": [_text(one) for one in up],
         "z": _grid(points, measured, axes, across, up),
         "customdata": _grid(points, [str(number) for number in numbers], axes, across, up),
-        "colorscale": [[0, "rgba(59,130,196,0.06)"], [1, SIMILARITY]],
-        "reversescale": less_is_better,
-        "xgap": 2,
-        "ygap": 2,
-        "colorbar": {"thickness": 10, "outlinewidth": 0},
+        "colorscale": [[0, "rgba(59,130,196,0.06)"], [1, SIMILARITY]], "reversescale": less_is_better, "xgap": 2,
+        "ygap": 2, "colorbar": {"thickness": 10, "outlinewidth": 0},
         "hovertemplate": f"{label(axes[0])} = %{{x}}, {label(axes[1])} = %{{y}}<br>{label(measure)} %{{z:.4g}}<extra></extra>",
-    }
+    }  # fmt: skip
     at = numbers.index(chosen)
     star = {
         "type": "scatter", "mode": "markers", "x": [_text(x[at])], "y": [_text(y[at])], "hoverinfo": "skip",

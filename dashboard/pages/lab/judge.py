@@ -13,15 +13,16 @@ from core.app import App
 from core.domain.feedback import GRADE_WORDS, GRADES, MOST_NOTE_CHARACTERS, AskedQuery, Judgment
 from core.domain.lab_runs import LabRun
 from core.lab.agreement import Pooled
+from core.services.background_jobs import Job
 from core.services.lab.judgments import Checked
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.judgment_sets import judgment_set
-from dashboard.pages.lab.run import Chosen, Job, begin, start_button, taken
+from dashboard.pages.lab.run import Chosen, begin, start_button, taken
 from dashboard.pages.lab.tasks import JUDGED
 from dashboard.pages.lab.words import choose_some, run_names
-from dashboard.ui.choice_table import table_height
 from dashboard.ui.judging import choose_set, set_and_judge
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -67,7 +68,7 @@ def _agreement(checked: Checked) -> None:
     )
     if checked.differ:
         frame = pd.DataFrame([_line(*pair) for pair in checked.differ])
-        st.dataframe(frame, hide_index=True, key="lab:model-differ", height=table_height(len(frame)), row_height=32)
+        table(frame, key="lab:model-differ")
 
 
 def _line(person: Judgment, model: Judgment) -> dict[str, str]:
@@ -95,12 +96,9 @@ def _rest(app: App, catalog: str, set_name: str, pool: Pairs, row: DeltaGenerato
     )  # fmt: skip
     if counting:
         row.button(
-            "Remove them",
-            key="lab:model-discount",
-            icon=":material/undo:",
-            on_click=judge.discount,
+            "Remove them", key="lab:model-discount", icon=":material/undo:", on_click=judge.discount,
             args=(catalog, set_name),
-        )
+        )  # fmt: skip
         st.caption(f"{len(counting):,} grades of the model count in this set.")
 
 
@@ -248,14 +246,7 @@ def _go(at: int) -> None:
 
 
 def _grade(
-    app: App,
-    catalog: str,
-    set_name: str,
-    judge: str,
-    item: Pooled,
-    grade: int,
-    known: Judgment | None,
-    at: int,
+    app: App, catalog: str, set_name: str, judge: str, item: Pooled, grade: int, known: Judgment | None, at: int
 ) -> None:
     """Store the grade with the current note and show the next tool. Unchanged grades are not stored again."""
     note = str(st.session_state[f"{NOTE}:{at}"])

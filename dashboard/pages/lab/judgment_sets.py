@@ -16,6 +16,7 @@ from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.run import Chosen
 from dashboard.pages.lab.words import run_names
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped, file_name
 
 TAKEN = "lab:judgments-taken"
@@ -40,10 +41,7 @@ def judgment_set(app: App, chosen: Chosen, set_name: str, judge: str, runs: Sequ
             else:
                 st.caption("There are no judgments in this set yet.")
     files = st.expander(
-        "Files: import and export judgments",
-        key="lab:judgments-files",
-        icon=":material/swap_vert:",
-        on_change="rerun",
+        "Files: import and export judgments", key="lab:judgments-files", icon=":material/swap_vert:", on_change="rerun"
     )
     if not files.open:
         return
@@ -68,7 +66,7 @@ def _agreement(app: App, catalog: str, set_name: str) -> None:
     columns = st.grid(3, min_column_width=250, gap="medium")
     with columns.cell():
         frame = pd.DataFrame({"judge": map(one_line, found.judges), "judgments": list(found.judges.values())})
-        st.dataframe(frame, hide_index=True, key="lab:judges")
+        table(frame, key="lab:judges")
     with columns.cell(column_span=2):
         settled = {rule: app.judgments.settled(catalog, set_name, rule) for rule in RULES}
         counts = {rule: sum(map(len, grades.values())) for rule, grades in settled.items()}
@@ -81,7 +79,7 @@ def _agreement(app: App, catalog: str, set_name: str) -> None:
                 "grade of a tool": [RULE_WORDS[rule] for rule in RULES],
             }
         )
-        st.dataframe(frame, hide_index=True, key="lab:rules")
+        table(frame, key="lab:rules")
     st.caption(
         "Choose the rule beside the tasks to measure with this set, and below to export it. One judge can also "
         "count alone. A sub-task without a tool above grade 0 is left out, because the other tools were not judged."

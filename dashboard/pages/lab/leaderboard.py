@@ -22,7 +22,7 @@ from dashboard.pages.lab.one_run import one_run
 from dashboard.pages.lab.words import MEASURE_WORDS, ShownRuns, choose_some, measure_name, select
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import COSTS, MONEY, frontier
-from dashboard.ui.choice_table import table_height
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 
 NOTHING_CAN = "no tool can do it"
@@ -46,7 +46,7 @@ def breakdown(shown: ShownRuns, measure: str) -> dict[str, str]:
         }
         for some in zip(*found.values(), strict=True)
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="lab:parts", height=table_height(len(rows)), row_height=32)
+    table(rows, key="lab:parts")
     st.caption(
         f"**{escaped(measure_name(measure))}**, mean and 95 % interval by bootstrap over the tasks of the row. Impossible tasks "
         "are counted as refused or not. A task with tools of several servers counts for each of them."
@@ -77,15 +77,9 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
     """Draw the view. Returns the texts for the URL."""
     results = {run.id: run.result for run in shown.runs}
     measure = select(
-        st.container(),
-        shown.state,
-        shown.linked,
-        "measure",
-        "Measure",
-        list(MEASURE_WORDS),
-        show=measure_name,
+        st.container(), shown.state, shown.linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name,
         width=330,
-    )
+    )  # fmt: skip
     chosen = choose_some(
         shown.state, shown.linked, "runs", "Runs to compare", [run.id for run in shown.runs], start=[run.id for run in shown.runs[:FIRST]],
         show=shown.names.__getitem__, most=MOST, note="Each pair is tested, and the tests are corrected for their number.",
@@ -95,7 +89,7 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
     frame = pd.DataFrame(
         [_line(run, shown.names[run.id], results[run.id], run.catalog_fingerprint == now) for run in ordered]
     )
-    st.dataframe(frame, hide_index=True, key="lab:leaderboard", height=table_height(len(frame)), row_height=32)
+    table(frame, key="lab:leaderboard")
     st.caption(
         "Means over answerable tasks, with 95 % intervals by bootstrap over tasks. Names are those of ir_measures. "
         "**Refused rightly**: impossible tasks without a candidate. **Judged@k**: share of the first k tools with a judgment; "
@@ -122,15 +116,9 @@ def _compare(shown: ShownRuns, results: Results, measure: str) -> dict[str, str]
     if played:
         with columns.cell():
             cost = select(
-                st.container(),
-                shown.state,
-                shown.linked,
-                "cost",
-                "Success against",
-                list(COSTS),
-                show=lambda one: COSTS[one].name,
-                width=140,
-            )
+                st.container(), shown.state, shown.linked, "cost", "Success against", list(COSTS),
+                show=lambda one: COSTS[one].name, width=140,
+            )  # fmt: skip
             texts["cost"] = "" if cost == MONEY else cost
             success, taken = ([_interval(results[run.id], name) for run in played] for name in ("success_rate", cost))
             chart(frontier([names[run.id] for run in played], success, taken, cost=cost), key="lab:frontier")
@@ -162,7 +150,7 @@ def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
     st.markdown(f"**Are the differences significant?** {escaped(measure_name(measure))}")
     rows = sorted(pairs, key=lambda pair: pair.p_holm)
     frame = pd.DataFrame([_pair(pair, [shown.names[run.id] for run in worst_first]) for pair in rows])
-    st.dataframe(frame, hide_index=True, key="lab:tests-table", height=table_height(len(frame)), row_height=32)
+    table(frame, key="lab:tests-table")
     st.caption(
         f"Paired randomisation test over {pairs[0].n:,} tasks; p is corrected by Holm for the {len(pairs)} pair{'s' if len(pairs) > 1 else ''} "
         "shown. **Tasks needed**: the number of tasks that shows a difference of this size at 5 % with a power of 80 %."
@@ -171,16 +159,13 @@ def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
 
 def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool) -> dict[str, str]:
     return {
-        "run": one_line(name, 120),
-        **{column: text for key in MEASURE_WORDS for column, text in _measure(result, key)},
-        "refused rightly": _figure(result, "rejection"),
-        "median": f"{result['latency_ms_p50']:.1f} ms",
+        "run": one_line(name, 120), **{column: text for key in MEASURE_WORDS for column, text in _measure(result, key)},
+        "refused rightly": _figure(result, "rejection"), "median": f"{result['latency_ms_p50']:.1f} ms",
         "solved, simulated": _figure(result, "success_rate"),
         "money each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
-        "catalog": "unchanged" if same_catalog else "changed since",
-        "when": f"{run.at:%Y-%m-%d %H:%M}",
+        "catalog": "unchanged" if same_catalog else "changed since", "when": f"{run.at:%Y-%m-%d %H:%M}",
         "id": run.id[:8],
-    }
+    }  # fmt: skip
 
 
 def _measure(result: Mapping[str, Any], key: str) -> Iterator[tuple[str, str]]:

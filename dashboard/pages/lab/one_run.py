@@ -12,21 +12,19 @@ from core.app import App
 from core.domain.lab_runs import LabRun
 from core.domain.tasks import Task
 from core.lab.levels import LEVELS, LevelRun
+from core.services.background_jobs import Job
 from core.services.lab.measuring import Repeated
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.run import Job, begin, result, start_button
+from dashboard.pages.lab.run import begin, result, start_button
 from dashboard.pages.lab.words import ShownRuns, select
-from dashboard.ui.choice_table import table_height
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 
 ETOM = "levels"
 LEVEL_WORDS = {
-    "L1": "the platform is named",
-    "L2": "no platform is named; any equal tool is right",
-    "L3": "a chain inside one server",
-    "L4": "a chain across servers",
-    "L5": "no tool can do it",
-}
+    "L1": "the platform is named", "L2": "no platform is named; any equal tool is right",
+    "L3": "a chain inside one server", "L4": "a chain across servers", "L5": "no tool can do it",
+}  # fmt: skip
 
 
 def levels(app: App, run: LabRun, tasks: Sequence[Task]) -> None:
@@ -42,7 +40,7 @@ def levels(app: App, run: LabRun, tasks: Sequence[Task]) -> None:
         )  # fmt: skip
         return
     frame = pd.DataFrame([_line(one) for one in found])
-    st.dataframe(frame, hide_index=True, key="lab:levels-table", height=table_height(len(frame)), row_height=32)
+    table(frame, key="lab:levels-table")
     sets = len(app.equal_sets.sets(run.catalog))
     st.caption(
         f"ETOM's measures over the current catalog: exact match, and F1 of the needed tools for chains. Tools of one of the catalog's {sets:,} "
@@ -60,33 +58,20 @@ def _start_levels(app: App, run: LabRun, tasks: Sequence[Task], about: object) -
 
 def _line(one: LevelRun) -> dict[str, str]:
     return {
-        "level": one.level,
-        "request": LEVEL_WORDS[one.level],
-        "tasks": f"{one.n:,}",
-        "exact match": f"{one.scores['em']:.3f}",
-        "F1": f"{one.scores['f1']:.3f}" if "f1" in one.scores else "–",
+        "level": one.level, "request": LEVEL_WORDS[one.level], "tasks": f"{one.n:,}",
+        "exact match": f"{one.scores['em']:.3f}", "F1": f"{one.scores['f1']:.3f}" if "f1" in one.scores else "–",
         "median": f"{one.latency_ms_p50:.1f} ms",
-    }
+    }  # fmt: skip
 
 
 REPEAT = "repeat"
 LISTED = 12
 WORDS = {
-    "catalog": "catalog",
-    "catalog_fingerprint": "fingerprint of the catalog",
-    "tasks": "tasks",
-    "tasks_fingerprint": "fingerprint of the tasks",
-    "hints": "server hints",
-    "router": "router",
-    "preset": "preset",
-    "outcomes": "calls in the statistics",
-    "labels": "labels",
-    "calibration": "calibration in force",
-    "seed": "seed",
-    "parameters": "parameters",
-    "versions": "versions",
-    "played": "simulated with",
-}
+    "catalog": "catalog", "catalog_fingerprint": "fingerprint of the catalog", "tasks": "tasks",
+    "tasks_fingerprint": "fingerprint of the tasks", "hints": "server hints", "router": "router", "preset": "preset",
+    "outcomes": "calls in the statistics", "labels": "labels", "calibration": "calibration in force", "seed": "seed",
+    "parameters": "parameters", "versions": "versions", "played": "simulated with",
+}  # fmt: skip
 
 
 def one_run(shown: ShownRuns) -> dict[str, str]:
@@ -94,15 +79,9 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
     st.markdown("**One run: its conditions, and its repetition**")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     id_ = select(
-        row,
-        shown.state,
-        shown.linked,
-        "run",
-        "Run",
-        [run.id for run in shown.runs],
-        show=shown.names.__getitem__,
+        row, shown.state, shown.linked, "run", "Run", [run.id for run in shown.runs], show=shown.names.__getitem__,
         width=330,
-    )
+    )  # fmt: skip
     run = next(one for one in shown.runs if one.id == id_)
     start_button(
         row, "Repeat", partial(_start, shown.app, run), key="lab:repeat", icon=":material/replay:",
@@ -114,9 +93,7 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
         _repeated(repeated)
     rows = [{"condition": WORDS.get(name, name), "value": _text(value)} for name, value in run.to_json().items()]
     with st.expander("Stored conditions"):
-        st.dataframe(
-            pd.DataFrame(rows), hide_index=True, key="lab:conditions", height=table_height(len(rows)), row_height=32
-        )
+        table(rows, key="lab:conditions")
     levels(shown.app, run, shown.tasks)
     return {"run": id_ if id_ != shown.runs[0].id else ""}
 
@@ -124,19 +101,12 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
 def _start(app: App, run: LabRun) -> None:
     tasks = app.lab_runs.tasks(run)
     played = sum(bool(task.relevant) for task in tasks) if run.played else 0
-    begin(REPEAT, "Repeating", len(tasks) + played, lambda job: _work(app, run, job), about=run.id)
-
-
-def _work(app: App, run: LabRun, job: Job) -> Repeated:
-    return app.measuring.repeat(run, job.report)
+    begin(REPEAT, "Repeating", len(tasks) + played, lambda job: app.measuring.repeat(run, job.report), run.id)
 
 
 def _repeated(found: Repeated) -> None:
     if not found.other:
-        st.success(
-            "Equal to the last byte, except for the times of decisions.",
-            icon=":material/check:",
-        )
+        st.success("Equal to the last byte, except for the times of decisions.", icon=":material/check:")
     else:
         st.warning(
             f"Different: {escaped(_listed(found.other), 300)}. Tasks with another rank of the first right tool: "

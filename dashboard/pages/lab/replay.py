@@ -12,14 +12,15 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters
 from core.lab.replay import Chosen, Replayed, ReplayTotals
+from core.services.background_jobs import Job
 from core.services.lab.lab import RANKED
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts import replay_change
-from dashboard.pages.lab.run import Job, begin, result, start_button
+from dashboard.pages.lab.run import begin, result, start_button
 from dashboard.pages.lab.words import select
 from dashboard.ui.chart import chart
-from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -45,7 +46,9 @@ def replays(
         text = linked.get("last", "")
         st.session_state[state.key("last")] = min(max(1, int(text)), MOST) if text.isdecimal() else DECISIONS
     last = int(
-        row.number_input("The newest", 1, MOST, key=state.key("last"), width=120, help="The number of recorded decisions.")
+        row.number_input(
+            "The newest", 1, MOST, key=state.key("last"), width=120, help="The number of recorded decisions."
+        )
     )
     settings = {RECORDED: {}, KNOBS: parameters.changed(), ROUTER: parameters.values()}[how]
     if str(settings.get("n")) == RANKED:  # the Lab ranks more tools than a decision; tokens depend on it
@@ -71,11 +74,7 @@ def replays(
 
 def _start(app: App, catalog: str, router: str, settings: Mapping[str, object], last: int, about: object) -> None:
     def work(job: Job) -> tuple[Replayed, ...]:
-        def progress(done: int, of: int) -> None:
-            job.of = of
-            job.report(done)
-
-        return app.replay.replay(catalog, router=router, settings=settings, decisions=last, progress=progress)
+        return app.replay.replay(catalog, router=router, settings=settings, decisions=last, progress=job.report)
 
     begin(REPLAY, "Deciding again", last, work, about)
 
@@ -93,7 +92,7 @@ def _show(app: App, rows: Sequence[Replayed], again: Mapping[str, str]) -> None:
         ("tokens of candidates", f"{totals.tokens_then:,}", f"{totals.tokens_now:,}"),
     ]
     of = f"sums over {totals.both:,} with two winners"
-    st.dataframe(pd.DataFrame(sums, columns=[of, "then", "now"]), hide_index=True, key="lab:replay-sums", width=520)
+    table(pd.DataFrame(sums, columns=[of, "then", "now"]), key="lab:replay-sums", width=520)
     if totals.both:
         chart(replay_change(rows), key="lab:replay-chart")
     _table([row for row in rows if row.changed], {row.id: row.title for row in app.routing.routers()}, again)
@@ -105,15 +104,16 @@ def _table(changed: Sequence[Replayed], titles: Mapping[str, str], again: Mappin
         return
     newest = list(reversed(changed))[:LISTED]
     frame = pd.DataFrame([_line(row, titles, again) for row in newest])
-    st.dataframe(
-        frame, hide_index=True, key="lab:replayed", height=table_height(len(frame)), row_height=ROW_PX,
-        column_config={
-            "sub-task": st.column_config.TextColumn(width=280),
-            "now": st.column_config.LinkColumn(
-                "now", display_text="open ↗", width="small", help="The sub-task on the Route page, with the current statistics"
+    table(
+        frame,
+        (
+            Column("sub-task", width=280),
+            Column(
+                "now", width="small", help="The sub-task on the Route page, with the current statistics", link="open ↗"
             ),
-        },
-    )  # fmt: skip
+        ),
+        key="lab:replayed",
+    )
     more = f" The newest {LISTED:,} of {len(changed):,} are listed." if len(changed) > LISTED else ""
     st.caption(f"Sub-tasks with another winner, the newest first; price of a call, expected seconds to success.{more}")
 
@@ -121,15 +121,12 @@ def _table(changed: Sequence[Replayed], titles: Mapping[str, str], again: Mappin
 def _line(row: Replayed, titles: Mapping[str, str], again: Mapping[str, str]) -> dict[str, str]:
     link = {"now": f"/?{urlencode({'q': row.subtask, **again})}"} if again else {}
     return {
-        "sub-task": one_line(row.subtask, 160),
-        "when": f"{row.at:%Y-%m-%d %H:%M}",
+        "sub-task": one_line(row.subtask, 160), "when": f"{row.at:%Y-%m-%d %H:%M}",
         "router then": titles.get(row.router, one_line(row.router, 40)),
-        "winner then": one_line(row.then.tool or "none", 80),
-        "winner now": one_line(row.now.tool or "none", 80),
-        "price": f"{_price(row.then)} → {_price(row.now)}",
-        "time": f"{_seconds(row.then)} → {_seconds(row.now)}",
+        "winner then": one_line(row.then.tool or "none", 80), "winner now": one_line(row.now.tool or "none", 80),
+        "price": f"{_price(row.then)} → {_price(row.now)}", "time": f"{_seconds(row.then)} → {_seconds(row.now)}",
         **link,
-    }
+    }  # fmt: skip
 
 
 def _price(one: Chosen) -> str:

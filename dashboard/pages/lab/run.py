@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,46 +14,17 @@ from core.app import App
 from core.domain.params import Parameters
 from core.lab.execution import ROUNDS, Playing
 from core.routers.presets import DEFAULT_PRESET, preset_of
+from core.services.background_jobs import Job, Stopped
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.tasks import TaskSet
 from dashboard.pages.lab.words import choose_some
+from dashboard.session import known_job, start_job
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
 JOB = "lab:job"
 POLL_S = 0.3
 RUN, SWEEP, CHANGE = "run", "sweep", "change"
-
-
-class Stopped(Exception):
-    """The visitor stopped the work."""
-
-
-@dataclass(eq=False)
-class Job:
-    """Running or finished work: `done` of `of` steps. `about` identifies its inputs."""
-
-    kind: str
-    title: str
-    of: int
-    about: object
-    started_s: float = field(default_factory=time.monotonic)
-    done: int = 0
-    cancel: threading.Event = field(default_factory=threading.Event)
-    future: Future[Any] = field(default_factory=Future[Any], repr=False)
-
-    def report(self, done: int) -> None:
-        """Set the number of finished steps. Raises Stopped if the visitor has stopped the work."""
-        if self.cancel.is_set():
-            raise Stopped
-        self.done = done
-
-    @property
-    def text(self) -> str:
-        """The progress, and the estimated time left."""
-        elapsed_s = time.monotonic() - self.started_s
-        left = f", about {elapsed_s * (self.of - self.done) / self.done:,.0f} s left" if self.done else ""
-        return f"{self.title}: {self.done:,} of {self.of:,}{left}. You can leave this page meanwhile."
 
 
 def start_button(
@@ -72,27 +40,21 @@ def start_button(
 
 
 def begin(kind: str, title: str, of: int, work: Callable[[Job], object], about: object = None) -> None:
-    """Start work in a thread. Does nothing while other work runs."""
-    if busy():
-        return
-    job = st.session_state[JOB] = Job(kind, title, max(1, of), about)
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-lab")
-    job.future = pool.submit(work, job)
-    pool.shutdown(wait=False)
+    """Start work in the background. Does nothing while other work runs."""
+    if not busy():
+        start_job(JOB, work, (kind, about), title=title, of=max(1, of))
 
 
 def busy() -> bool:
-    """Tells whether work of this visitor runs."""
-    job: Job | None = st.session_state.get(JOB)
-    return job is not None and not job.future.done()
+    """Tells whether work of this operator runs."""
+    job = known_job(JOB)
+    return job is not None and job.under_way
 
 
 def result(kind: str, about: object = None) -> Any:
     """Returns the result of finished work of this kind and these inputs, or None."""
-    job: Job | None = st.session_state.get(JOB)
-    if job is None or (job.kind, job.about) != (kind, about) or not job.future.done() or job.future.exception():
-        return None
-    return job.future.result()
+    job = known_job(JOB)
+    return job.result if job is not None and job.about == (kind, about) else None
 
 
 def taken(kind: str) -> Any:
@@ -105,31 +67,31 @@ def taken(kind: str) -> Any:
 
 def job_panel() -> None:
     """Show the running work, or why it ended without a result."""
-    job: Job | None = st.session_state.get(JOB)
+    job = known_job(JOB)
     if job is None:
         return
-    if not job.future.done():
+    if job.under_way:
         _progress(job)
-        return
-    error = job.future.exception()
-    if isinstance(error, Stopped):
+    elif isinstance(job.error, Stopped):
         st.info(
             "Stopped. Finished steps are stored, and the same button continues from there.",
             icon=":material/stop_circle:",
         )
-    elif isinstance(error, WayfareError):
-        st.error(escaped(str(error), 600), icon=":material/error:")
-    elif error is not None:
-        st.error(f"The work ended unexpectedly ({type(error).__name__}). Start it again.", icon=":material/error:")
+    elif isinstance(job.error, WayfareError):
+        st.error(escaped(str(job.error), 600), icon=":material/error:")
+    elif job.error is not None:
+        st.error(f"The work ended unexpectedly ({type(job.error).__name__}). Start it again.", icon=":material/error:")
 
 
 @st.fragment(run_every=POLL_S)
 def _progress(job: Job) -> None:
-    if job.future.done():
+    if not job.under_way:
         st.rerun()
+    left = "" if job.left_s is None else f", about {job.left_s:,.0f} s left"
+    text = f"{job.title}: {job.done:,} of {job.of:,}{left}. You can leave this page meanwhile."
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(min(1.0, job.done / job.of), job.text)
-        st.button("Stop", key="lab:stop", icon=":material/stop:", on_click=job.cancel.set)
+        st.progress(min(1.0, job.done / job.of), text)
+        st.button("Stop", key="lab:stop", icon=":material/stop:", on_click=job.stop.set)
 
 
 BY_N = "n"
@@ -172,13 +134,9 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
             "reliability, over 20 seeds. Nothing is called.",
         )  # fmt: skip
     start_button(
-        row,
-        "Run",
-        partial(_start, app, chosen, also, play),
-        key="lab:run",
-        icon=":material/play_arrow:",
+        row, "Run", partial(_start, app, chosen, also, play), key="lab:run", icon=":material/play_arrow:",
         type="primary",
-    )
+    )  # fmt: skip
     _estimate(app, chosen, _asked(app, chosen, also), titles, play=play)
     return {"also": ",".join(also)}
 

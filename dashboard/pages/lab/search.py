@@ -12,10 +12,11 @@ from core.app import App
 from core.domain.lab_runs import Sweep
 from core.domain.params import Knob, Parameters
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, read_axis
+from core.services.background_jobs import Job
 from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
-from dashboard.pages.lab.run import Chosen, Job, begin, busy, start_button, taken
+from dashboard.pages.lab.run import Chosen, begin, busy, start_button, taken
 from dashboard.pages.lab.sweep import CHOSEN_ON_THE_SAME, OBJECTIVE_WORDS, apply_point, values_text
 from dashboard.pages.lab.words import choose_some, select
 from dashboard.ui.chart import chart

@@ -12,7 +12,7 @@ from core.domain.lab_runs import ConsoleState, Snapshot, differences
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.words import select
-from dashboard.ui.choice_table import table_height
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, pages_state, restore_pages
 
@@ -32,13 +32,9 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     row.text_input("Name", key="lab:snapshot-name", placeholder="before the new prices", width=300, max_chars=80)
     row.button(
-        "Keep the current state",
-        key="lab:snapshot-save",
-        icon=":material/photo_camera:",
-        type="primary",
-        on_click=_save,
-        args=(app, catalog),
-    )
+        "Keep the current state", key="lab:snapshot-save", icon=":material/photo_camera:", type="primary",
+        on_click=_save, args=(app, catalog),
+    )  # fmt: skip
     found = app.snapshots.all()
     with st.expander("Import from a file", expanded=False):
         st.file_uploader("An exported snapshot", type="json", key=FILE, on_change=_import, args=(app,))
@@ -46,7 +42,7 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
         st.info("No snapshot is kept yet. Enter a name and press the button.", icon=":material/photo_camera:")
         return {}
     frame = pd.DataFrame([_line(one) for one in found])
-    st.dataframe(frame, hide_index=True, key="lab:snapshots", height=table_height(len(frame)), row_height=32)
+    table(frame, key="lab:snapshots")
     names = [one.name for one in found]
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     chosen = select(row, state, linked, "snapshot", "Snapshot", names, show=lambda one: one_line(one, 60), width=260)
@@ -85,13 +81,7 @@ def _compare(name: str, one: ConsoleState, other_name: str, other: ConsoleState)
         }
         for each in found
     ]
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        key="lab:snapshot-difference",
-        height=table_height(len(rows)),
-        row_height=32,
-    )
+    table(rows, key="lab:snapshot-difference")
     st.caption(
         "A dash is the default, or a page that was not visited. Catalogs are compared by their fingerprint for routing."
     )
@@ -144,10 +134,7 @@ def _return(app: App, key: str) -> None:
         return
     restore_pages({**found.pages, "lab": {**found.pages.get("lab", {}), "view": "Snapshots", "snapshot": name}})
     remarks = " ".join(found.remarks)
-    st.session_state[SAID] = (
-        "warning" if remarks else "success",
-        f"{name} is restored. {remarks}".strip(),
-    )
+    st.session_state[SAID] = ("warning" if remarks else "success", f"{name} is restored. {remarks}".strip())
 
 
 def _remove(app: App, key: str) -> None:

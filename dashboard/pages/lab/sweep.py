@@ -17,11 +17,12 @@ from core.lab.benchmark import MEASURES
 from core.lab.significance import compared
 from core.lab.stored_runs import task_changes, task_values
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly
+from core.services.background_jobs import Job
 from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import UnknownNameError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts import sweep_lines, sweep_map
-from dashboard.pages.lab.run import CHANGE, SWEEP, Chosen, Job, begin, knob_prefix, result, start_button, taken
+from dashboard.pages.lab.run import CHANGE, SWEEP, Chosen, begin, knob_prefix, result, start_button, taken
 from dashboard.pages.lab.words import MEASURE_WORDS, measure_name, select
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
@@ -100,12 +101,9 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) 
         row.caption("The knobs are at this point.")
     elif changes is None:
         start_button(
-            row,
-            "Show the changes",
-            partial(_start_point, app, chosen, new, about),
-            key="lab:change",
+            row, "Show the changes", partial(_start_point, app, chosen, new, about), key="lab:change",
             icon=":material/difference:",
-        )
+        )  # fmt: skip
     else:
         _show(chosen, changes, new)
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
@@ -117,12 +115,9 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) 
     undo: tuple[str, Mapping[str, Value]] | None = st.session_state.get(UNDO)
     if undo is not None and undo[0] == chosen.router:
         row.button(
-            f"Undo: back to {values_text(undo[1])}",
-            key="lab:undo-button",
-            icon=":material/undo:",
-            on_click=_set,
+            f"Undo: back to {values_text(undo[1])}", key="lab:undo-button", icon=":material/undo:", on_click=_set,
             args=(*undo, None),
-        )
+        )  # fmt: skip
 
 
 def _set(router: str, values: Mapping[str, Value], before: Mapping[str, Value] | None) -> None:
@@ -201,13 +196,9 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
     points = math.prod(len(axis.values) for axis in axes)
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     start_button(
-        row,
-        "Sweep",
-        partial(_start, app, chosen, tuple(axes), points),
-        key="lab:sweep",
-        icon=":material/play_arrow:",
+        row, "Sweep", partial(_start, app, chosen, tuple(axes), points), key="lab:sweep", icon=":material/play_arrow:",
         type="primary",
-    )
+    )  # fmt: skip
     row.caption(
         f"{points:,} points over {len(chosen.tasks.tasks):,} tasks. Other knobs are those of the sidebar. Each point is stored, so a "
         "stopped sweep continues."

@@ -25,13 +25,20 @@ from dashboard.pages.lab.words import (
     route_link,
     select,
 )
-from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
 ALL, FAILED, EVERY_REASON = "all", "failed", "any reason"
 ORDER = ("lost", "won", "same")
-LINK = {"base": "baseline ↗", "run": "run ↗", "both": "both ↗"}
+TASK_COLUMNS = (
+    Column("sub-task", width=300),
+    *(Column(name, width=170) for name in ("right", "first then", "first now", "why it failed")),
+    *(
+        Column(name, words, "small", "Makes the decision again in a new tab", link="open ↗")
+        for name, words in (("base", "baseline"), ("run", "run"), ("both", "both"))
+    ),
+)
 SIGNS = {"won": "▲ won", "lost": "▼ lost", "same": "= same"}
 Results = Mapping[str, Mapping[str, Any]]
 
@@ -39,9 +46,7 @@ Results = Mapping[str, Mapping[str, Any]]
 def task_by_task(shown: ShownRuns) -> dict[str, str]:
     """Draw the view. Returns the texts for the URL."""
     if len(shown.runs) < 2:
-        st.info(
-            "One run has no baseline. Measure another router or other knobs first.", icon=":material/science:"
-        )
+        st.info("One run has no baseline. Measure another router or other knobs first.", icon=":material/science:")
         return {}
     ids = [run.id for run in shown.runs]
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -84,12 +89,9 @@ def _filters(
     st.session_state.setdefault(state.key("show"), wanted if wanted in options else ALL)
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     show = row.segmented_control(
-        "Tasks of the run",
-        options,
-        key=state.key("show"),
-        required=True,
+        "Tasks of the run", options, key=state.key("show"), required=True,
         format_func=lambda one: f"{one} {counts[one]:,}",
-    )
+    )  # fmt: skip
     why = EVERY_REASON
     if show == FAILED:
         why = select(row, state, {}, "why", "Why", [EVERY_REASON, *map(str, failed)], width=280)
@@ -115,9 +117,7 @@ def _reasons(tasks: Sequence[Task], runs: Sequence[tuple[str, Mapping[str, Any]]
         + (", ".join(f"{len(found[why]):,} × {why}" for why in known if why in found) or "none")
         for (name, _), found in zip(runs, counted, strict=True)
     ]
-    st.caption(
-        "Tasks without a right tool on top, by the fate of the most similar right tool  \n" + "  \n".join(lines)
-    )
+    st.caption("Tasks without a right tool on top, by the fate of the most similar right tool  \n" + "  \n".join(lines))
 
 
 def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], result: Mapping[str, Any]) -> None:
@@ -141,22 +141,7 @@ def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], re
             "why it failed": [STAGES.get(where := stage(one.task, result), where) for one in rows],
         }
     )
-    column = st.column_config
-    st.dataframe(
-        frame,
-        hide_index=True,
-        key="lab:tasks",
-        height=table_height(len(rows)),
-        row_height=ROW_PX,
-        column_config={
-            "sub-task": column.TextColumn(width=300),
-            **{name: column.TextColumn(width=170) for name in ("right", "first then", "first now", "why it failed")},
-            **{
-                name: column.LinkColumn(words.split()[0], display_text="open ↗", width="small", help="Makes the decision again in a new tab")
-                for name, words in LINK.items()
-            },
-        },
-    )  # fmt: skip
+    table(frame, TASK_COLUMNS, key="lab:tasks")
 
 
 def _rank(one: TaskChange, rank: int | None, candidates: Sequence[str]) -> str:
@@ -212,20 +197,14 @@ def _failure_table(app: App, run: LabRun, failed: Sequence[Failed]) -> None:
             "stage": [STAGES.get(one.stage, one.stage) for one in failed],
         }
     )
-    column = st.column_config
-    st.dataframe(
+    table(
         frame,
-        hide_index=True,
+        (
+            Column("sub-task", width=340),
+            Column("decision", width="small", help="Makes the decision again in a new tab", link="open ↗"),
+            Column("right", width=230),
+            Column("first", width=230),
+            Column("stage", help="The stage of the router that dropped the most similar right tool"),
+        ),
         key="lab:failed",
-        height=table_height(len(frame)),
-        row_height=ROW_PX,
-        column_config={
-            "sub-task": column.TextColumn(width=340),
-            "decision": column.LinkColumn(
-                display_text="open ↗", width="small", help="Makes the decision again in a new tab"
-            ),
-            "right": column.TextColumn(width=230),
-            "first": column.TextColumn(width=230),
-            "stage": column.TextColumn(help="The stage of the router that dropped the most similar right tool"),
-        },
     )

@@ -79,15 +79,9 @@ def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str,
     titles = {router.id: router.title for router in app.routing.routers()}
     with st.sidebar:
         router = select(
-            st.container(),
-            state,
-            linked,
-            "router",
-            "Router",
-            list(titles),
-            start=DEFAULT_ROUTER,
+            st.container(), state, linked, "router", "Router", list(titles), start=DEFAULT_ROUTER,
             show=titles.__getitem__,
-        )
+        )  # fmt: skip
         defaults, prefix = app.routing.parameters(router), knob_prefix(router)
         problems = start_knobs(defaults, {"n": RANKED, **linked}, prefix)
         preset_choice(defaults, prefix)

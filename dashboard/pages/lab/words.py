@@ -76,12 +76,9 @@ MEASURE_WORDS = {
 }
 
 STAGES = {
-    **{str(drop): words for drop, words in DROPPED.items()},
-    ABSENT: "not in the catalog",
-    NOT_FIRST: "behind another candidate",
-    NOT_REFUSED: "not refused",
-    UNKNOWN: "not stored with the run",
-}
+    **{str(drop): words for drop, words in DROPPED.items()}, ABSENT: "not in the catalog",
+    NOT_FIRST: "behind another candidate", NOT_REFUSED: "not refused", UNKNOWN: "not stored with the run",
+}  # fmt: skip
 
 
 def measure_name(key: str) -> str:

@@ -134,13 +134,8 @@ def still(mode: str) -> dict[str, Any]:
     """Returns a trace without hover that does not fade when a tool is chosen."""
     same = {"marker": {"opacity": 1}}
     return {
-        "type": "scatter",
-        "mode": mode,
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "selected": same,
-        "unselected": same,
-    }
+        "type": "scatter", "mode": mode, "hoverinfo": "skip", "showlegend": False, "selected": same, "unselected": same,
+    }  # fmt: skip
 
 
 BADGE_SHIFTS_PX = ((13, 13), (13, -13), (-13, -13), (-13, 13))  # for badges of candidates at one place

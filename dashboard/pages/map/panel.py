@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.column_config import NumberColumn, TextColumn
 
 from core.app import App
 from core.domain.catalog import Catalog
@@ -22,25 +21,26 @@ from core.shared import units
 from dashboard.session import first_catalog
 from dashboard.theme import CHOSEN_SIGN
 from dashboard.ui.catalog_frames import M_USD
-from dashboard.ui.choice_table import choice_table, table_key
 from dashboard.ui.knobs import read_knobs, reset_knobs, start_knobs
 from dashboard.ui.query_form import QueryForm
+from dashboard.ui.table import Column, choice_table, table_key
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, open_page
 
 LISTED = 20
 
-COSINE = (
-    "Exact cosine of the two vectors; 1 means equal meaning. Distances on the map approximate it."
-)
-COLUMNS = {
-    "rank": TextColumn("★", help="Rank among the candidates.", width=40),
-    "tool": TextColumn("tool", width=148),
-    "server": TextColumn("server", width=96),
-    "cosine": NumberColumn("cosine", help=COSINE, format="%.3f", width=58),
-    "similarity": NumberColumn("Sim", help="The similarity of the router: EHRR (1) with weights and contrast.", format="%.3f", width=50),
-    "price_musd": NumberColumn("price", help="Price of one call. Empty: unpriced.", format="%.3g m$", width=78),
-}  # fmt: skip
+COSINE = "Exact cosine of the two vectors; 1 means equal meaning. Distances on the map approximate it."
+COLUMNS = (
+    Column("rank", "★", width=40, help="Rank among the candidates."),
+    Column("tool", width=148),
+    Column("server", width=96),
+    Column("cosine", width=58, help=COSINE, format="%.3f"),
+    Column(
+        "similarity", "Sim", width=50, help="The similarity of the router: EHRR (1) with weights and contrast.",
+        format="%.3f",
+    ),
+    Column("price_musd", "price", width=78, help="Price of one call. Empty: unpriced.", format="%.3g", unit="m$"),
+)  # fmt: skip
 
 
 def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.DataFrame:
@@ -126,13 +126,9 @@ def map_content(
     if not (query.subtask and catalog.tools):
         return MapContent(catalog, statistics, None, None, question, texts)
     decision = app.routing.route(
-        query.subtask,
-        catalog=query.catalog,
-        router=query.router,
-        parameters=parameters,
-        server_hint=query.hint,
+        query.subtask, catalog=query.catalog, router=query.router, parameters=parameters, server_hint=query.hint,
         record=False,
-    )
+    )  # fmt: skip
     return MapContent(catalog, statistics, decision, app.maps.place(query.catalog, query.subtask), question, texts)
 
 
@@ -173,12 +169,9 @@ def panel(app: App, state: UrlState, content: MapContent) -> None:
         )
         for number, text in enumerate(starting_subtasks(content.catalog.name, EXAMPLES)):
             st.button(
-                escaped(text, 90),
-                key=f"map:example:{number}",
-                icon=":material/north_east:",
-                on_click=_ask,
+                escaped(text, 90), key=f"map:example:{number}", icon=":material/north_east:", on_click=_ask,
                 args=(state.key("q"), text),
-            )
+            )  # fmt: skip
 
 
 def _tool(app: App, content: MapContent, row: int) -> None:
@@ -226,13 +219,9 @@ def _numbers(content: MapContent, row: int) -> list[tuple[str, str]]:
 
 def _choose(content: MapContent, frame: pd.DataFrame, about: str) -> None:
     row = choice_table(
-        frame,
-        {name: COLUMNS[name] for name in frame.columns},
-        labels=frame.index.tolist(),
-        key=table_key("map", *map(str, frame.index), about),
-        chosen=None,
-        about=f"Tools nearest to {about}",
-    )
+        frame, [one for one in COLUMNS if one.name in frame.columns], labels=frame.index.tolist(),
+        key=table_key("map", *map(str, frame.index), about), chosen=None, about=f"Tools nearest to {about}",
+    )  # fmt: skip
     if row is not None:
         st.session_state[TOOL] = content.catalog.tools[row].id
         st.rerun()  # the map marks it, too

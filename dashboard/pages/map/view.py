@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,19 +78,14 @@ START_S, EACH_THOUSAND_S, MOST_S = 1.5, 1.6, 8.0  # measured on one core
 def ready_map(app: App, catalog: str) -> CatalogMap:
     """Returns the map, and shows progress while it is made. Raises WayfareError if the catalog cannot be prepared."""
     show_preparing(app, catalog)
-    pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-map")
-    future = pool.submit(app.maps.map, catalog)
-    pool.shutdown(wait=False)
-    tools = len(app.catalogs.catalog(catalog).tools)
-    started_s, place = time.monotonic(), st.empty()
-    while True:
-        try:
-            drawn = future.result(POLL_S)
-        except TimeoutError:
-            place.progress(*_progress(tools, time.monotonic() - started_s))
-        else:
-            place.empty()
-            return drawn
+    job = app.background.start(f"map of {catalog}", lambda _: app.maps.map(catalog))
+    tools, place = len(app.catalogs.catalog(catalog).tools), st.empty()
+    while not job.wait(POLL_S):
+        place.progress(*_progress(tools, job.elapsed_s))
+    place.empty()
+    app.background.forget(job)
+    drawn: CatalogMap = job.future.result()
+    return drawn
 
 
 def _progress(tools: int, elapsed_s: float) -> tuple[float, str]:
@@ -142,16 +135,10 @@ def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked_tool
     catalog, lit = content.catalog, highlighted(content.catalog, display.show)
     figure = tool_map(
         MapData(
-            drawn,
-            catalog,
-            groups(catalog, display.by),
-            content.statistics.tools.price_usd,
-            lit,
-            content.decision,
-            content.place,
-            chosen_row(catalog, linked_tool),
+            drawn, catalog, groups(catalog, display.by), content.statistics.tools.price_usd, lit, content.decision,
+            content.place, chosen_row(catalog, linked_tool),
         )
-    )
+    )  # fmt: skip
     chart(figure, key="map:chart", choose=click, config=CONFIG)
     if display.show:
         st.caption(f"{int(lit.sum()):,} of {len(lit):,} tools are highlighted; the others are grey.")

@@ -63,9 +63,7 @@ LIVE_HELP = (
     "Every call is made over MCP. The network is injected below the protocol: delays, time-outs after 1 s, dropped connections. "
     "Latencies are measured. Results of virtual servers are simulated; of real servers only read-only tools are called."
 )
-SIMULATED_HELP = (
-    "No tool is called. Latencies come from the network, outcomes are drawn from the catalog's success rates with the seed."
-)
+SIMULATED_HELP = "No tool is called. Latencies come from the network, outcomes are drawn from the catalog's success rates with the seed."
 
 
 def mode_control(state: UrlState, linked: Mapping[str, str]) -> bool:
@@ -127,15 +125,11 @@ class Choice:
     def texts(self) -> dict[str, str]:
         """Returns the texts for the URL."""
         return {
-            "profile": self.profile,
-            "catalog": self.catalog,
-            "routers": ",".join(self.routers),
+            "profile": self.profile, "catalog": self.catalog, "routers": ",".join(self.routers),
             **{side: link_text(changed) for side, changed in zip(SIDES, self.knobs, strict=True)},
-            "setting": self.setting.name,
-            "seed": str(self.seed),
-            "calls" if self.live else "steps": str(self.steps),
+            "setting": self.setting.name, "seed": str(self.seed), "calls" if self.live else "steps": str(self.steps),
             "mode": LIVE if self.live else "",
-        }
+        }  # fmt: skip
 
 
 def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
@@ -159,16 +153,9 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
             note="The number of servers (s) and tools (t) that a router keeps: its parameters s and t, or EHRR's k.",
         )  # fmt: skip
         seed = _number(
-            "Seed",
-            "seed",
-            0,
-            0,
-            MOST_SEED,
-            1,
-            state,
-            linked,
+            "Seed", "seed", 0, 0, MOST_SEED, 1, state, linked,
             "The seed of latencies, of the order of queries, and of success.",
-        )
+        )  # fmt: skip
         live = mode_control(state, linked)
         name, start, most, by = ("calls", LIVE_STEPS, MOST_LIVE, 10) if live else ("steps", STEPS, MOST_STEPS, 50)
         steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, linked, "One query in each step of 10 s.")

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import streamlit as st
-from streamlit.column_config import MultiselectColumn, SelectboxColumn, TextColumn
+from streamlit.column_config import MultiselectColumn, SelectboxColumn
 
 from core.app import App
 from core.domain.catalog import Server
@@ -23,7 +23,7 @@ from core.shared.errors import CatalogError, ParameterError
 from dashboard.pages.network.charts.latency import latency_preview
 from dashboard.pages.network.editor_state import OPEN, Editing, close_editor, saving_row
 from dashboard.ui.chart import chart
-from dashboard.ui.choice_table import ROW_PX, table_height
+from dashboard.ui.table import ROW_PX, Column, configs, table_height
 from dashboard.ui.text import escaped
 
 NAMES = pd.ArrowDtype(pa.list_(pa.string()))  # the type also holds if all lists are empty
@@ -63,23 +63,24 @@ def server_table(
         server_frame(rows, editing.draft.servers),
         key=key,
         hide_index=True,
-        height=table_height(min(len(rows), SERVERS_SHOWN)),
+        height=table_height(len(rows), SERVERS_SHOWN),
         row_height=ROW_PX,
         disabled=["server", "applies", "because"],
         placeholder="",
         alt="Servers and their states",
         column_config={
-            "server": TextColumn("server", width=130, pinned=True),
+            **configs(
+                (
+                    Column("server", width=130, pinned=True), Column("applies", width=150),
+                    Column("because", "given", width=80),
+                )
+            ),
             "by_hand": MultiselectColumn(
-                "by hand",
-                options=list(draft.states),
-                width=170,
+                "by hand", options=list(draft.states), width=170,
                 help="One state, or several that act together. Empty: the rules decide.",
             ),
-            "applies": TextColumn("applies", width=150),
-            "because": TextColumn("given", width=80),
         },
-    )
+    )  # fmt: skip
     return draft, rows, problem
 
 
@@ -133,7 +134,7 @@ def _rules(editing: Editing, categories: Sequence[str]) -> tuple[DraftRule, ...]
                 "category", width=90, help="Empty: any.",
                 options=sorted({*categories, *(rule.category for rule in editing.draft.rules)} - {""}),
             ),
-            "name": TextColumn("name", width=80, help="A pattern: * is any text, ? any character. Empty: any."),
+            **configs((Column("name", width=80, help="A pattern: * is any text, ? any character. Empty: any."),)),
             "cycle": MultiselectColumn(
                 "states in turn", options=editing.draft.choices(), accept_new_options=True, width=230,
                 help=f"Servers that match the rule take these in turn, in order of their names. {TOGETHER}",

@@ -92,12 +92,9 @@ def saving_row(editing: Editing, draft: Draft | None, usual: str) -> None:
     agreed = _agreed(editing, name)
     with st.container(horizontal=True, gap="small"):
         save = st.button(
-            "Save",
-            type="primary",
-            icon=":material/check:",
-            key=editing.key("save"),
+            "Save", type="primary", icon=":material/check:", key=editing.key("save"),
             disabled=draft is None or not agreed,
-        )
+        )  # fmt: skip
         st.download_button(
             "Export", "" if draft is None else draft.profile(name or "network", about).text(), f"{name or 'network'}.json",
             "application/json", key=editing.key("export"), icon=":material/download:", disabled=draft is None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import wait
 from functools import partial
 
 import streamlit as st
@@ -13,8 +12,8 @@ from core.domain.outcome import OutcomeKind
 from core.lab.scenarios.measures import RankingCollector, ScenarioRun
 from core.lab.scenarios.records import changes, curves
 from core.lab.scenarios.simulation import Step, World
-from core.services.lab.background_runs import BackgroundRun
-from core.services.lab.scenarios import Cancelled, planned
+from core.services.background_jobs import Job, Stopped
+from core.services.lab.scenarios import planned
 from core.shared import units
 from core.shared.errors import StoreError
 from dashboard.pages.network.charts.runs import LiveCall, calls_so_far
@@ -28,8 +27,8 @@ from dashboard.ui.url_state import open_page
 MOST_CURVES = 8
 
 
-def run_both(app: App, choice: Choice, run: BackgroundRun) -> RunTimeline:
-    """Run both routers. Reports each call of a live run as a `LiveCall`. Raises WayfareError or Cancelled."""
+def run_both(app: App, choice: Choice, run: Job) -> RunTimeline:
+    """Run both routers. Reports each call of a live run as a `LiveCall`. Raises WayfareError or Stopped."""
     world = app.scenarios.world(choice.profile, catalog=choice.catalog, steps=choice.steps, seed=choice.seed)
     plan = [
         entry
@@ -49,21 +48,13 @@ def run_both(app: App, choice: Choice, run: BackgroundRun) -> RunTimeline:
     states = choice.network.assign(catalog.servers, choice.seed)
     experts, names = _experts(world), tuple(world.context.server_names)
     return RunTimeline(
-        titles=choice.titles,
-        runs=runs,
-        rankings=tuple(collector.history(world) for collector in collectors),
+        titles=choice.titles, runs=runs, rankings=tuple(collector.history(world) for collector in collectors),
         changes=tuple(changes(world, run) for run in runs),
         curves=curves(world.traces, states, servers_to_show(runs, experts, names)),
-        subtasks=tuple(world.text(task) for task in world.tasks),
-        experts=experts,
-        servers=names,
-        tools=tuple(tool.name for tool in catalog.tools),
-        steps=choice.steps,
-        lead_in=world.lead_in,
-        step_s=world.traces.step_s,
-        live=choice.live,
-        not_stored=_store(app, world, runs),
-    )
+        subtasks=tuple(world.text(task) for task in world.tasks), experts=experts, servers=names,
+        tools=tuple(tool.name for tool in catalog.tools), steps=choice.steps, lead_in=world.lead_in,
+        step_s=world.traces.step_s, live=choice.live, not_stored=_store(app, world, runs),
+    )  # fmt: skip
 
 
 def servers_to_show(
@@ -117,7 +108,7 @@ def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
         if run.under_way:
             _show_progress(run)
         timeline: RunTimeline = run.future.result()
-    except Cancelled:
+    except Stopped:
         with offer.container():
             _stopped(app, run)
         return None
@@ -130,7 +121,7 @@ def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
 
 def forget(app: App) -> None:
     """Run the last choice again. For `on_click`."""
-    run: BackgroundRun | None = st.session_state.pop(JOB, None)
+    run: Job | None = st.session_state.pop(JOB, None)
     if run is not None:
         app.background.forget(run)
 
@@ -145,7 +136,7 @@ def other_live_run(app: App, choice: Choice) -> None:
 
 
 @st.fragment(run_every=OTHER_S)
-def _other(run: BackgroundRun) -> None:
+def _other(run: Job) -> None:
     if not run.under_way:
         st.rerun()  # its calls can be made now
     choice: Choice = run.about
@@ -163,11 +154,11 @@ def _other(run: BackgroundRun) -> None:
         )  # fmt: skip
 
 
-def _found(app: App, choice: Choice) -> BackgroundRun | None:
+def _found(app: App, choice: Choice) -> Job | None:
     """Returns the run of this choice, or None. Stops a simulation of another choice."""
     if choice.live:
         return app.background.of(LIVE_RUN, choice)
-    run: BackgroundRun | None = st.session_state.get(JOB)
+    run: Job | None = st.session_state.get(JOB)
     if run is None or run.about == choice:
         return run
     if not run.about.live:
@@ -175,14 +166,14 @@ def _found(app: App, choice: Choice) -> BackgroundRun | None:
     return None
 
 
-def _begun(app: App, choice: Choice) -> BackgroundRun:
+def _begun(app: App, choice: Choice) -> Job:
     show_preparing(app, choice.catalog, decides=True)
     work = partial(run_both, app, choice)
     if not choice.live:
-        run = BackgroundRun(choice)
+        run = Job(choice)
         run.begin(work)
         return run
-    run = app.background.begin(LIVE_RUN, choice, work)
+    run = app.background.start(LIVE_RUN, work, choice)
     if run.about != choice:
         st.rerun()  # another visitor's run has begun: the page shows it
     return run
@@ -194,7 +185,7 @@ def _offer_calls(app: App, choice: Choice, *, again: bool = False) -> None:
         calls_button(choice, choice.calls, again=again)
 
 
-def _stopped(app: App, run: BackgroundRun) -> None:
+def _stopped(app: App, run: Job) -> None:
     choice: Choice = run.about
     calls = f" {len(run.reported):,} calls were made. They are on the Activity page." if choice.live else ""
     st.info(f"The {'run' if choice.live else 'simulation'} was stopped.{calls}", icon=":material/stop_circle:")
@@ -204,7 +195,7 @@ def _stopped(app: App, run: BackgroundRun) -> None:
         st.button("Run it again", key="network:again", icon=":material/replay:", on_click=forget, args=(app,))
 
 
-def _show_progress(run: BackgroundRun) -> None:
+def _show_progress(run: Job) -> None:
     """Show a bar, a stop button and the calls of a live run until the job is done."""
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
@@ -216,9 +207,8 @@ def _show_progress(run: BackgroundRun) -> None:
         )  # fmt: skip
     calls = st.empty()
     drawn = 0
-    while not wait([run.future], POLL_S).done:
-        done, of = run.done
-        bar.progress(done / max(1, of), _progress_text(run) if of else PREPARING)
+    while not run.wait(POLL_S):
+        bar.progress(run.done / max(1, run.of), _progress_text(run) if run.of else PREPARING)
         if len(run.reported) > drawn:
             drawn = len(run.reported)
             figure = calls_so_far(run.reported[:drawn], run.about.titles, run.about.steps)
@@ -228,14 +218,13 @@ def _show_progress(run: BackgroundRun) -> None:
     place.empty()
 
 
-def _progress_text(run: BackgroundRun) -> str:
-    done, of = run.done
+def _progress_text(run: Job) -> str:
     if run.stop.is_set():
         return STOPPING
     if not run.about.live:
-        return f"Simulating: {done:,} of {of:,} decisions. You can leave this page meanwhile."
+        return f"Simulating: {run.done:,} of {run.of:,} decisions. You can leave this page meanwhile."
     last = f" Last call: {escaped(_call_text(run.reported[-1]), 120)}." if run.reported else ""
-    return f"Calling: {done:,} of {of:,} calls.{last} You can leave this page meanwhile."
+    return f"Calling: {run.done:,} of {run.of:,} calls.{last} You can leave this page meanwhile."
 
 
 def _call_text(call: LiveCall) -> str:

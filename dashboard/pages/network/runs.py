@@ -10,7 +10,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 from pandas.io.formats.style import Styler
-from streamlit.column_config import DatetimeColumn, NumberColumn, TextColumn
 
 from core.app import App
 from core.domain.lab_runs import SIMULATED, KeptRun, RunSteps
@@ -19,19 +18,16 @@ from core.shared.errors import StoreError, WayfareError
 from dashboard.pages.network.charts.runs import RUN_COLOURS, failures_by_step, latency_against_success
 from dashboard.theme import MUTED
 from dashboard.ui.chart import chart
+from dashboard.ui.table import Column, listening_table
 from dashboard.ui.text import cell_text, escaped, visitor_zone
 
 ASPECTS: Mapping[str, Callable[[KeptRun], str]] = {
-    "network": lambda run: run.profile.replace("_", " "),
-    "catalog": lambda run: run.catalog,
+    "network": lambda run: run.profile.replace("_", " "), "catalog": lambda run: run.catalog,
     "tasks": lambda run: "" if run.tasks == run.catalog else run.tasks,
     "questions": lambda run: "raw questions" if run.raw_questions else "",
-    "predicted": lambda run: f"predicted {run.predicted}" if run.predicted else "",
-    "setting": lambda run: run.setting,
-    "seed": lambda run: f"seed {run.seed}",
-    "steps": lambda run: f"{run.steps:,} steps",
-    "mode": lambda run: run.mode,
-}
+    "predicted": lambda run: f"predicted {run.predicted}" if run.predicted else "", "setting": lambda run: run.setting,
+    "seed": lambda run: f"seed {run.seed}", "steps": lambda run: f"{run.steps:,} steps", "mode": lambda run: run.mode,
+}  # fmt: skip
 BY_SETTING = {"s", "t", "k"}  # parameters of the setting
 PART = 36
 
@@ -182,23 +178,13 @@ def _chart(figure: go.Figure, name: str) -> None:
     chart(figure, key=f"network.runs.chart.{name}")
 
 
-COLUMNS = {
-    "at": DatetimeColumn("when", format="YYYY-MM-DD HH:mm", width=125),
-    "network": TextColumn("network", width=115),
-    "catalog": TextColumn("catalog", width=90),
-    "router": TextColumn("router", width=85),
-    "setting": TextColumn("short-list", width=70),
-    "seed": NumberColumn("seed", width=45),
-    "steps": NumberColumn("steps", width=55),
-    "mode": TextColumn("mode", width=80),
-    "ssr": NumberColumn("SSR", width=65),
-    "ee": NumberColumn("EE", width=60),
-    "al_ms": NumberColumn("AL", width=75),
-    "sl_ms": NumberColumn("SL", width=75),
-    "fr": NumberColumn("FR", width=65),
-    "cost_usd": NumberColumn("cost", width=80),
-    "utility": NumberColumn("utility", width=60),
-}
+COLUMNS = (
+    Column("at", "when", width=125, format="YYYY-MM-DD HH:mm"), Column("network", width=115),
+    Column("catalog", width=90), Column("router", width=85), Column("setting", "short-list", width=70),
+    Column("seed", width=45), Column("steps", width=55), Column("mode", width=80), Column("ssr", "SSR", width=65),
+    Column("ee", "EE", width=60), Column("al_ms", "AL", width=75), Column("sl_ms", "SL", width=75),
+    Column("fr", "FR", width=65), Column("cost_usd", "cost", width=80), Column("utility", width=60),
+)  # fmt: skip
 
 
 def runs_frame(runs: Sequence[KeptRun], titles: Mapping[str, str], zone: str) -> pd.DataFrame:
@@ -236,7 +222,6 @@ def runs_styler(frame: pd.DataFrame) -> Styler:
 
 CHOSEN, TABLE, NOTICE = "network.runs", "network.runs.table", "network.runs.notice"
 MOST = 6
-TABLE_PX, MOST_ROWS = 388, 11
 
 
 def chosen_runs(linked: Mapping[str, str]) -> str:
@@ -256,17 +241,9 @@ def runs_table(runs: Sequence[KeptRun], titles: Mapping[str, str], count: int) -
         "Finished runs of this page and of `wayfare scenario`, the newest first. A repeated run replaces the earlier one. "
         f"Choose up to {MOST} to compare them.{part}"
     )
-    st.dataframe(
-        runs_styler(runs_frame(runs, titles, visitor_zone())),
-        key=TABLE,
-        column_config=COLUMNS,
-        hide_index=True,
-        height=TABLE_PX if len(runs) > MOST_ROWS else "content",
-        placeholder="–",
-        on_select=lambda: choose(ids),
-        selection_mode="multi-row",
-        alt="Stored scenario runs",
-    )
+    listening_table(
+        runs_styler(runs_frame(runs, titles, visitor_zone())), COLUMNS, key=TABLE, many=True, chosen=lambda: choose(ids), about="Stored scenario runs",
+    )  # fmt: skip
 
 
 def choose(ids: Sequence[str]) -> None:

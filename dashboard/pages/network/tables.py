@@ -7,7 +7,6 @@ from datetime import timedelta
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.column_config import NumberColumn, TextColumn
 
 from core.domain.lab_runs import LIVE
 from core.lab.scenarios.measures import ScenarioRun
@@ -15,6 +14,7 @@ from core.network.traces import OUTAGE_S
 from core.shared import units
 from core.shared.untrusted_text import visible
 from dashboard.pages.network.run_timeline import Event, RunTimeline
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped, injected_badge
 
 SIGNS = (":violet[●]", ":blue[◆]")  # the marks in the charts
@@ -90,9 +90,7 @@ def compared_with_last_time(timeline: RunTimeline, place: int, at: int) -> str:
     last = int(before[-1])
     changed = next((change for change in timeline.changes[place] if change.step == at), None)
     if changed is not None:
-        return (
-            f"Changed: at step {last:,} this query went to {escaped(changed.left, 60)}. {escaped(changed.why, 200)}"
-        )
+        return f"Changed: at step {last:,} this query went to {escaped(changed.left, 60)}. {escaped(changed.why, 200)}"
     if run.server[last] == run.server[at]:
         return f"The same server as at step {last:,}."
     return f"At step {last:,} there was no candidate." if run.server[last] < 0 else ""
@@ -100,44 +98,41 @@ def compared_with_last_time(timeline: RunTimeline, place: int, at: int) -> str:
 
 NEWEST = 8
 
-MEASURES = {
-    "router": TextColumn("router", width=130),
-    "ssr": NumberColumn("SSR", format="%.1f %%", help="Share of queries that went to a server that can do them."),
-    "ee": NumberColumn("EE", format="%.3f", help="Mean expertise C of the chosen tools, SONAR (5), in [0, 1]."),
-    "al_ms": NumberColumn("AL", format="%.1f ms", help="Mean network latency of the calls."),
-    "sl_ms": NumberColumn("SL", format="%.2f ms", help="Mean time of a selection with embedding on this machine."),
-    "fr": NumberColumn("FR", format="%.1f %%", help="Share of calls during an outage (1,000 ms or more)."),
-    "cost": TextColumn("cost", help="Sum of the calls' prices in the catalog."),
-    "utility": NumberColumn("utility", format="%.3f", help="Mean utility of the chosen tools, EHRR (7). Empty for routers without it."),
-}  # fmt: skip
+MEASURES = (
+    Column("router", width=130),
+    Column("ssr", "SSR", help="Share of queries that went to a server that can do them.", format="%.1f", unit="%"),
+    Column("ee", "EE", help="Mean expertise C of the chosen tools, SONAR (5), in [0, 1].", format="%.3f"),
+    Column("al_ms", "AL", help="Mean network latency of the calls.", format="%.1f", unit="ms"),
+    Column("sl_ms", "SL", help="Mean time of a selection with embedding on this machine.", format="%.2f", unit="ms"),
+    Column("fr", "FR", help="Share of calls during an outage (1,000 ms or more).", format="%.1f", unit="%"),
+    Column("cost", help="Sum of the calls' prices in the catalog."),
+    Column("utility", help="Mean utility of the chosen tools, EHRR (7). Empty for routers without it.", format="%.3f"),
+)
 
 LIVE_NOTE = (
     "  :gray[live: AL and FR are measured with the injected network. A call without an answer counts as 1,000 ms, and "
     "results of virtual servers are simulated. The routers learn from these calls only within the run.]"
 )
 
-EVENTS = {
-    "step": NumberColumn("step", width=60),
-    "who": TextColumn("who", width=120),
-    "what": TextColumn("event", width=430),
-    "subtask": TextColumn("sub-task", width=430, help="The query of the step. Empty for events of servers."),
-}
+EVENTS = (
+    Column("step", width=60),
+    Column("who", width=120),
+    Column("what", "event", width=430),
+    Column("subtask", "sub-task", width=430, help="The query of the step. Empty for events of servers."),
+)
 
 
 def measures_frame(timeline: RunTimeline) -> pd.DataFrame:
     """Returns one row for each router; shares in percent."""
     return pd.DataFrame(
         {
-            "router": timeline.titles,
-            "ssr": [run.ssr * 100 for run in timeline.runs],
-            "ee": [run.ee for run in timeline.runs],
-            "al_ms": [run.al_ms for run in timeline.runs],
-            "sl_ms": [run.sl_ms for run in timeline.runs],
-            "fr": [run.fr * 100 for run in timeline.runs],
+            "router": timeline.titles, "ssr": [run.ssr * 100 for run in timeline.runs],
+            "ee": [run.ee for run in timeline.runs], "al_ms": [run.al_ms for run in timeline.runs],
+            "sl_ms": [run.sl_ms for run in timeline.runs], "fr": [run.fr * 100 for run in timeline.runs],
             "cost": [units.price(run.cost_usd) for run in timeline.runs],
             "utility": pd.array([run.utility for run in timeline.runs], dtype="Float64"),
         }
-    )
+    )  # fmt: skip
 
 
 def events_frame(events: list[Event], at: int) -> pd.DataFrame:
@@ -156,9 +151,7 @@ def events_frame(events: list[Event], at: int) -> pd.DataFrame:
 def measures_table(timeline: RunTimeline) -> None:
     """Draw the measures of the whole run."""
     st.markdown(f"**The whole run, {timeline.steps:,} steps**{LIVE_NOTE if timeline.live else ''}")
-    st.dataframe(
-        measures_frame(timeline), hide_index=True, column_config=MEASURES, key="network:measures", placeholder="–"
-    )
+    table(measures_frame(timeline), MEASURES, key="network:measures")
 
 
 def events_table(events: list[Event], at: int) -> None:
@@ -167,4 +160,4 @@ def events_table(events: list[Event], at: int) -> None:
     if frame.empty:
         st.caption("No events yet: no server went down, and no router changed its server.")
         return
-    st.dataframe(frame, hide_index=True, column_config=EVENTS, key="network:events")
+    table(frame, EVENTS, key="network:events")

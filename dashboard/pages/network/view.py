@@ -75,13 +75,10 @@ def _controls(timeline: RunTimeline, playing: bool) -> int:
     """Draw Play, the step, and the scale of the curves. Returns the step."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.button(
-            "Pause" if playing else "Play",
-            key="network:play",
-            icon=":material/pause:" if playing else ":material/play_arrow:",
-            type="primary",
-            on_click=_play_or_pause,
+            "Pause" if playing else "Play", key="network:play",
+            icon=":material/pause:" if playing else ":material/play_arrow:", type="primary", on_click=_play_or_pause,
             args=(timeline.steps - 1,),
-        )
+        )  # fmt: skip
         at = st.slider("Step", 0, timeline.steps - 1, key=STEP, width="stretch")
         st.segmented_control("Latency axis", SCALES, key=SCALE, required=True)
     return int(at)

@@ -34,16 +34,12 @@ def auction(decision: Decision, *, height: int = 330) -> go.Figure:
     colours = [ACCEPTED if row.accepted else REJECTED for row in rows]
     spans = [
         {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [row.ask_usd * 1e3, row.posted_price_usd * 1e3],
-            "y": [place, place],
-            "line": {"color": colour, "width": 3},
-            "hoverinfo": "skip",
+            "type": "scatter", "mode": "lines", "x": [row.ask_usd * 1e3, row.posted_price_usd * 1e3],
+            "y": [place, place], "line": {"color": colour, "width": 3}, "hoverinfo": "skip",
         }
         for place, (row, colour) in enumerate(zip(rows, colours, strict=True))
         if row.ask_usd is not None and row.posted_price_usd is not None
-    ]
+    ]  # fmt: skip
     posted = _points(rows, colours, [row.posted_price_usd for row in rows], "line-ns-open", 14)
     asks = _points(rows, colours, [row.ask_usd for row in rows], "circle", 10)
     return figure(
@@ -95,53 +91,32 @@ def plan_steps(plan: Plan) -> go.Figure:
     critical = set(plan.longest_path)
     colours = [CHOSEN if position in critical else TIME for position in range(len(plan.steps))]
     bars = {
-        "type": "bar",
-        "orientation": "h",
-        "base": [step.start_s for step in plan.steps],
-        "x": [max(step.finish_s - step.start_s, LEAST * whole) for step in plan.steps],
-        "y": rows,
-        "width": 0.32,
+        "type": "bar", "orientation": "h", "base": [step.start_s for step in plan.steps],
+        "x": [max(step.finish_s - step.start_s, LEAST * whole) for step in plan.steps], "y": rows, "width": 0.32,
         "marker": {"color": colours},
-        "hovertext": [_step_hover(position, step) for position, step in enumerate(plan.steps)],
-        "hoverinfo": "text",
-    }
+        "hovertext": [_step_hover(position, step) for position, step in enumerate(plan.steps)], "hoverinfo": "text",
+    }  # fmt: skip
     names = [_name(position, step) for position, step in enumerate(plan.steps)]
     return figure(
-        [bars, row_texts(names, rows)],
-        title="Steps over expected time",
-        height=TITLE_PX + AXIS_PX + ROW_PX * len(plan.steps),
-        margin={"l": 8, "r": 12, "t": TITLE_PX, "b": AXIS_PX},
+        [bars, row_texts(names, rows)], title="Steps over expected time",
+        height=TITLE_PX + AXIS_PX + ROW_PX * len(plan.steps), margin={"l": 8, "r": 12, "t": TITLE_PX, "b": AXIS_PX},
         xaxis={"range": [-0.01 * whole, 1.03 * whole], "ticksuffix": " s", "fixedrange": True, "zeroline": False},
-        xaxis2=EDGES,
-        yaxis={
-            "range": [-0.4, len(rows) - 0.25],
-            "visible": False,
-            "fixedrange": True,
-        },
+        xaxis2=EDGES, yaxis={"range": [-0.4, len(rows) - 0.25], "visible": False, "fixedrange": True},
         annotations=_arrows(plan, rows),
-    )
+    )  # fmt: skip
 
 
 def _arrows(plan: Plan, rows: list[int]) -> list[dict[str, object]]:
     """Returns arrows from the end of each needed step to the start of the step that needs it."""
     return [
         {
-            "x": step.start_s,
-            "y": rows[position] + 0.16,
-            "ax": plan.steps[need].finish_s,
-            "ay": rows[need] - 0.16,
-            **dict.fromkeys(("xref", "axref"), "x"),
-            **dict.fromkeys(("yref", "ayref"), "y"),
-            "text": "",
-            "showarrow": True,
-            "arrowhead": 2,
-            "arrowsize": 0.9,
-            "arrowwidth": 1.4,
-            "arrowcolor": MUTED,
+            "x": step.start_s, "y": rows[position] + 0.16, "ax": plan.steps[need].finish_s, "ay": rows[need] - 0.16,
+            **dict.fromkeys(("xref", "axref"), "x"), **dict.fromkeys(("yref", "ayref"), "y"), "text": "",
+            "showarrow": True, "arrowhead": 2, "arrowsize": 0.9, "arrowwidth": 1.4, "arrowcolor": MUTED,
         }
         for position, step in enumerate(plan.steps)
         for need in step.needs
-    ]
+    ]  # fmt: skip
 
 
 def _name(position: int, step: PlannedStep) -> str:
@@ -195,21 +170,12 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
     chosen = decision.winner.server if decision.winner else None
     marks = [_mark(row, chosen) for row in rows]
     trace = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [row.utility for row in rows],
-        "y": list(range(len(rows))),
-        "width": 0.34,
-        "marker": {"color": [colour for _, colour in marks]},
-        "text": [f"{row.utility:.3f}" for row in rows],
-        "textposition": "outside",
-        "textfont": {"size": 11},
-        "constraintext": "none",
-        "cliponaxis": False,
-        "customdata": [row.server for row in rows],
-        "hovertext": [_server_hover(decision, row) for row in rows],
-        "hoverinfo": "text",
-    }
+        "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": list(range(len(rows))),
+        "width": 0.34, "marker": {"color": [colour for _, colour in marks]},
+        "text": [f"{row.utility:.3f}" for row in rows], "textposition": "outside", "textfont": {"size": 11},
+        "constraintext": "none", "cliponaxis": False, "customdata": [row.server for row in rows],
+        "hovertext": [_server_hover(decision, row) for row in rows], "hoverinfo": "text",
+    }  # fmt: skip
     names = [f"{sign} {label(row.server)}" for row, (sign, _) in zip(rows, marks, strict=True)]
     listed = [place for place, row in enumerate(rows) if row.shortlisted]
     others = [place for place, row in enumerate(rows) if not row.shortlisted]
@@ -281,28 +247,17 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     )
     bars = [
         {
-            "type": "bar",
-            "orientation": "h",
-            "name": name,
-            "x": values,
-            "y": places,
-            "width": 0.34,
-            "marker": {"color": colour, "opacity": faded},
-            "customdata": [row.tool for row in rows],
-            "hovertext": [_breakdown_hover(row, alpha) for row in rows],
-            "hoverinfo": "text",
+            "type": "bar", "orientation": "h", "name": name, "x": values, "y": places, "width": 0.34,
+            "marker": {"color": colour, "opacity": faded}, "customdata": [row.tool for row in rows],
+            "hovertext": [_breakdown_hover(row, alpha) for row in rows], "hoverinfo": "text",
         }
         for name, colour, values in parts
-    ]
+    ]  # fmt: skip
     utility = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [row.utility for row in rows],
-        "y": places,
+        "type": "scatter", "mode": "markers", "x": [row.utility for row in rows], "y": places,
         "marker": {"symbol": "diamond", "size": 9, "color": CHOSEN, "line": {"width": 1, "color": "white"}},
-        "customdata": [row.tool for row in rows],
-        "hoverinfo": "skip",
-    }
+        "customdata": [row.tool for row in rows], "hoverinfo": "skip",
+    }  # fmt: skip
     dropped = [place for place in places if faded[place] < 1]
     feasible = [place for place in places if faded[place] == 1]
     texts = (
@@ -313,12 +268,9 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     return figure(
         [*bars, utility, *texts],
         title=f"3 · Tools: {_in(CHOSEN, '◆')} = {_in(SIMILARITY, 'similarity')} − {_in(TIME, 'time')} − {_in(MONEY, 'money')}",
-        height=height,
-        barmode="relative",
-        xaxis2=EDGES,
-        yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
+        height=height, barmode="relative", xaxis2=EDGES, yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
         xaxis={"title": {"text": "U = Sim − αt·(time + κ·price)", "font": {"size": 11}}},
-    )
+    )  # fmt: skip
 
 
 def _in(colour: str, word: str) -> str:
@@ -344,16 +296,10 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
     rows = decision.tools_at(decision.evaluated_tools()[:TOOLS_SHOWN])[::-1]
     places = list(range(len(rows)))
     bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [row.utility for row in rows],
-        "y": places,
-        "width": 0.34,
-        "marker": {"color": [_colour(row) for row in rows]},
-        "customdata": [row.tool for row in rows],
-        "hovertext": [_score_hover(decision, row) for row in rows],
-        "hoverinfo": "text",
-    }
+        "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": places, "width": 0.34,
+        "marker": {"color": [_colour(row) for row in rows]}, "customdata": [row.tool for row in rows],
+        "hovertext": [_score_hover(decision, row) for row in rows], "hoverinfo": "text",
+    }  # fmt: skip
     names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
     dropped = [place for place in places if rows[place].dropped_by not in {None, Drop.OUTRANKED}]
     racing = [place for place in places if place not in dropped]

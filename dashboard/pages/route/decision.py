@@ -129,13 +129,9 @@ def decision_body(
         )  # fmt: skip
     else:
         decision = app.routing.route(
-            query.subtask,
-            visitor=visitor(),
-            catalog=query.catalog,
-            router=query.router,
-            parameters=parameters,
+            query.subtask, visitor=visitor(), catalog=query.catalog, router=query.router, parameters=parameters,
             server_hint=query.hint,
-        )
+        )  # fmt: skip
     lanes.open(token, lane_answers(app, asked))
     known, html = labelling(app, decision, asked.supposed), texts(decision, asked.supposed)
     live(html[HEADLINE], key=HEADLINE)

@@ -182,13 +182,9 @@ def plan_body(
     `texts` are those of a link to it, `knobs` is the prefix of the router's knobs. Raises WayfareError if the planner fails.
     """
     plan = app.routing.plan(
-        query.subtask,
-        visitor=visitor(),
-        planner=planner,
-        catalog=query.catalog,
-        router=query.router,
+        query.subtask, visitor=visitor(), planner=planner, catalog=query.catalog, router=query.router,
         parameters=parameters,
-    )
+    )  # fmt: skip
     _totals(plan)
     agent_state(app, [step.decision for step in plan.steps], knobs)
     grid = st.grid(2, min_column_width=400, gap="medium")

@@ -33,12 +33,9 @@ from dashboard.ui.text import as_html
 
 Metric = tuple[str, str, str]  # label, value, help
 SIGNALS = {
-    "dense": "meaning",
-    "profile": "its server",
-    "words": "words met",
-    "everyday": "everyday words",
+    "dense": "meaning", "profile": "its server", "words": "words met", "everyday": "everyday words",
     "concept": "kind of task",
-}
+}  # fmt: skip
 
 
 def headline(decision: Decision, *, what_if: bool = False) -> str:
@@ -66,22 +63,19 @@ def _metrics(decision: Decision) -> list[Metric]:
         *([] if decision.fit is None else [_fit_metric(decision.candidates[0], decision.fit)]),
         ("Price a call", units.price(winner.price_usd), "Declared or set price of one call."),
         (
-            "Expected time",
-            units.seconds(winner.time_cost_s),
+            "Expected time", units.seconds(winner.time_cost_s),
             "Expected seconds until a call succeeds: the time term of EHRR (6).",
         ),
         ("Success", units.share(winner.success), "Chance that one attempt succeeds: (1 − pfail) · r."),
         (
-            "Tokens exposed",
-            f"{tokens['exposed']:,}",
+            "Tokens exposed", f"{tokens['exposed']:,}",
             f"cl100k_base tokens of the candidates' definitions; all definitions of the catalog have {tokens['baseline']:,}.",
         ),
         (
-            "Decided in",
-            f"{timings['total']:.1f} ms",
+            "Decided in", f"{timings['total']:.1f} ms",
             f"Embedding {timings['embed']:.1f} ms, scoring {timings['score']:.1f} ms.",
         ),
-    ]
+    ]  # fmt: skip
 
 
 def _fit_metric(row: int, fit: Fit) -> Metric:
@@ -211,11 +205,7 @@ def figures(decision: Decision) -> dict[str, go.Figure]:
         else {STAGES: stages(decision.stages)}
     )
     of_tools = tool_breakdown if decision.economic else tool_scores
-    return {
-        SERVERS: server_ranking(decision, height=COLUMN_PX),
-        **middle,
-        TOOLS: of_tools(decision, height=COLUMN_PX),
-    }
+    return {SERVERS: server_ranking(decision, height=COLUMN_PX), **middle, TOOLS: of_tools(decision, height=COLUMN_PX)}
 
 
 def texts(decision: Decision, supposed: Sequence[Supposed] = ()) -> dict[str, str]:

@@ -54,13 +54,10 @@ def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
         "line": {"color": MUTED, "dash": "dot", "width": 2},
     }  # fmt: skip
     return figure(
-        [step, truth],
-        title=f"Pay-off of {label(server)} over its stated cost; ◆ true cost, dotted τ",
-        height=height,
-        shapes=[line],
-        xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
+        [step, truth], title=f"Pay-off of {label(server)} over its stated cost; ◆ true cost, dotted τ", height=height,
+        shapes=[line], xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
         yaxis={"title": {"text": "pay-off if executed (m$)", "font": {"size": 11}}},
-    )
+    )  # fmt: skip
 
 
 WIDE, WIDE_USD = 0.1, 0.001  # the lead in utility, or in USD, with full colour
@@ -105,12 +102,9 @@ def plane_chart(
         for row in found[1:]
     ]  # fmt: skip
     return figure(
-        [*cells, *boundaries, point],
-        title=f"Winner over {x.symbol} and {y.symbol}",
-        height=height,
-        xaxis=_axis(x, plane.x),
-        yaxis=_axis(y, plane.y),
-    )
+        [*cells, *boundaries, point], title=f"Winner over {x.symbol} and {y.symbol}", height=height,
+        xaxis=_axis(x, plane.x), yaxis=_axis(y, plane.y),
+    )  # fmt: skip
 
 
 def _clear(colour: str) -> str:
@@ -194,15 +188,11 @@ def strips_chart(
         height=70 + ROW_PX * len(rows),
         barmode="overlay",
         xaxis={
-            "range": [-0.01, 1.01],
-            "showticklabels": False,
-            "gridcolor": GRID,
-            "showgrid": False,
-            "zeroline": False,
+            "range": [-0.01, 1.01], "showticklabels": False, "gridcolor": GRID, "showgrid": False, "zeroline": False,
         },
         xaxis2=EDGES,
         yaxis=rows_axis(len(rows), shown=len(rows)),
-    )
+    )  # fmt: skip
 
 
 def _drawn(strip: Strip) -> list[tuple[int, Segment]]:

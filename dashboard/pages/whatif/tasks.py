@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from core.app import App
@@ -17,8 +16,8 @@ from core.shared.untrusted_text import one_line
 from core.whatif.tornado import Bar, Tornado
 from dashboard.pages.whatif.charts import tornado_chart
 from dashboard.ui.chart import chart
-from dashboard.ui.choice_table import table_height
 from dashboard.ui.presets import imported_presets
+from dashboard.ui.table import Column, table
 from dashboard.ui.url_state import UrlState
 
 FRAGILE = 0.1
@@ -46,9 +45,7 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     moving = {bar.name for bar in found.bars if bar.changed}
     if moving:
         chart(tornado_chart(found, knobs), key="whatif:tornado", choose=partial(_choose, state=state))
-        st.caption(
-            "Left: a lower value of the knob, right: a higher one. Full colour: 10 %, paler: 25 % and 50 %."
-        )
+        st.caption("Left: a lower value of the knob, right: a higher one. Full colour: 10 %, paler: 25 % and 50 %.")
     still = [knobs[name].symbol for name in dict.fromkeys(bar.name for bar in found.bars) if name not in moving]
     if still:
         st.caption(f"Turned by up to 50 %, {', '.join(still)} {'change' if len(still) > 1 else 'changes'} no winner.")
@@ -86,7 +83,7 @@ def _presets(app: App, asked: Asked, tasks: Sequence[Task], prefix: str) -> None
             }
             for one in (now, *others)
         ]
-        st.dataframe(pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32)
+        table(rows)
         st.caption(
             "Imported presets are listed, too. In brackets: the difference from these knobs over the same tasks, with its 95 % interval (paired bootstrap). Time is the "
             "expected time until the winner succeeds, with the statistics of the catalog. Nothing is called."
@@ -112,10 +109,13 @@ def _effects(found: Tornado, symbols: dict[str, str]) -> None:
         for bar in sorted(found.bars, key=lambda bar: -bar.share)
     ]  # fmt: skip
     with st.expander("All bars as numbers", icon=":material/table:"):
-        st.dataframe(
-            pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32,
-            column_config={name: st.column_config.NumberColumn(format="%.4g") for name in ("from", "to", "another winner, %", "success, points", "money, m$ per task")},
-        )  # fmt: skip
+        table(
+            rows,
+            [
+                Column(name, format="%.4g")
+                for name in ("from", "to", "another winner, %", "success, points", "money, m$ per task")
+            ],
+        )
 
 
 def _tasks_of(found: Tornado, name: str, symbols: dict[str, str]) -> None:
@@ -146,4 +146,4 @@ def _table(found: Tornado, places: list[tuple[int, str]]) -> None:
          "right": "yes" if found.winners[place] in found.tasks[place].relevant else "no", **({"changes at": why} if why else {})}
         for place, why in places
     ]  # fmt: skip
-    st.dataframe(pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32)
+    table(rows)

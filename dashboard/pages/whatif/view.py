@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pandas as pd
 import streamlit as st
 
 from core.app import App
@@ -22,11 +21,11 @@ from dashboard.pages.whatif.winners import plane_view, winners_view
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import curve_chart
-from dashboard.ui.choice_table import table_height
 from dashboard.ui.knobs import knob_panel, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.layer import supposed
 from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import QueryForm, example_subtasks, query_row, show_preparing
+from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -46,9 +45,7 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
         help="The buyer's surplus is the chance that one call solves the sub-task, times V, minus the posted price.",
     )  # fmt: skip
     offers = auction_of(case, worth)
-    st.dataframe(
-        pd.DataFrame([_row(one) for one in offers]), hide_index=True, height=table_height(len(offers)), row_height=32,
-    )  # fmt: skip
+    table([_row(one) for one in offers])
     st.caption(
         "The payment is exactly the posted price τ (Corollary 2). The surplus of a server that accepts is τ − c; it counts if the "
         "server is executed. Asks are taken as true costs."
@@ -75,15 +72,12 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
 
 def _row(one: Offer) -> dict[str, object]:
     return {
-        "server": one.server,
-        "bit": "1 accepts" if one.accepts else "0 rejects",
-        "posted τ": units.price(one.posted_usd),
-        "ask c": "none" if one.ask_usd is None else units.price(one.ask_usd),
+        "server": one.server, "bit": "1 accepts" if one.accepts else "0 rejects",
+        "posted τ": units.price(one.posted_usd), "ask c": "none" if one.ask_usd is None else units.price(one.ask_usd),
         "surplus of the server": units.price(one.server_usd) if one.accepts else "–",
         "surplus of the buyer": units.price(one.buyer_usd) if one.accepts else "–",
-        "needed ask": "no change" if one.accepts else f"{units.price(one.posted_usd)} or less",
-        "best tool": one.tool,
-    }
+        "needed ask": "no change" if one.accepts else f"{units.price(one.posted_usd)} or less", "best tool": one.tool,
+    }  # fmt: skip
 
 
 def curves_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
@@ -109,12 +103,9 @@ def _curves(app: App, asked: Asked) -> list[Curve]:
 
 View = Callable[[App, UrlState, Asked, str], None]
 VIEWS: dict[str, View] = {
-    "Winners": winners_view,
-    "Two knobs": plane_view,
-    "Cost curves": curves_view,
-    "Auction": auction_view,
+    "Winners": winners_view, "Two knobs": plane_view, "Cost curves": curves_view, "Auction": auction_view,
     "Over tasks": tasks_view,
-}
+}  # fmt: skip
 OF_EHRR = ("Auction", "Over tasks")
 KEPT = ("x", "y", "tool", "server", "tasks", "bar")  # texts of views in the URL
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from core.app import App
@@ -21,9 +20,9 @@ from core.whatif.strips import Strip
 from dashboard.pages.whatif.charts import plane_chart, strips_chart, winner_colours
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.base import label
-from dashboard.ui.choice_table import table_height
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.layer import SHOWN, badge, suppose
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -57,11 +56,7 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     legend(colours)
     st.caption(
         "Rows have the scale of their knobs. Most are stretched towards low values (cube root). Hover for the winner and the reason; click to turn the knob there."
-        + (
-            f" {', '.join(still)} {'does' if len(still) == 1 else 'do'} not change the decision."
-            if still
-            else ""
-        )
+        + (f" {', '.join(still)} {'does' if len(still) == 1 else 'do'} not change the decision." if still else "")
     )
     if decision.tools.ids:
         _make_win(app, state, asked, decision, prefix)
@@ -177,10 +172,7 @@ def _compared(app: App, asked: Asked, tools: list[str]) -> None:
             | {"blocked": "; ".join(dict.fromkeys(found.blocked.values()))}
         )
     st.markdown(":small[:gray[The best fitting tools that do not win, with the single value that makes each win.]]")
-    st.dataframe(
-        pd.DataFrame(rows), hide_index=True, height=table_height(len(rows)), row_height=32,
-        column_config={"tool": st.column_config.TextColumn(width="medium"), "blocked": st.column_config.TextColumn(width="large")},
-    )  # fmt: skip
+    table(rows, (Column("tool", width="medium"), Column("blocked", width="large")))
 
 
 AXES = ("alpha_t", "kappa", "alpha_s", "p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd", "k", "n")
@@ -226,12 +218,9 @@ def _axis(state: UrlState, name: str, otherwise: str, knobs: dict[str, Knob]) ->
     if st.session_state.get(key) not in knobs:
         st.session_state[key] = otherwise
     return st.selectbox(
-        "Across" if name == "x" else "Up",
-        list(knobs),
-        key=key,
-        format_func=lambda one: knob_title(knobs[one]),
+        "Across" if name == "x" else "Up", list(knobs), key=key, format_func=lambda one: knob_title(knobs[one]),
         width=320,
-    )
+    )  # fmt: skip
 
 
 def _number(asked: Asked, knob: Knob) -> float:

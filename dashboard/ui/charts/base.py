@@ -107,19 +107,11 @@ def row_texts(texts: Sequence[str], rows: Sequence[int], *, right: bool = False,
     Names there take no width from the bars. Needs the axis `EDGES`.
     """
     return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [1 if right else 0] * len(rows),
-        "y": [row + 0.44 for row in rows],
-        "xaxis": "x2",
-        "text": texts,
-        "textposition": "middle left" if right else "middle right",
-        "textfont": {"size": 11},
-        "opacity": 0.65 if faded else 1.0,
-        "cliponaxis": False,
-        "hoverinfo": "skip",
+        "type": "scatter", "mode": "text", "x": [1 if right else 0] * len(rows), "y": [row + 0.44 for row in rows],
+        "xaxis": "x2", "text": texts, "textposition": "middle left" if right else "middle right",
+        "textfont": {"size": 11}, "opacity": 0.65 if faded else 1.0, "cliponaxis": False, "hoverinfo": "skip",
         "showlegend": False,
-    }
+    }  # fmt: skip
 
 
 EDGES = {"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True}

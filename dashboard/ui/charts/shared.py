@@ -144,13 +144,10 @@ def stages(done: Sequence[Stage], *, shown: int = 0) -> go.Figure:
     last = len(rows) - 1
     whole = {"type": "bar", "orientation": "h", "x": [1] * len(rows), "marker": {"color": GRID}, "hoverinfo": "skip"}
     passed = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [stage.kept / stage.of if stage.of else 0 for stage in rows],
+        "type": "bar", "orientation": "h", "x": [stage.kept / stage.of if stage.of else 0 for stage in rows],
         "marker": {"color": [CHOSEN if last - row == len(rows) - 1 else SIMILARITY for row in range(len(rows))]},
-        "hovertext": [_hover(stage) for stage in rows],
-        "hoverinfo": "text",
-    }
+        "hovertext": [_hover(stage) for stage in rows], "hoverinfo": "text",
+    }  # fmt: skip
     place = {"y": list(range(len(rows))), "width": 0.3}
     names = [f"{label(stage.name, 24)}" for stage in rows]
     counts = [f"{stage.kept:,} of {stage.of:,} {label(stage.what, 14)}" for stage in rows]
@@ -205,14 +202,11 @@ def token_utilisation(
         shapes=[_rule("y", BREAKING_POINT, REJECTED), _rule("x", turns, MUTED)],
         annotations=[_note()],
         xaxis={
-            "title": {"text": "turns", "font": {"size": 11}},
-            "type": "log",
-            "dtick": 1,
-            "tickformat": ",d",
+            "title": {"text": "turns", "font": {"size": 11}}, "type": "log", "dtick": 1, "tickformat": ",d",
             "fixedrange": True,
         },
         yaxis={"title": {"text": "ρ", "font": {"size": 11}}, "range": [0, 1.02], "fixedrange": True},
-    )
+    )  # fmt: skip
 
 
 def _utilisation_line(name: str, turns: Sequence[int], rho: Sequence[float], **style: object) -> dict[str, object]:

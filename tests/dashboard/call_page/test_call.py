@@ -55,7 +55,7 @@ def test_how_to_call_is_one_choice(bench: Bench) -> None:
     assert "Virtual server: real MCP" not in markdown_of(page)
     page = checked(how(page).set_value(CallMode.VIRTUAL).run())
     page = bench.answered(press(page))  # nothing is destroyed: nobody has to confirm
-    assert "Virtual server: real MCP, simulated results. Nothing is learnt from it." in markdown_of(page)
+    assert "Virtual server: real MCP, simulated results. The statistics are unchanged." in markdown_of(page)
     assert "because it was simulated" in markdown_of(page)
     assert "Would cost" in {metric.label for metric in page.metric}
     assert "core.virtual" in (bench.caller.connections[0] or Connection("stdio")).args
@@ -68,7 +68,7 @@ def test_a_virtual_server_says_so_and_is_called_without_a_real_choice(bench: Ben
     bench.caller.outcome = {"kind": OutcomeKind.NOT_CONNECTED, "error": "it is gone"}
     page = bench.answered(press(page))
     assert len(bench.caller.calls) == 1
-    assert "Nothing is learnt from it" in markdown_of(page)
+    assert "The statistics are unchanged" in markdown_of(page)
     assert not any(button.key == "call.connect" for button in page.button)  # there is nothing to connect
 
 

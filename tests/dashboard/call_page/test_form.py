@@ -45,7 +45,7 @@ def test_a_link_to_what_is_not_there_says_so(bench: Bench) -> None:
 def test_calling_an_empty_form_tells_what_is_required_and_calls_nothing(bench: Bench) -> None:
     page = press(bench.open())
     assert "is required" in markdown_of(page)
-    assert "1 argument has to be put right" in markdown_of(page)
+    assert "1 argument has to be corrected" in markdown_of(page)
     labelled(page, "text_input", "path").set_value("a.txt")
     assert "is required" not in markdown_of(checked(page.run()))
     assert bench.caller.calls == []

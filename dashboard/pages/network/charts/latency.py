@@ -87,9 +87,7 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
     axis = [math.log10(low), math.log10(high)] if logarithmic else [low, high]
     drawn = figure(
         traces,
-        title="Injected and measured latency of servers"
-        if timeline.live
-        else "Simulated latency of servers",
+        title="Injected and measured latency of servers" if timeline.live else "Simulated latency of servers",
         height=height,
         showlegend=True,
         hovermode="x unified",
@@ -97,16 +95,11 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
         shapes=[step_marker(at), _limit()],
         xaxis=step_axis(timeline),
         yaxis={
-            "title": {"text": "network latency (ms)", "font": SMALL},
-            "type": "log" if logarithmic else "linear",
-            "range": axis,
-            "hoverformat": ",.3~r",
-            **({"dtick": 1} if logarithmic else {}),
-            "ticksuffix": " ms",
-            "automargin": False,
-            **FIXED,
+            "title": {"text": "network latency (ms)", "font": SMALL}, "type": "log" if logarithmic else "linear",
+            "range": axis, "hoverformat": ",.3~r", **({"dtick": 1} if logarithmic else {}), "ticksuffix": " ms",
+            "automargin": False, **FIXED,
         },
-    )
+    )  # fmt: skip
     return drawn.update_layout(title_y=1, title_yanchor="top", title_pad_t=6, legend_itemsizing="constant")
 
 
@@ -122,14 +115,10 @@ def _reach(timeline: RunTimeline, logarithmic: bool) -> tuple[float, float]:
 def _line(timeline: RunTimeline, curve: Curve, place: int) -> dict[str, Any]:
     look = server_look(place)
     return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": label(curve.server, 24),
+        "type": "scatter", "mode": "lines", "name": label(curve.server, 24),
         "x": (curve.time_s / timeline.step_s - timeline.lead_in).astype(np.int32),
-        "y": (curve.latency_s * 1e3).astype(np.float32),
-        "line": {**look, "width": 1.4},
-        "hoverinfo": "x+y+name",
-    }
+        "y": (curve.latency_s * 1e3).astype(np.float32), "line": {**look, "width": 1.4}, "hoverinfo": "x+y+name",
+    }  # fmt: skip
 
 
 def _shade(timeline: RunTimeline, curve: Curve, place: int, low: float, high: float) -> dict[str, Any]:
@@ -144,14 +133,10 @@ def _measured(timeline: RunTimeline, place: int, at: int) -> dict[str, Any]:
     """Returns the calls of a live run up to a step, at their latencies."""
     run, (colour, symbol, _) = timeline.runs[place], ROUTER_LOOKS[place]
     return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": f"{label(timeline.titles[place], 24)} measured",
-        "x": list(range(at + 1)),
-        "y": (run.network_s[: at + 1] * 1e3).astype(np.float32),
-        "marker": {"symbol": symbol, "color": colour, "size": 5},
-        "hoverinfo": "skip",
-    }
+        "type": "scatter", "mode": "markers", "name": f"{label(timeline.titles[place], 24)} measured",
+        "x": list(range(at + 1)), "y": (run.network_s[: at + 1] * 1e3).astype(np.float32),
+        "marker": {"symbol": symbol, "color": colour, "size": 5}, "hoverinfo": "skip",
+    }  # fmt: skip
 
 
 def _mark(timeline: RunTimeline, place: int, at: int) -> dict[str, Any] | None:
@@ -204,14 +189,11 @@ def latency_preview(curves: Sequence[Curve], step_s: float) -> go.Figure:
         axes[f"yaxis{number}"]["range"] = [np.log10(LOWEST_MS), np.log10(top)]
         notes.append(_heading(curve, left, upper))
     return figure(
-        traces,
-        title=f"Simulated latency in the first {steps:,} steps (ms)",
-        height=HEIGHT_PX * rows + 40,
+        traces, title=f"Simulated latency in the first {steps:,} steps (ms)", height=HEIGHT_PX * rows + 40,
         margin={"l": 8, "r": 8, "t": 30, "b": 8},
         shapes=[_preview_limit("" if place == 0 else str(place + 1)) for place in range(len(curves))],
-        annotations=notes,
-        **axes,
-    )
+        annotations=notes, **axes,
+    )  # fmt: skip
 
 
 def _axes(number: str, left: float, upper: float, rows: int, *, first: bool) -> dict[str, Any]:

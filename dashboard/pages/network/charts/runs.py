@@ -146,14 +146,10 @@ def failures_by_step(columns: Sequence[NDArray[np.bool_]], names: Sequence[str])
 def _line(place: int, failed: NDArray[np.int64], name: str) -> dict[str, object]:
     at = np.unique(np.linspace(0, max(0, len(failed) - 1), min(len(failed), MOST_POINTS)).astype(np.int64))
     return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": f"{place + 1} {label(name, 40)}",
-        "x": at,
-        "y": failed[at],
+        "type": "scatter", "mode": "lines", "name": f"{place + 1} {label(name, 40)}", "x": at, "y": failed[at],
         "line": {"color": RUN_COLOURS[place], "dash": DASHES[place], "width": 2, "shape": "hv"},
         "hoverinfo": "x+y+name",
-    }
+    }  # fmt: skip
 
 
 def _number(place: int) -> dict[str, object]:

@@ -198,15 +198,11 @@ def _line(
 ) -> dict[str, object]:
     colour, _, dash = ROUTER_LOOKS[place]
     return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": label(timeline.titles[place], 24),
-        "x": np.array(steps, dtype=np.int32),
-        "y": column[steps.start : steps.stop].astype(np.float32),
-        "line": {"color": colour, "dash": dash, "width": 2, "shape": "hv"},
-        "opacity": opacity,
+        "type": "scatter", "mode": "lines", "name": label(timeline.titles[place], 24),
+        "x": np.array(steps, dtype=np.int32), "y": column[steps.start : steps.stop].astype(np.float32),
+        "line": {"color": colour, "dash": dash, "width": 2, "shape": "hv"}, "opacity": opacity,
         "hoverinfo": "x+y+name" if opacity == 1.0 else "skip",
-    }
+    }  # fmt: skip
 
 
 ROOM = 0.06
@@ -230,15 +226,11 @@ def server_history(timeline: RunTimeline, place: int, at: int, *, height: int = 
         for steps, opacity in ((range(at, timeline.steps), FAINT), (range(at + 1), 1.0))
     ]
     return figure(
-        lines,
-        title=f"{label(timeline.titles[place], 24)}: {ranking.server_score}, {source}",
-        height=height,
-        hovermode="x unified",
-        margin={"l": LEFT_PX, "r": 8, "t": 34, "b": 8},
-        shapes=[step_marker(at)],
+        lines, title=f"{label(timeline.titles[place], 24)}: {ranking.server_score}, {source}", height=height,
+        hovermode="x unified", margin={"l": LEFT_PX, "r": 8, "t": 34, "b": 8}, shapes=[step_marker(at)],
         xaxis=step_axis(timeline),
         yaxis={"range": [low - margin, high + margin], "hoverformat": ".3f", "automargin": False, **FIXED},
-    )
+    )  # fmt: skip
 
 
 def _server_line(
@@ -246,12 +238,8 @@ def _server_line(
 ) -> dict[str, Any]:
     server = timeline.curves[number].server
     return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": label(server, 24),
-        "x": np.array(steps, dtype=np.int32),
+        "type": "scatter", "mode": "lines", "name": label(server, 24), "x": np.array(steps, dtype=np.int32),
         "y": values[steps.start : steps.stop, timeline.servers.index(server)],
-        "line": {**server_look(number), "width": 1.6, "shape": "hv"},
-        "opacity": opacity,
+        "line": {**server_look(number), "width": 1.6, "shape": "hv"}, "opacity": opacity,
         "hoverinfo": "x+y+name" if opacity == 1.0 else "skip",
-    }
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Work in the background: one of a kind at a time, found by what it is about, stopped when the app closes."""
+"""Background jobs: one of a key at a time, found by its input, stopped when the app closes."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import threading
 
 import pytest
 
-from core.services.lab.background_runs import KEPT, BackgroundRun, BackgroundRuns
+from core.services.background_jobs import KEPT, BackgroundJobs, Job, Stopped
 
 LIMIT_S = 20
 
 
-def until_stopped(run: BackgroundRun) -> str:
+def until_stopped(run: Job) -> str:
     """Work that goes on until it is told to stop."""
     run.report(1, 2)
     assert run.stop.wait(LIMIT_S)
-    return f"{run.about} stopped at {run.done}"
+    return f"{run.about} stopped at {run.done} of {run.of}"
 
 
 def test_one_of_a_kind_is_under_way_and_another_start_gives_that_one() -> None:
-    runs = BackgroundRuns()
-    begun: list[BackgroundRun] = []
+    runs = BackgroundJobs()
+    begun: list[Job] = []
     together = threading.Barrier(4)
 
     def begin(about: str) -> None:
         together.wait(LIMIT_S)
-        begun.append(runs.begin("calls", about, until_stopped))
+        begun.append(runs.start("calls", until_stopped, about))
 
     threads = [threading.Thread(target=begin, args=(f"visitor {number}",)) for number in range(4)]
     for thread in threads:
@@ -35,27 +35,47 @@ def test_one_of_a_kind_is_under_way_and_another_start_gives_that_one() -> None:
     assert len({id(run) for run in begun}) == 1
     assert runs.under_way("calls") is begun[0]
     assert runs.under_way("sweeps") is None
-    other = runs.begin("sweeps", "another kind", until_stopped)
+    other = runs.start("sweeps", until_stopped, "another kind")
     runs.forget(other)  # under way: it stays
     assert runs.of("sweeps", "another kind") is other
     runs.close(LIMIT_S)
-    assert begun[0].future.result(LIMIT_S) == f"{begun[0].about} stopped at (1, 2)"
+    assert begun[0].future.result(LIMIT_S) == f"{begun[0].about} stopped at 1 of 2"
     assert runs.under_way("calls") is None
     assert not other.under_way
 
 
 def test_the_newest_run_about_something_is_found_until_it_is_forgotten() -> None:
-    runs = BackgroundRuns()
+    runs = BackgroundJobs()
     for number in range(KEPT + 2):
         for about in (number, "always"):
-            runs.begin("calls", about, lambda _, number=number: number).future.result(LIMIT_S)
+            runs.start("calls", lambda _, number=number: number, about).future.result(LIMIT_S)
     found = runs.of("calls", "always")
     assert found is not None
     assert found.future.result() == KEPT + 1
     assert runs.of("calls", 0) is None  # so many are not kept
-    failed = runs.begin("calls", "failed", lambda _: 1 / 0)
+    failed = runs.start("calls", lambda _: 1 / 0, "failed")
     with pytest.raises(ZeroDivisionError):
         failed.future.result(LIMIT_S)
     assert runs.of("calls", "failed") is failed
     runs.forget(failed)
     assert runs.of("calls", "failed") is None
+
+
+def test_a_job_tells_its_progress_and_stops_at_its_next_step() -> None:
+    jobs, go_on = BackgroundJobs(), threading.Event()
+
+    def steps(job: Job) -> None:
+        job.report(1, 4)
+        assert go_on.wait(LIMIT_S)
+        job.report(2)
+
+    job = jobs.start("steps", steps)
+    assert not job.wait(0.01)
+    assert (job.result, job.error) == (None, None)
+    job.stop.set()
+    go_on.set()
+    assert job.wait(LIMIT_S)
+    assert isinstance(job.error, Stopped)
+    assert (job.result, job.done, job.of) == (None, 1, 4)
+    assert job.left_s is not None
+    assert jobs.start("steps", lambda one: one.title, title="again").future.result(LIMIT_S) == "again"

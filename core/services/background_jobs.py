@@ -1,0 +1,118 @@
+"""Background jobs: one under way for each key, found again after a page reload, stopped when the app closes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+KEPT = 8  # jobs of a key
+
+
+class Stopped(Exception):
+    """The job was stopped."""
+
+
+@dataclass(eq=False)
+class Job:
+    """Work under way or ended. `about` is its input, `done` of `of` steps are finished, `reported` holds partial results."""
+
+    about: Any = None
+    title: str = ""
+    of: int = 0
+    done: int = 0
+    reported: list[Any] = field(default_factory=list[Any])
+    stop: threading.Event = field(default_factory=threading.Event)
+    future: Future[Any] = field(default_factory=Future[Any], repr=False)
+    started_s: float = field(default_factory=time.monotonic)
+
+    def begin(self, work: Callable[[Job], object]) -> None:
+        """Begin the work in a thread of its own."""
+        pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-job")
+        self.future = pool.submit(work, self)
+        pool.shutdown(wait=False)
+
+    def report(self, done: int, of: int | None = None) -> None:
+        """Take over the progress. Raises Stopped if the job was stopped: the work calls this after each step."""
+        if self.stop.is_set():
+            raise Stopped
+        self.done, self.of = done, self.of if of is None else of
+
+    def wait(self, limit_s: float) -> bool:
+        """Wait for the end. Returns whether the work ended in time."""
+        return bool(wait([self.future], limit_s).done)
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the work has not ended."""
+        return not self.future.done()
+
+    @property
+    def error(self) -> BaseException | None:
+        """The exception that ended the work. None while it is under way and after a success."""
+        return None if self.under_way else self.future.exception()
+
+    @property
+    def result(self) -> Any:
+        """The result. None while the work is under way and after an error."""
+        return None if self.under_way or self.error is not None else self.future.result()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started_s
+
+    @property
+    def left_s(self) -> float | None:
+        """Expected seconds to the end. None before the first finished step."""
+        return self.elapsed_s * (self.of - self.done) / self.done if self.done else None
+
+
+class BackgroundJobs:
+    """The latest jobs of each key. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, list[Job]] = {}
+        self._lock = threading.Lock()
+
+    def start(
+        self, key: str, work: Callable[[Job], object], about: object = None, *, title: str = "", of: int = 0
+    ) -> Job:
+        """Start a job. Returns the job of this key that is under way instead, if there is one."""
+        with self._lock:
+            if (known := self._under_way(key)) is not None:
+                return known
+            job = Job(about, title, of)
+            self._jobs[key] = [*self._jobs.get(key, []), job][-KEPT:]
+            job.begin(work)
+            return job
+
+    def under_way(self, key: str) -> Job | None:
+        """The job of this key that has not ended."""
+        with self._lock:
+            return self._under_way(key)
+
+    def of(self, key: str, about: object) -> Job | None:
+        """The newest job with this input. Returns None if there was none, or if it is not kept any more."""
+        with self._lock:
+            return next((job for job in reversed(self._jobs.get(key, [])) if job.about == about), None)
+
+    def forget(self, job: Job) -> None:
+        """Drop an ended job; one under way is kept."""
+        with self._lock:
+            for key, jobs in self._jobs.items():
+                self._jobs[key] = [one for one in jobs if one is not job or one.under_way]
+
+    def close(self, limit_s: float) -> None:
+        """Stop the jobs under way, and wait at most `limit_s` for their end."""
+        with self._lock:
+            going = [job for jobs in self._jobs.values() for job in jobs if job.under_way]
+        for job in going:
+            job.stop.set()
+        wait([job.future for job in going], limit_s)
+
+    def _under_way(self, key: str) -> Job | None:
+        return next((job for job in self._jobs.get(key, []) if job.under_way), None)

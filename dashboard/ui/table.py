@@ -1,0 +1,143 @@
+"""Tables: one declaration of a column, and the ways to draw rows with it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+from streamlit import column_config
+
+ROW_PX, MOST_ROWS = 32, 15
+Rows = pd.DataFrame | Styler | Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name or place in the frame, and its look. Without a title, the name is the title.
+
+    `format` is a printf pattern, a pattern of dates, `distance` or `localized`; `unit` follows the number. `link` is the text of
+    links in the column.
+    """
+
+    name: str | int
+    title: str | None = None
+    width: int | Literal["small", "medium", "large"] | None = None
+    help: str | None = None
+    format: str = ""
+    unit: str = ""
+    link: str = ""
+    pinned: bool | None = None
+
+    @property
+    def config(self) -> Any:
+        """The column as Streamlit declares it.
+
+        >>> Column("s", "connect", format="%.3g", unit="s").config["type_config"]["format"]
+        '%.3g s'
+        """
+        look: dict[str, Any] = {"width": self.width, "help": self.help, "pinned": self.pinned}
+        if self.link:
+            return column_config.LinkColumn(self.title, display_text=self.link, **look)
+        if "YYYY" in self.format or self.format == "distance":
+            return column_config.DatetimeColumn(self.title, format=self.format, **look)
+        if self.format:
+            unit = f" {self.unit.replace('%', '%%')}" if self.unit else ""
+            return column_config.NumberColumn(self.title, format=self.format + unit, **look)
+        return column_config.Column(self.title, **look)
+
+
+def table(
+    rows: Rows,
+    columns: Sequence[Column] = (),
+    *,
+    key: str | None = None,
+    most: int = MOST_ROWS,
+    placeholder: str = "–",
+    **more: Any,
+) -> None:
+    """Draw rows; more than `most` scroll. `more` are further arguments of `st.dataframe`."""
+    frame = _frame(rows)
+    st.dataframe(frame, key=key, **{**_look(frame, columns, most, placeholder), **more})
+
+
+def choice_table(
+    frame: pd.DataFrame | Styler,
+    columns: Sequence[Column],
+    *,
+    labels: list[int],
+    key: str,
+    chosen: int | None = None,
+    about: str,
+) -> int | None:
+    """Draw a frame and return the label of the chosen row. `chosen` is the first choice under this key."""
+    start: list[int] = [labels.index(chosen)] if chosen in labels else []
+    event: Any = st.dataframe(
+        frame, key=key, on_select="rerun", selection_mode="single-row",
+        selection_default={"selection": {"rows": start}}, alt=about, **_look(frame, columns),
+    )  # fmt: skip
+    rows: list[int] = event["selection"]["rows"]
+    return labels[rows[0]] if rows and rows[0] < len(labels) else None
+
+
+def choose_rows(frame: pd.DataFrame, columns: Sequence[Column], *, key: str, about: str) -> list[int]:
+    """Draw a frame and return the places of the chosen rows."""
+    event: Any = st.dataframe(
+        frame, key=key, on_select="rerun", selection_mode="multi-row", alt=about, **_look(frame, columns)
+    )
+    return [row for row in event["selection"]["rows"] if row < len(frame)]
+
+
+def listening_table(
+    frame: pd.DataFrame | Styler,
+    columns: Sequence[Column],
+    *,
+    key: str,
+    chosen: Callable[[], None],
+    about: str,
+    many: bool = False,
+    most: int = 11,
+    placeholder: str = "–",
+) -> None:
+    """Draw a frame and call `chosen` when its selection under `key` changes: of one row, or of `many`."""
+    st.dataframe(
+        frame, key=key, on_select=chosen, selection_mode="multi-row" if many else "single-row", alt=about,
+        **_look(frame, columns, most, placeholder),
+    )  # fmt: skip
+
+
+def configs(columns: Sequence[Column]) -> dict[Any, Any]:
+    """Returns the columns as Streamlit takes them, for editors."""
+    return {column.name: column.config for column in columns}
+
+
+def table_height(rows: int, most: int = MOST_ROWS) -> int:
+    """Returns the height in px for all rows, or for `most` of them."""
+    return ROW_PX * (min(max(rows, 1), most) + 1) + 3
+
+
+def table_key(*parts: str) -> str:
+    """Returns a session key for one table over one selection of rows. Another selection gets another key."""
+    return f"catalog.table.{zlib.crc32(repr(parts).encode()):08x}"
+
+
+def filtered(frame: pd.DataFrame, mask: Sequence[bool]) -> pd.DataFrame:
+    """Returns the rows of the mask under their old index labels."""
+    return frame if all(mask) else frame.loc[list(mask)]
+
+
+def _frame(rows: Rows) -> pd.DataFrame | Styler:
+    return rows if isinstance(rows, pd.DataFrame | Styler) else pd.DataFrame(list(rows))
+
+
+def _look(
+    frame: pd.DataFrame | Styler, columns: Sequence[Column], most: int = MOST_ROWS, placeholder: str = "–"
+) -> dict[str, Any]:
+    return {
+        "column_config": configs(columns), "hide_index": True, "height": table_height(len(frame.index), most),
+        "row_height": ROW_PX, "placeholder": placeholder,
+    }  # fmt: skip
