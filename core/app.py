@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from core.services.call.agent import AgentService
     from core.services.call.attention import AttentionService
     from core.services.call.calls import CallService
+    from core.services.call.health import HealthChecks
     from core.services.call.server_requests import LinkedResources, ServerRequests
     from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
     from core.services.decide.catalogs import CatalogService
@@ -174,6 +175,12 @@ class App:
         from core.services.decide.catalog_editor import CatalogEditor
 
         return CatalogEditor(self.catalogs, self.vault, self.pool.get)
+
+    @built
+    def health(self) -> HealthChecks:
+        from core.services.call.health import HealthChecks
+
+        return HealthChecks(self.catalogs, self.pool.get, self.settings.now)
 
     @built
     def maps(self) -> CatalogMaps:
@@ -386,11 +393,14 @@ class App:
         for encoder in self.encoders[1:]:
             encoder.encode_query("warm up")
         self.pool.get()
+        self.health.start()
         self.lint_reports.errors(catalog)
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""
         made = self.__dict__
+        if "health" in made:
+            self.health.close()
         if "background" in made:
             self.background.close(CLOSING_LIMIT_S)
         if "calls" in made:
