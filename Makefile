@@ -46,6 +46,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/pyright --pythonversion 3.14
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.installed-dev

@@ -7,9 +7,11 @@ import asyncio
 import logging
 import re
 import sys
+import threading
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,6 @@ from streamlit.runtime.pages_manager import PagesManager
 from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
 from core.endpoint.http_app import PATH, EndpointApp, status_routes
-from core.services.govern.admission import AGAIN
 from core.shared.errors import StoreError
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
@@ -83,6 +84,7 @@ class PreloadCharts:
 
 _log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
+FIRST_PAGE = "dashboard.pages.route.view"  # imported while the first visitor is on the way
 CONFIG = HERE.parent / ".streamlit" / "config.toml"
 
 
@@ -124,8 +126,9 @@ async def to_default_page(request: Request) -> Response:
 
 async def _write_counts() -> None:
     """Write the counts of repeated refusals while nothing else happens."""
+    admission = await asyncio.to_thread(import_module, "core.services.govern.admission")
     while True:
-        await asyncio.sleep(AGAIN.total_seconds())
+        await asyncio.sleep(admission.AGAIN.total_seconds())
         if (opened := session.opened_app()) is not None:
             with suppress(StoreError):  # the next writer gets the error
                 opened.governance.refused.write_due()
@@ -136,6 +139,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     """Prepare for the first visitor. Commit and release everything at the end."""
     session.open_store()
     session.warm_up()
+    threading.Thread(target=import_module, args=(FIRST_PAGE,), name="wayfare-page", daemon=True).start()
     try:
         async with endpoint.running():
             counting = asyncio.create_task(_write_counts())

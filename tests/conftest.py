@@ -70,7 +70,7 @@ def encoder_cache(request: pytest.FixtureRequest) -> Iterator[Path]:
     with one_worker_at_a_time(folder / "lock"):
         for tuned in (False, True):
             source = shared(models, tuned=tuned, difference="")
-            if not (models / source.model).is_dir():
+            if not list((models / source.model).glob("*.bin")):  # an older export has no file of tensors
                 source.open()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_encoder, "onnx_source", shared)

@@ -1,4 +1,4 @@
-"""What can be routed to: servers, their tools, and how a server is reached."""
+"""Servers, their tools, and their connections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tool_id(server: str, tool: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToolHints:
-    """The hints of MCP's tool annotations; None where the server says nothing."""
+    """The hints of MCP's tool annotations, None if the server does not give one."""
 
     read_only: bool | None = None
     destructive: bool | None = None
@@ -45,7 +45,7 @@ class ToolHints:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool of one server. Economic figures are None where nobody declared them; None is never zero.
+    """One tool of one server. Undeclared economic figures are None, which is never zero.
 
     `preconditions` are what has to hold before it may be called, as `core.domain.preconditions` writes them.
     """
@@ -225,7 +225,7 @@ class ConnectionState:
     """A snapshot of one server's connection. Texts are redacted; `connect_s` is the last measured connect time in s.
 
     `last_error` stays after a recovery: `state` says whether it still matters. `stderr_lines` are the newest lines that the
-    server wrote to its standard error. `retry_s` is how long nobody tries to connect to it again.
+    server wrote to its standard error. `retry_s` is the wait before the next connection.
     """
 
     server: str
@@ -282,7 +282,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The result for one server: itself with its tools, or an error sentence. `connect_s` is None where a session was open."""
+    """The result for one server: itself with its tools, or an error sentence. `connect_s` is None for an open session."""
 
     name: str
     server: Server | None

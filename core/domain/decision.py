@@ -141,7 +141,7 @@ class Explored:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a router decided and why. No candidate is a decision too: `candidates` is empty and `reason` says why.
+    """The decision of a router and its reason. Without a candidate `candidates` is empty and `reason` says why.
 
     `score` names what tools were ranked by: the traces' `utility` is a utility for EHRR and its like, and the router's
     own score elsewhere. `stages` are the algorithm's steps in order, `steps` the parts of a decomposed question, `remarks`

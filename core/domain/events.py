@@ -48,7 +48,7 @@ class DecisionEvent:
 
     `candidates_json` is the ranked list of candidates with their numbers; `trace_json` the short-listed servers, the
     tools evaluated on them and what the router itself reports (`Router.event`). `winner` is `server::tool` or None where the router abstained (then `reason` says why).
-    `client` is the name that a client of the endpoint gives itself, "" where nobody came through it.
+    `client` is the own name of a client of the endpoint, or "".
     """
 
     id: str
@@ -71,7 +71,7 @@ class DecisionEvent:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeEvent:
-    """One call's outcome. Arguments and results are not kept: they may hold what nobody wants stored.
+    """One call's outcome. Arguments and results are not kept: they may hold confidential data.
 
     `injected` says what an injected network did to the call; empty where there was none. `client` is as in `DecisionEvent`.
     """
@@ -95,7 +95,7 @@ class OutcomeEvent:
 
     @classmethod
     def of(cls, outcome: Outcome, origin: str, client: str = "") -> OutcomeEvent:
-        """What is kept of an outcome."""
+        """The event of an outcome."""
         call = outcome.call
         return cls(
             id=outcome.id,

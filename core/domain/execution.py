@@ -13,9 +13,9 @@ from core.domain.catalog import Connection, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 
 Settle = Callable[[OutcomeKind | None], None]
-"""Told how a call ended, None where that says nothing of its server."""
+"""Gets the outcome of a call, or None if it tells nothing about the server."""
 Leave = Callable[[ToolCall, str], Settle | None]
-"""Whether a call that comes from somewhere may be made: then how it is settled."""
+"""Returns the function that settles a call, or None if the call may not be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ToolCaller(Protocol):
 
 
 def always(_call: ToolCall, _origin: str) -> Settle:
-    """Leave for every call, where nobody governs them."""
+    """Permission for every call, without governance."""
     return lambda _kind: None
 
 
@@ -57,7 +57,7 @@ def always(_call: ToolCall, _origin: str) -> Settle:
 # The client that made a call, as its server may reach it while the call runs: log messages, and questions before it can go on.
 
 NOBODY = frozenset[str]()
-"""What a client can be asked that can be asked nothing."""
+"""A client without abilities."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What people say of decisions, and what was learnt from it: labels, and calibrations fitted to them.
+"""Labels of decisions, calibrations fitted to them, and judgments.
 
 A label says that a tool was right or wrong for a sub-task. Nothing is changed or removed: a label is taken back by an entry
 that names it. "Should have been X" is two labels: right for X, wrong for the tool that was shown.
@@ -24,7 +24,7 @@ from core.domain.lab_runs import fingerprint
 
 @dataclass(frozen=True, slots=True)
 class RefusalPoint:
-    """What the knob does at `percent`: `wrong` is the share of answerable questions that are refused, `refused` that of
+    """The effect of the knob at `percent`: `wrong` is the share of answerable questions that are refused, `refused` that of
     impossible ones, both in [0, 1]."""
 
     percent: float
@@ -49,7 +49,7 @@ class RefusalCurve:
 
 @dataclass(frozen=True, slots=True)
 class By:
-    """Who says or switches something, as far as that is known, and the way it came (console, cli, file, agent)."""
+    """The author of a label or switch, as far as known, and its way (console, cli, file, agent)."""
 
     visitor: str = ""
     origin: str = "console"
@@ -78,7 +78,7 @@ class Label:
 
     @property
     def by_agent(self) -> bool:
-        """Whether an agent reports it, and no person says it."""
+        """Whether the label comes from an agent, not from a person."""
         return self.origin == "agent"
 
 
@@ -115,7 +115,7 @@ class Calibration:
 
     @property
     def values(self) -> dict[str, Any]:
-        """What it sets, unchecked; empty where the text is damaged."""
+        """The values, unchecked. Empty for a damaged text."""
         return _object(self.values_json)
 
 
@@ -168,7 +168,7 @@ def steps_to_undo(switches: Iterable[CalibrationSwitch]) -> list[str]:
 
 
 def switched_on(switches: Iterable[CalibrationSwitch]) -> str:
-    """The id of the calibration in force after these steps, "" where there is none; an undo goes one step back.
+    """The id of the calibration in force after these steps, or "". An undo goes one step back.
 
     >>> from datetime import UTC
     >>> steps = [CalibrationSwitch(datetime.now(UTC), "demo", step, "", "cli") for step in ("a", "b", None)]
@@ -211,11 +211,11 @@ GRADES = (0, 1, 2, 3)
 GRADE_WORDS = ("cannot do it", "does a part of it", "does it", "does it best")
 MOST_NOTE_CHARACTERS = 2_000
 MOST_NAME_CHARACTERS = 80
-FIRST_SET = "my judgments"  # what a set is called where nobody named one
+FIRST_SET = "my judgments"  # the name of a set without a name
 
 
 class AskedQuery(NamedTuple):
-    """What was asked: a sub-task and its server hint."""
+    """A sub-task and its server hint."""
 
     subtask: str
     server_hint: str = ""
@@ -235,7 +235,7 @@ class Judgment:
     """One judge's grade, 0 to 3 (`GRADE_WORDS`), of one tool (`server::tool`) for one sub-task, in a named set of a catalog.
 
     `grade` None takes back what this judge said before. `at` is when it was judged, UTC; `note` says why, and `decision_id` names
-    the decision that was looked at, None where there was none.
+    the decision that was shown, or None.
     """
 
     at: datetime
@@ -252,7 +252,7 @@ class Judgment:
 
     @property
     def query(self) -> AskedQuery:
-        """What was asked."""
+        """The sub-task and its hint."""
         return AskedQuery(self.subtask, self.server_hint)
 
 

@@ -1,6 +1,6 @@
-"""What is recorded of governance: clients, policies, definitions and approvals, each change a frozen record of the sealed log.
+"""Changes of clients, policies, definitions and approvals, as frozen records of the sealed log.
 
-Times are timezone-aware UTC; `origin` is where it was made: console, cli or agent, and who was signed in there (`made_by`).
+Times are timezone-aware UTC; `origin` is console, cli or agent, with the operator who was signed in (`made_by`).
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 OPERATOR = "operator"
-"""Who acts at the pages or the command line where nobody has to sign in."""
+"""The person at the pages or the command line, without a sign-in."""
 
 
 def origin_of(place: str, name: str) -> str:
-    """The origin of what somebody does who is signed in, or nobody is ("").
+    """The origin of an action of a signed-in operator, or of anyone ("").
 
     >>> origin_of("console", "ada"), origin_of("console", "")
     ('console:ada', 'console')
@@ -22,7 +22,7 @@ def origin_of(place: str, name: str) -> str:
 
 
 def made_by(origin: str) -> str:
-    """Who made a change and where, in words.
+    """The author of a change and its place, in words.
 
     >>> made_by("console:ada"), made_by("cli")
     ('ada, console', 'operator, cli')
@@ -110,7 +110,7 @@ class RefusedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a call may use at most, and once it is settled, what it used. `over`: a person let it go beyond a budget."""
+    """The amount reserved for a call or, once settled, used by it. `over`: a person allowed it to exceed a budget."""
 
     id: str
     at: datetime

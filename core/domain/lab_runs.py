@@ -19,7 +19,7 @@ SIMULATED, LIVE = "simulated", "live"
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What all runs of a scenario share. Fingerprints tell apart what has the same name and another content."""
+    """The common conditions of a scenario's runs. Fingerprints distinguish contents of the same name."""
 
     profile: str
     profile_fingerprint: str
@@ -65,7 +65,7 @@ class KeptRun(Conditions):
 
 @dataclass(frozen=True, slots=True)
 class RunSteps:
-    """What happened at each of N steps: columns (N,). `server` and `tool` are places in the names, -1 where a query went
+    """The events at each of N steps: columns (N,). `server` and `tool` are places in the names, -1 where a query went
     nowhere; `network_s` is NaN there."""
 
     servers: tuple[str, ...]
@@ -128,7 +128,7 @@ class LabConditions:
 
     @property
     def played(self) -> Mapping[str, Any] | None:
-        """The options of `wayfare bench --execute`; None where tasks were only routed."""
+        """The options of `wayfare bench --execute`. None if tasks were only routed."""
         return cast("dict[str, Any]", json.loads(self.played_json)) if self.played_json else None
 
     def to_json(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class LabRun(LabConditions):
 
     @property
     def result(self) -> Mapping[str, Any]:
-        """What was measured."""
+        """The measures."""
         return cast("dict[str, Any]", json.loads(self.result_json))
 
 
@@ -208,7 +208,7 @@ Texts = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ConsoleState:
-    """What the console shows and decides with.
+    """The state of the console: its pages, catalogs, calibrations and networks.
 
     `pages` has for each page that was visited what its link says (query, catalog, router, knobs, filters). `catalogs` has the
     fingerprint of each catalog that a page shows; `calibrations` the file of the calibration in force there, "" for none;
@@ -235,7 +235,7 @@ class Snapshot:
 
     @property
     def state(self) -> ConsoleState:
-        """What it keeps."""
+        """The stored state."""
         return documents.read(ConsoleState, json.loads(self.state_json), f"snapshot {self.name}")
 
 
@@ -251,7 +251,7 @@ class Difference:
 
 
 def differences(one: ConsoleState, other: ConsoleState) -> tuple[Difference, ...]:
-    """What differs, page by page and then the rest, names in alphabetical order.
+    """The differences, page by page and then the rest, names in alphabetical order.
 
     >>> paper = ConsoleState({"route": {"q": "a", "k": "3"}}, {}, {}, {})
     >>> [(d.where, d.name, d.one, d.other) for d in differences(paper, ConsoleState({"route": {"q": "a"}}, {}, {}, {}))]

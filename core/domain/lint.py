@@ -1,4 +1,4 @@
-"""What is wrong with a catalog: findings with their reasons, and the report that holds them."""
+"""Findings on a catalog with their reasons, and the report that holds them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class LintReport:
         return replace(self, findings=tuple(kept), waiting=tuple(r for r in self.waiting if not rules or r in rules))
 
     def counts(self) -> Mapping[Severity, int]:
-        """How many findings each severity has, worst first.
+        """The number of findings by severity, worst first.
 
         >>> dict(LintReport("empty").counts())
         {<Severity.ERROR: 'error'>: 0, <Severity.WARNING: 'warning'>: 0, <Severity.NOTE: 'note'>: 0}
@@ -77,7 +77,7 @@ class LintReport:
         return {severity: found[severity] for severity in Severity}
 
     def by_rule(self) -> Mapping[str, int]:
-        """How many findings each rule has that found something, in the order of the findings."""
+        """The number of findings by rule, in the order of the findings."""
         return dict(Counter(finding.rule for finding in self.findings))
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What happened when a tool was called. A tool that fails is an `Outcome`, never an exception."""
+"""The outcome of a tool call. A tool that fails is an `Outcome`, never an exception."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class OutcomeKind(StrEnum):
         return self not in {OutcomeKind.CANCELLED, OutcomeKind.NOT_TRIED, OutcomeKind.INVALID_ARGUMENTS}
 
     def charged_usd(self, price_usd: float) -> float | None:
-        """What a call costs by its declared price: nothing where no tool answered; None where nothing is declared (NaN).
+        """The cost of a call at its declared price: 0 if no tool answered, None without a declared price (NaN).
 
         >>> OutcomeKind.TOOL_ERROR.charged_usd(0.002), OutcomeKind.TIMEOUT.charged_usd(0.002)
         (0.002, 0.0)
@@ -96,7 +96,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call gave: kind, content, times in seconds, and where the figures come from.
+    """The outcome of a call: kind, content, times in seconds, and the source of the figures.
 
     `connect_s` is None where a kept session was used. `latency_s` is the tool call alone. `injected` says what an injected
     network did to the call, in plain words; empty where there was none. `original` is what the server answered, be it an
@@ -121,5 +121,5 @@ class Outcome:
 
     @property
     def simulated(self) -> bool:
-        """Whether no real tool had a part in it: nothing is learnt from it."""
+        """Whether no real tool was called: statistics do not learn from it."""
         return self.mode is not CallMode.REAL

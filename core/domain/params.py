@@ -52,7 +52,7 @@ FINE_SHARE = Range(0.0, 1.0, 0.01)
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """What a parameter is: enough to draw, parse, check and explain it. `low`/`high` are inclusive.
+    """The declaration of a parameter, by which it is drawn, parsed, checked and explained. `low` and `high` are inclusive.
 
     `label` is its plain name, to stand beside the symbol; `advanced` marks what few people change.
     """
@@ -75,7 +75,7 @@ class Knob:
 
     @property
     def free_text(self) -> bool:
-        """Whether it takes any text. Such a value is never empty: left empty, it says `none`, in a link as well."""
+        """Whether it takes any text. An empty value is written as `none`, in a link as well."""
         return self.kind is str and not self.choices
 
     def parse(self, raw: object) -> Value:

@@ -32,7 +32,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps of a question in order; `planner` says who took it apart."""
+    """The steps of a question in order. `planner` divided it."""
 
     question: str
     planner: str

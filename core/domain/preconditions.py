@@ -1,4 +1,4 @@
-"""What has to hold before a tool may be called, declared in catalog data; and the state of an agent that decides it.
+"""Preconditions of a tool call, declared in catalog data, and the agent's state that they are checked against.
 
 Three predicates of Tool Attention, section 5.4, each with one text. Nothing is evaluated as code:
 
@@ -55,7 +55,7 @@ class Precondition:
         return f'{self.predicate}({ARGUMENTS[self.predicate]}="{self.value}")'
 
     def in_words(self) -> str:
-        """What has to hold as a phrase.
+        """The precondition as a phrase.
 
         >>> Precondition("has_prior_tool_output", "search_").in_words()
         'output of search_'
@@ -65,7 +65,7 @@ class Precondition:
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """What an agent may use and has done. `*` stands for everything, `mail:*` for all that begins with `mail:`."""
+    """The permissions and history of an agent. `*` stands for everything, `mail:*` for all that begins with `mail:`."""
 
     scopes: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset()
@@ -78,7 +78,7 @@ class AgentState:
 
     @classmethod
     def satisfying(cls, preconditions: Iterable[str]) -> AgentState:
-        """The least state in which all of these hold; what cannot be read is left out, for no state satisfies it.
+        """The least state in which all of these hold. Unreadable ones are left out: no state satisfies them.
 
         >>> AgentState.satisfying(['is_authenticated("a")', "milestone_reached('b')", "c"]).texts()
         {'scopes': 'a', 'outputs': 'none', 'milestones': 'b'}
@@ -91,7 +91,7 @@ class AgentState:
         return cls(*(frozenset(values) for values in granted.values()))
 
     def __or__(self, other: AgentState) -> AgentState:
-        """What either of two states has."""
+        """The union of two states."""
         return AgentState(self.scopes | other.scopes, self.outputs | other.outputs, self.milestones | other.milestones)
 
     def texts(self) -> dict[str, str]:
@@ -118,7 +118,7 @@ class AgentState:
         )
 
     def unmet(self, preconditions: Iterable[str]) -> tuple[str, ...]:
-        """Those that do not hold. One that cannot be read does not hold: a gate that nobody understands stays shut.
+        """The preconditions that do not hold. An unreadable one does not hold.
 
         >>> AgentState().unmet(['is_authenticated("a")'])
         ('is_authenticated("a")',)

@@ -1,4 +1,4 @@
-"""A snapshot of what is known of servers and tools: columns over the catalog, each figure with its source."""
+"""A snapshot of the statistics of servers and tools, as columns over the catalog with their sources, and the map of a catalog."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Array = NDArray[np.float64]
 
 
 class Source(IntEnum):
-    """Where a figure comes from; every screen says it."""
+    """The source of a figure. Every page shows it."""
 
     PRIOR = 0  # neither the catalog nor a call says anything: a configurable assumption
     DECLARED = 1  # the catalog says so
     EDITED = 2  # the operator set it by hand
     MEASURED = 3  # folded from real calls, EHRR (8)
-    MEDIAN = 4  # an ask that nobody advertised: the median of the server's tools' prices
+    MEDIAN = 4  # an ask that was not advertised: the median of the prices of the server's tools
 
     @property
     def label(self) -> str:
@@ -28,7 +28,7 @@ class Source(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class LearntStatistics:
-    """What calls teach of servers (S,) and of tools (T,) alike; `*_source` hold `Source`.
+    """Statistics that servers (S,) and tools (T,) have in common. `*_source` hold `Source`.
 
     `seen_version` is the version of the statistics after the row's last call, 0 before any. `decayed` is the share in [0, 1]
     that time has taken back of what calls taught, 0 with decay off.
@@ -43,7 +43,7 @@ class LearntStatistics:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatistics(LearntStatistics):
-    """Per server, shape (S,): s, probabilities, USD. `ask_usd` is NaN where nobody asks.
+    """Per server, shape (S,): s, probabilities, USD. `ask_usd` is NaN without an ask.
 
     `conn_decayed` is the share that time has taken back of what connects taught.
     """
@@ -78,3 +78,38 @@ class Statistics:
     servers: ServerStatistics
     tools: ToolStatistics
     version: int = 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The map of a catalog.
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogMap:
+    """Where the tools lie: `ids` (T,), `xy` (T, 2) in [0, 1], read-only.
+
+    `kept` says how far the map can be trusted: of the ten nearest tools of each, the share that is among its ten
+    nearest here.
+    """
+
+    catalog: str
+    ids: tuple[str, ...]
+    xy: NDArray[np.float32]
+    kept: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A tool and its exact cosine, in [-1, 1], with the one that was asked about."""
+
+    tool: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A text on a map: its place in [0, 1], and the exact cosine of every tool, shape (T,)."""
+
+    x: float
+    y: float
+    cosine: NDArray[np.float32]

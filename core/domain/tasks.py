@@ -58,7 +58,7 @@ Sets = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class EqualJudgment:
-    """What somebody said of two tools (`server::tool`, in alphabetical order)."""
+    """A judgment of two tools (`server::tool`, in alphabetical order)."""
 
     catalog: str
     one: str
@@ -87,7 +87,7 @@ class Proposal:
 
     @property
     def open(self) -> bool:
-        """Whether it is still to be judged."""
+        """Whether the pair needs a judgment."""
         return not self.says and not self.follows
 
 

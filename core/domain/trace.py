@@ -1,4 +1,4 @@
-"""What a decision knows of every server and every tool: columns over the catalog, and the rows that are read from them.
+"""The figures of a decision for every server and tool: columns over the catalog, and rows read from them.
 
 Each figure is declared once and has two forms: a column over all servers (S,) or tools (T,) in a trace, so that a loser keeps
 its numbers, and a plain value in a row, made when somebody looks at one. What is expected of a call (`ServerEstimates`,
@@ -47,7 +47,7 @@ KEPT = -1  # code in ToolTrace.dropped of a tool that is a candidate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerEstimates(Generic[Number]):
-    """What a call to a server is expected to take, EHRR (2): overhead before it and the call itself in s, conservative
+    """The expected time of a call to a server, EHRR (2): overhead before it and the call itself in s, conservative
     success r~ and post-accept failure in [0, 1], and the expected time to success C_i in s."""
 
     fixed_s: Number
@@ -87,7 +87,7 @@ class ServerTrace(ServerColumns[Array, Array, NDArray[np.bool_], NDArray[np.int6
     names: tuple[str, ...]
 
     def rows(self, rows: Sequence[int]) -> list[ServerRow]:
-        """Some servers. The posted price is None where one is not on the short-list, for nothing was offered to it."""
+        """Some servers. The posted price of a server outside the short-list is None."""
         found = [
             ServerRow(server=self.names[row], **values)
             for row, values in zip(rows, _values(self, ServerColumns, rows), strict=True)
@@ -97,7 +97,7 @@ class ServerTrace(ServerColumns[Array, Array, NDArray[np.bool_], NDArray[np.int6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolEstimates(Generic[Number, Price]):
-    """What a call of a tool is expected to take and cost: latency in s, the chance (1 - pfail) r that one attempt succeeds,
+    """The expected time and cost of a call of a tool: latency in s, the chance (1 - pfail) r that one attempt succeeds,
     the two terms of C_ij in s, EHRR (6), and the price in USD per call."""
 
     latency_s: Number
@@ -119,7 +119,7 @@ class ToolColumns(ToolEstimates[Number, Price], Generic[Number, Price, Flag]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRow(ToolColumns[float, float | None, bool]):
-    """One tool of a decision. `rank` is None where it was not in the race, `dropped_by` where it is a candidate."""
+    """One tool of a decision. `rank` is None for a tool that did not race, `dropped_by` for a candidate."""
 
     tool: str
     server: str

@@ -31,7 +31,7 @@ IMPORTERS: tuple[Importer, ...] = (Plain(), LiveMcpBench(), ServerJson(), Client
 
 
 def detect(document: object) -> Importer | None:
-    """The first importer whose shape a document has, None where there is none.
+    """The first importer that matches a document, or None.
 
     >>> detect({"mcpServers": {}}).name
     'client_config'
@@ -40,7 +40,7 @@ def detect(document: object) -> Importer | None:
 
 
 def read_document(text: str | bytes, *, source: str) -> Imported:
-    """The content of a document, whatever its format; `source` names it in messages.
+    """The content of a document of any format. `source` names it in messages.
 
     Everything or nothing: raises BrokenDocumentError (a CatalogError) where any entry is bad, with all faults in it.
 

@@ -89,7 +89,7 @@ class SecretExtractor:
         return self._with_references(_SHORT_IN_TEXT.sub(self._cover_short, covered))
 
     def hide_arguments(self, arguments: Sequence[str], command: str = "") -> tuple[str, ...]:
-        """The arguments of a command; the value of a flag with a telling name is hidden whatever it looks like, that of a flag of one
+        """The arguments of a command; the value of a flag with a telling name is always hidden, that of a flag of one
         letter unless it is plainly none. Where the command starts another one, such flags before that one's name are its own."""
         hidden: list[str] = []
         before, started = "", _started(command, arguments)
@@ -206,7 +206,7 @@ _URLS = ("url", "serverUrl", "httpUrl")
 
 
 def read_connection(entry: Entry, server: str) -> Connection | None:
-    """One `mcpServers` entry; None where (a fault) it says neither command nor address.
+    """One `mcpServers` entry. Records a fault and returns None without command and address.
 
     >>> from core.importers.reading import Reading
     >>> reading = Reading("mcp.json")

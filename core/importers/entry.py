@@ -38,7 +38,7 @@ class Entry:
         self.reading.note(self.where, text)
 
     def get(self, key: str) -> Any:
-        """The value under a key, whichever way it is spelled; None where it is absent or null."""
+        """The value of a key in either spelling. Returns None for an absent key or null."""
         found = self.value.get(key)
         return found if found is not None else self.value.get(re.sub(r"([A-Z])", r"_\1", key).lower())
 
@@ -91,7 +91,7 @@ class Entry:
             self.problem(f"name {fault}")
 
     def number(self, key: str, *, high: float | None = None) -> float | None:
-        """A finite number of at least 0 (and at most `high`), None where it is absent."""
+        """A finite number of at least 0 (and at most `high`), or None."""
         raw = self.get(key)
         if raw is None:
             return None
@@ -101,7 +101,7 @@ class Entry:
         return float(raw)
 
     def flag(self, key: str) -> bool | None:
-        """True or false, None where it is absent."""
+        """True or false, or None."""
         raw = self.get(key)
         if raw is None or isinstance(raw, bool):
             return raw
@@ -109,7 +109,7 @@ class Entry:
         return None
 
     def mapping(self, key: str) -> dict[str, Any] | None:
-        """An object, None where it is absent."""
+        """An object, or None."""
         raw = self.get(key)
         if raw is None or isinstance(raw, dict):
             return cast("dict[str, Any] | None", raw)
@@ -209,7 +209,7 @@ def _cost_info(entry: Entry) -> Entry | None:
 
 
 def meta_price(entry: Entry) -> float | None:
-    """A price under `_meta`, directly or in one publisher's object of it; None where there is none.
+    """A price under `_meta`, directly or in one publisher's object, or None.
 
     >>> from core.importers.reading import Reading
     >>> meta_price(Entry(Reading("a.json"), "", {"_meta": {"org.example/pricing": {"price_usd": 0.002}}}))

@@ -76,7 +76,7 @@ def field(text: str) -> str:
 
 
 def read_labels(text: str | bytes, *, source: str) -> tuple[LabelledQuery, ...]:
-    """What a file of labelled tasks says of each sub-task, in its order. Raises BrokenDocumentError that names the line.
+    """The labels of each sub-task of a file, in its order. Raises BrokenDocumentError that names the line.
 
     >>> line = '{"id": "1", "subtask": "read a file", "relevant": ["files::read"], "wrong": ["files::write"]}'
     >>> read_labels(line, source="a.jsonl")[0].wrong

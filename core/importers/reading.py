@@ -33,7 +33,7 @@ class BrokenDocumentError(CatalogError):
 
 @dataclass
 class Reading:
-    """What has been read of one document so far. A fault is recorded and reading goes on, so that all are reported at once."""
+    """The parts of a document read so far. Faults are recorded while reading continues, so that all are reported at once."""
 
     source: str
     problems: list[str] = field(default_factory=list[str])
@@ -79,7 +79,7 @@ class Reading:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Limits and checks for documents of strangers: each check returns what is wrong with a value, or "" for nothing.
+# Limits and checks for documents of strangers: each check returns the fault of a value, or "".
 #
 # No message quotes a text value, because it may be a secret in the wrong field.
 
@@ -101,7 +101,7 @@ _KINDS: dict[type, str] = {
 
 
 def kind(value: object) -> str:
-    """What a JSON value is, in words.
+    """The kind of a JSON value in words.
 
     >>> kind([1]), kind(True), kind(None)
     ('a list', 'true or false', 'null')
@@ -120,7 +120,7 @@ def shown(name: str) -> str:
 
 
 def line_fault(text: str, limit: int = MAX_NAME) -> str:
-    """Why a text cannot be shown on one line: too long, control or direction-changing characters.
+    """The fault of a text that must fit on one line: too long, control or direction-changing characters.
 
     >>> line_fault("a\\tb")
     'holds the control character U+0009; remove it'
@@ -136,7 +136,7 @@ def line_fault(text: str, limit: int = MAX_NAME) -> str:
 
 
 def name_fault(name: str) -> str:
-    """Why a text cannot be a tool's name.
+    """The fault of a tool's name.
 
     >>> name_fault("  ")
     'is empty; give a name'
@@ -147,7 +147,7 @@ def name_fault(name: str) -> str:
 
 
 def server_name_fault(name: str) -> str:
-    """Why a text cannot be a server's name: `server::tool` has to be read one way only.
+    """The fault of a server's name: `server::tool` must be unambiguous.
 
     >>> server_name_fault("a::b")
     'holds "::", which separates server and tool; rename it'
@@ -158,7 +158,7 @@ def server_name_fault(name: str) -> str:
 
 
 def number_fault(value: object, *, high: float | None = None) -> str:
-    """Why a value is not a finite number of at least 0 (and at most `high`).
+    """The fault of a value that must be a finite number of at least 0 (and at most `high`).
 
     >>> number_fault(float("nan"))
     'is NaN; give a number of at least 0 or leave it out'
@@ -189,7 +189,7 @@ def clean_text(text: str) -> tuple[str, int]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Checks of every document, whatever its format: depth, repeated keys, lone surrogates.
+# Checks of documents of every format: depth, repeated keys, lone surrogates.
 
 MAX_DEPTH = 64
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -217,7 +217,7 @@ def keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def inspect(reading: Reading, document: object) -> None:
-    """Record what no format admits. Without recursion, so that a deep document does no harm.
+    """Record faults that no format admits. Without recursion, so that a deep document does no harm.
 
     >>> reading = Reading("a.json")
     >>> inspect(reading, {"servers": [{"name": "\\ud800"}]})

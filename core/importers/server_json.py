@@ -37,7 +37,7 @@ def ask(entry: Entry, server: str, name: str) -> str:
 
 
 def value_of(entry: Entry, server: str, name: str) -> str | None:
-    """An input's value: the fixed one, a reference to one that must be entered, or the default; None where it may be left out."""
+    """An input's value: the fixed one, a reference to one that must be entered, or the default. None if it is optional."""
     fixed = entry.get("value")
     if fixed is not None:
         text = fill_in(entry, server, scalar(entry, "value", fixed))
@@ -197,7 +197,7 @@ def _server(entry: Entry, name: str, connection: Connection) -> Server:
 
 
 def _connection(entry: Entry, name: str) -> Connection | None:
-    """The first way to reach the server that is supported; None (and a fault or a note) where there is none."""
+    """The first supported way to reach the server. Returns None and records a fault or a note without one."""
     known = len(entry.reading.problems)
     ranked: list[tuple[int, Entry]] = []
     for remote in entry.entries("remotes"):

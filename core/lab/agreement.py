@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import krippendorff
 import numpy as np
 from numpy.typing import NDArray
 
@@ -152,6 +151,8 @@ def ordinal_alpha(counts: NDArray[np.int64]) -> float | None:
     paired = counts[counts.sum(axis=1) > 1]
     if (paired.sum(axis=0) > 0).sum() < 2:
         return None
+    import krippendorff
+
     return float(krippendorff.alpha(value_counts=paired, level_of_measurement="ordinal"))
 
 

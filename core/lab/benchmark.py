@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ir_measures
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,9 +36,6 @@ MEASURES = {
 JUDGED = {f"judged@{depth}": f"Judged@{depth}" for depth in (1, 3, 5, 10)}
 LARGEST_GRADE = 8.0  # the gain stops growing here
 
-# its types name pandas, which it does not import
-ITER_CALC: Any = ir_measures.iter_calc  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-
 Floats = NDArray[np.float64]
 Labelled = tuple[Sequence[str], Mapping[str, float]]
 """What a router ranked, best first, and the grade of every tool that was judged."""
@@ -65,7 +61,10 @@ def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:
         name: np.full(len(tasks), np.nan) for name in JUDGED.values()
     }
     if ranked:
-        for metric in ITER_CALC([ir_measures.parse_measure(name) for name in found], relevance, ranked):
+        import ir_measures
+
+        calculate: Any = ir_measures.iter_calc  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] its types name pandas
+        for metric in calculate([ir_measures.parse_measure(name) for name in found], relevance, ranked):
             if metric.query_id in ranked:
                 found[str(metric.measure)][names[metric.query_id]] = metric.value
     return found

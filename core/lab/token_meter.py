@@ -87,7 +87,9 @@ def _table() -> Mapping[str, Mapping[str, Any]]:
     try:
         return cast("dict[str, dict[str, Any]]", json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError):
-        raise WayfareError("The table of model prices is not on this machine; run `pip install litellm`.") from None
+        raise WayfareError(
+            'The table of model prices comes with litellm, which is not installed; run `pip install "wayfare[llm]"`.'
+        ) from None
 
 
 def _price(value: object) -> float | None:

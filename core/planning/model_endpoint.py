@@ -32,12 +32,13 @@ QUIET = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
 }
+NOT_INSTALLED = 'A language model is asked through litellm, which is not installed; run `pip install "wayfare[llm]"`.'
 _loading = threading.Lock()
 _loaded: list[Any] = []
 
 
 def litellm_module() -> Any:
-    """Returns the package, loaded once (about 2 s)."""
+    """Returns the package, loaded once (about 2 s). Raises PlannerError if it is not installed."""
     with _loading:
         if not _loaded:
             _loaded.append(_load())
@@ -47,7 +48,10 @@ def litellm_module() -> Any:
 def _load() -> Any:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)  # a value that is set stays
-    import litellm
+    try:
+        import litellm
+    except ImportError:
+        raise PlannerError(NOT_INSTALLED) from None
 
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -209,7 +213,8 @@ class LiteLlmEndpoint:
     """Whether the endpoint has refused schemas."""
 
     def ask(self, message: Message) -> Reply:
-        """Returns one answer, after at most three attempts."""
+        """Returns one answer, after at most three attempts. Raises PlannerError without one, or without litellm."""
+        litellm_module()
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._once(message)

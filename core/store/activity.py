@@ -97,7 +97,7 @@ class Activity:
     """Listings newest first, and aggregates oldest first. Times are UTC, money USD, durations seconds.
 
     Simulated calls are never added to real ones: every aggregate has a `simulated` column and separate rows for each.
-    A price that nobody declared is missing, not zero: sums leave it out, and `unpriced_calls` counts it.
+    An undeclared price is missing, not zero: sums leave it out, and `unpriced_calls` counts it.
     """
 
     database: Database
@@ -122,7 +122,7 @@ class Activity:
         )
 
     def refused(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
-        """Requests that governance did not let through, newest first. They have no outcome: `kinds` and `simulated` say nothing."""
+        """Refused requests, newest first. They have no outcome: `kinds` and `simulated` do not apply."""
         condition, values = refused_condition(where)
         return self._frame(
             f'SELECT r.* FROM refused_requests r WHERE {condition} ORDER BY r."at" DESC, r.sequence DESC LIMIT ? OFFSET ?',  # noqa: S608
@@ -130,17 +130,17 @@ class Activity:
         )
 
     def refused_count(self, where: ActivityFilter = ALL) -> int:
-        """How many requests `refused` would list without a limit."""
+        """The number of requests that `refused` lists without a limit."""
         condition, values = refused_condition(where)
         return self._number(f"SELECT count(*) FROM refused_requests r WHERE {condition}", values)  # noqa: S608
 
     def decision_count(self, where: ActivityFilter = ALL) -> int:
-        """How many decisions `decisions` would list without a limit."""
+        """The number of decisions that `decisions` lists without a limit."""
         condition, values = decisions_condition(where)
         return self._number(f"SELECT count(*) FROM decisions d WHERE {condition}", values)  # noqa: S608
 
     def call_count(self, where: ActivityFilter = ALL) -> int:
-        """How many calls `calls` would list without a limit."""
+        """The number of calls that `calls` lists without a limit."""
         condition, values = calls_condition(where)
         return self._number(f"SELECT count(*) FROM {CALLS} WHERE {condition}", values)  # noqa: S608
 
@@ -161,7 +161,7 @@ class Activity:
         return self._over_time(bucket, SPENT, where)
 
     def success_and_latency_over_time(self, bucket: timedelta, where: ActivityFilter = ALL) -> pd.DataFrame:
-        """How a server or a tool (pick it in `where`) did.
+        """Success and latency of a server or tool, which `where` selects.
 
         Columns at (a bucket's start), simulated, calls, success_share in [0, 1], latency_p50_s, latency_p95_s. Calls
         that the operator cancelled, and those that an injected network troubled, say nothing about a tool and are left out
@@ -178,7 +178,7 @@ class Activity:
         return self._totals("catalog, router, origin", "decisions", "total_ms / 1e3", bounds_s)
 
     def call_totals(self, bounds_s: Sequence[float]) -> list[dict[str, Any]]:
-        """The same of calls, by catalog, server, outcome, simulated and origin; with usd and unpriced."""
+        """All calls by catalog, server, outcome, simulated and origin, with usd and unpriced."""
         money = ", coalesce(sum(price_usd), 0.0) AS usd, count(*) FILTER (price_usd IS NULL) AS unpriced"
         by = "catalog, server, kind AS outcome, simulated, origin"
         return self._totals(by, "outcomes", "latency_s", bounds_s, money)
@@ -196,11 +196,11 @@ class Activity:
         )
 
     def decision(self, id_: str) -> DecisionEvent | None:
-        """One decision whole, None where there is none of that id."""
+        """A whole decision. Returns None for an unknown id."""
         return next(self.log.read(DecisionEvent, "id = ?", [id_]), None)
 
     def decision_outcomes(self, id_: str) -> tuple[OutcomeEvent, ...]:
-        """The calls that were made on a decision, in order of commit."""
+        """The calls of a decision, in order of commit."""
         return tuple(self.log.read(OutcomeEvent, "decision_id = ?", [id_]))
 
     def latest_sequence(self) -> int:

@@ -17,9 +17,8 @@ from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHin
 from core.domain.events import Override
 from core.shared.errors import StoreError, UnknownNameError
 from core.shared.leaks import plain_value
-from core.store.connection import Array, Database, Table, insert_arrow, pa
+from core.store.connection import Array, Database, Table, TypedTable, insert_arrow, pa
 from core.store.log import Log, entry
-from core.store.table import TypedTable
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A catalog as one JSON document and back, every field as it was.
@@ -52,7 +51,7 @@ def from_json(document: str) -> Catalog:
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value of an environment variable or a header gives nothing away.
+    """Whether the value of an environment variable or header holds no secret.
 
     >>> [is_reference(v) for v in ("${secret:KEY}", "Bearer ${env:TOKEN}", "", "sk-123", "sk-123 ${env:TOKEN}")]
     [True, True, True, False, False]
@@ -145,7 +144,7 @@ class Catalogs:
         self._stored.put(_Stored(catalog.name, source, *counts, self._clock(), to_json(catalog)))
 
     def load_catalog(self, name: str) -> Catalog | None:
-        """The catalog as it was saved, None where there is none of that name.
+        """The saved catalog. Returns None for an unknown name.
 
         Raises StoreError where its document does not fit this version.
         """
@@ -162,7 +161,7 @@ class Catalogs:
         return self._rows.select("true ORDER BY name")
 
     def remove_catalog(self, name: str) -> None:
-        """Remove a catalog; its events and edits stay. Raises UnknownNameError where there is none of that name."""
+        """Remove a catalog; its events and edits stay. Raises UnknownNameError for an unknown name."""
         if not self._rows.remove("name = ?", [name]):
             raise UnknownNameError(f"There is no catalog {name!r} in the store; choose one of those it lists.")
 

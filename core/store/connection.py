@@ -1,16 +1,17 @@
-"""The connection to the DuckDB file: opening, the write lock, transactions, reads."""
+"""The connection to the DuckDB file: opening, the write lock, transactions, reads, and tables of typed rows."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from threading import Condition, RLock
-from typing import Any, Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from uuid import uuid4
 
 import duckdb
@@ -198,6 +199,63 @@ def _unreadable(where: str, error: Exception) -> str:
 def _first_line(error: BaseException) -> str:
     """The database's own words, one line, without the full stop."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".! ")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Tables of typed rows: each field of a dataclass is the column of the same name.
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class TypedTable(Generic[R]):
+    """Rows are put in place of those of the same key. Conditions are SQL with a `?` for each value."""
+
+    database: Database
+    kind: type[R]
+    name: str
+
+    @property
+    def columns(self) -> str:
+        """The columns as SQL."""
+        return ", ".join(f'"{field.name}"' for field in fields(self.kind))  # type: ignore[arg-type]
+
+    def select(self, condition: str = "true", values: Sequence[object] = ()) -> tuple[R, ...]:
+        """The rows that meet a condition, which may end with an order and a limit."""
+        found = self.database.read(f"SELECT {self.columns} FROM {self.name} WHERE {condition}", values)  # noqa: S608
+        return tuple(self.kind(**row) for row in found.to_pylist())
+
+    def first(self, condition: str = "true", values: Sequence[object] = ()) -> R | None:
+        """The first of these rows. Returns None without one."""
+        return next(iter(self.select(condition, values)), None)
+
+    def count(self, what: str = "*", condition: str = "true") -> int:
+        """The number of rows that meet a condition, or of values of a column."""
+        return self.database.read(f"SELECT count({what}) FROM {self.name} WHERE {condition}")[0][0].as_py()  # noqa: S608
+
+    def put(self, *rows: R) -> None:
+        """Write rows, all or none. Raises StoreError."""
+        with self.database.transaction() as connection:
+            self.write(connection, rows)
+
+    def remove(self, condition: str, values: Sequence[object]) -> int:
+        """Delete rows. Returns their number."""
+        with self.database.transaction() as connection:
+            return self.delete(connection, condition, values)
+
+    def write(self, connection: duckdb.DuckDBPyConnection, rows: Collection[R], *, replace: bool = True) -> None:
+        """`put` within a transaction. Without `replace`, rows whose key is there already are left out."""
+        names = [field.name for field in fields(self.kind)]  # type: ignore[arg-type]
+        values: list[Any] = [[getattr(row, name) for name in names] for row in rows]
+        if values:
+            table, marks, verb = self.name, ", ".join("?" * len(names)), "REPLACE" if replace else "IGNORE"
+            connection.executemany(f"INSERT OR {verb} INTO {table} ({self.columns}) VALUES ({marks})", values)  # noqa: S608
+
+    def delete(self, connection: duckdb.DuckDBPyConnection, condition: str, values: Sequence[object]) -> int:
+        """`remove` within a transaction."""
+        table = self.name
+        deleted = connection.execute(f"DELETE FROM {table} WHERE {condition} RETURNING 1", values)  # noqa: S608
+        return len(deleted.fetchall())
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from core.store.journal import Journal, Kept
 from core.store.log import Audit, Entry, Event, Log, entry
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Writing in the background: what comes close together is written in one transaction.
+# Writing in the background: entries that come close together are one transaction.
 
 
 class BackgroundWriter:
@@ -68,8 +68,7 @@ GATHERED_S = 0.02
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Queued:
-    """What one call queued: the ids that others may wait for, its entries once they are asked for, and its number in the journal
-    where it is in there."""
+    """The events of one call: the ids that others may wait for, its entries, and its number in the journal, if any."""
 
     ids: tuple[str, ...]
     entries: Callable[[], Sequence[Entry]]
@@ -125,8 +124,7 @@ class Events:
         self.log.commit([entry(record) for unit in units.values() for record in unit if not isinstance(record, Spent)])
 
     def make_later(self, id_: str, events: Callable[[], Sequence[Event]]) -> None:
-        """The same for events that are made when they are written, with the id that others may wait for. One that cannot be
-        stored is raised by `flush`."""
+        """Queue events that are made when they are written. Others may wait for `id_`. `flush` raises their errors."""
         self._queue(_Queued((id_,), lambda: tuple(map(entry, events()))))
 
     def flush(self) -> None:
@@ -168,7 +166,7 @@ class Events:
             except Exception:  # noqa: BLE001 - each is tried again, and flush() raises what fails then
                 written = [unit for unit in units if self._could_write(unit)]
             self.journal.done(unit.journaled for unit in written if unit.journaled is not None)
-            for _ in units:  # only now: who waits for one of them finds it here until it is on the disk
+            for _ in units:  # only now: `wait_for` finds them here until they are on the disk
                 self._pending.popleft()
 
     def _queue(self, unit: _Queued) -> None:

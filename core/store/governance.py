@@ -10,11 +10,10 @@ from datetime import UTC
 
 from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
 from core.shared.errors import StoreError
-from core.store.connection import Database
+from core.store.connection import Database, TypedTable
 from core.store.events import BackgroundWriter
 from core.store.journal import Journal, Kept
 from core.store.log import Log, checked, entry
-from core.store.table import TypedTable
 
 Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
 
@@ -58,15 +57,9 @@ class Governance:
         """Every change of an approval, in order of commit."""
         return tuple(self.log.read(ApprovalChange, "true", []))
 
-    def reserve(self, spent: Spent) -> None:
-        """Keep a reservation. No kill loses it once this returns. Raises StoreError."""
-        self._keep(spent)
-
-    def settle_later(self, spent: Spent) -> None:
-        """Keep what a call used, in the place of what was reserved for it. As `reserve`: it does not wait for the database."""
-        self._keep(spent)
-
-    def _keep(self, spent: Spent) -> None:
+    def keep(self, spent: Spent) -> None:
+        """Keep a reservation, or the amount that a call used in its place. Once this returns, a kill does not lose it. Does not wait
+        for the database. Raises StoreError."""
         self._pending.append((self.journal.add((Spent, checked(spent))), spent))
         self._background.soon()
 
@@ -99,7 +92,7 @@ class Governance:
             self._spending.put(*spent)
 
     def settle_left_over(self) -> int:
-        """Settle, at all that they reserved, the calls of a process that was killed: whether they were made is not known."""
+        """Settle the calls of a killed process at their reserved amounts, because their outcome is unknown."""
         left = self._spending.count(condition="NOT settled")
         if left:
             with self.database.transaction() as connection:
@@ -107,7 +100,7 @@ class Governance:
         return left
 
     def spending(self, day: str) -> tuple[Spent, ...]:
-        """What was settled of a day, oldest first."""
+        """The settled spending of a day, oldest first."""
         self._drain()
         rows = self._spending.select('day = ? AND settled ORDER BY "at"', [day])
         return tuple(replace(row, at=row.at.astimezone(UTC)) for row in rows)

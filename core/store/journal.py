@@ -1,4 +1,4 @@
-"""The journal: what answered calls leave behind, on the disk before their answer and until it is in the database.
+"""The journal: records of answered calls, on the disk before the answer and until they are in the database.
 
 A transaction takes milliseconds, one line at the end of a file takes microseconds. The system keeps what a killed process has
 handed to it, so nothing here waits for the disk itself: where the power fails, the last moments before it may be lost.
@@ -59,7 +59,7 @@ class Journal:
             return self._last
 
     def done(self, numbers: Iterable[int]) -> None:
-        """These are in the database now: nobody needs their lines any more."""
+        """Drop lines whose records are in the database now."""
         with self._lock:
             for number in numbers:
                 self._needed.pop(number, None)
@@ -89,7 +89,7 @@ class Journal:
             self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Keep the file only where something in it is still needed. A second call does nothing."""
+        """Close, and remove a file without needed lines. A second call does nothing."""
         with self._lock:
             self._closed = True
             if self._file is not None:
@@ -132,7 +132,7 @@ def _opened(path: Path) -> int:
 
 
 def _written(file: int, data: bytes) -> int:
-    """How much was written, which is all. Raises OSError where there is no room for all."""
+    """Write everything and return its size. Raises OSError without room."""
     if os.write(file, data) < len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return len(data)
@@ -159,7 +159,7 @@ def _record(kind: type[Any], said: Mapping[str, Any]) -> Kept:
 
 
 def _records(line: bytes) -> tuple[Kept, ...] | None:
-    """The records of a line; None where it cannot be read."""
+    """The records of a line. Returns None for an unreadable one."""
     try:
         found = tuple(_record(KINDS[name], said) for name, said in json.loads(line))
         for record in found:

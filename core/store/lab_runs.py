@@ -11,8 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from core.domain.lab_runs import KeptRun, LabRun, RunPart, RunSteps, Snapshot, Sweep, SweepPoint
 from core.shared.errors import StoreError, UnknownNameError
-from core.store.connection import Database, Table, encode, insert_arrow, pa
-from core.store.table import TypedTable
+from core.store.connection import Database, Table, TypedTable, encode, insert_arrow, pa
 
 NEWEST = 'ORDER BY "at" DESC, rowid DESC LIMIT ?'
 
@@ -155,7 +154,7 @@ class ScenarioRuns:
         return self._table.count()
 
     def steps(self, id_: str) -> RunSteps:
-        """The steps of a run. Raises UnknownNameError where there is none of that id, StoreError where they are damaged."""
+        """The steps of a run. Raises UnknownNameError for an unknown run, StoreError for damaged steps."""
         found = self._database.read(f"SELECT {', '.join((*NAMES, *COLUMNS))} FROM scenario_runs WHERE id = ?", [id_])  # noqa: S608
         if not found.num_rows:
             raise UnknownNameError(f"There is no run {id_!r} in the store; choose one of those it lists.")
@@ -198,7 +197,7 @@ def _steps(found: Table) -> RunSteps:
 
 
 def _whole(steps: RunSteps) -> bool:
-    """Whether all columns are of one length, and what they point to is there."""
+    """Whether all columns have one length and valid places."""
     columns = [getattr(steps, name) for name in COLUMNS]
     if len({len(column) for column in columns}) != 1 or any(column.dtype == object for column in columns):
         return False

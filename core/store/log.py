@@ -36,21 +36,20 @@ from core.shared.errors import StoreError
 from core.store.connection import Array, Database, Schema, insert_arrow, pa
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The log's chain of hashes: what was written cannot be changed, removed or put elsewhere without being seen.
+# The log's chain of hashes shows every record that was changed, removed or moved.
 #
 #     hash_n = SHA-256(hash_n-1, records of write n in the order of their numbers)          hash_0 = 64 zeros
 #
-# A record counts as JSON with its kind and number and every field that says something, in order; a field that a later version
-# adds, and that older records leave empty, changes nothing. Who may write the file can make a whole new chain: compare the
-# newest hash with one that was noted elsewhere.
+# A record counts as JSON with its kind, its number and its non-empty fields, in order: a new empty field changes nothing.
+# Someone with write access to the file can make a whole new chain: compare the newest hash with a copy elsewhere.
 
 START = "0" * 64
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Audit:
-    """What verifying found: `records` under `seals` that hold, the newest `hash`, how many `older` records have no seal,
-    and `problem`, the first thing that is wrong; "" where all is well."""
+    """The result of an audit: `records` under valid `seals`, the newest `hash`, the number of `older` records without a seal, and the
+    first `problem`, or ""."""
 
     records: int
     seals: int
@@ -72,7 +71,7 @@ def chained(previous: str, lines: Iterable[str]) -> str:
 
 
 def first_missing(numbers: Iterable[int], expected: Iterable[int]) -> int | None:
-    """The first expected number that is not there, None where all are. Both ascend.
+    """The first missing number, or None. Both inputs ascend.
 
     >>> first_missing([4, 5, 7], range(4, 8)), first_missing([4, 5], range(4, 7)), first_missing([4, 5], range(4, 6))
     (6, 6, None)
@@ -140,7 +139,7 @@ class Log:
         seal = database.read("SELECT hash FROM seals ORDER BY last DESC LIMIT 1")
         self._hash: str = seal[0][0].as_py() if seal.num_rows else START
         self.write_queued: Callable[[], None] = lambda: None
-        """Writes with `commit` what was queued before: whatever is written, the order of the calls is the order of commit."""
+        """Commits the queued records first, so that the order of the calls is the order of commit."""
 
     @property
     def last(self) -> int:
@@ -212,7 +211,7 @@ class Log:
         return (record for _, record in self.numbered(kind, condition, parameters))
 
     def numbered(self, kind: type[R], condition: str, parameters: Sequence[object]) -> Iterator[tuple[int, R]]:
-        """The same, each with its number in the order of commit over all kinds."""
+        """These records, each with its number in the order of commit over all kinds."""
         columns = ", ".join(f'"{field.name}"' for field in dataclasses.fields(kind))
         table = self._database.read(
             f"SELECT sequence, {columns} FROM {TABLES[kind]} WHERE {condition} ORDER BY sequence",  # noqa: S608

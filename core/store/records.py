@@ -8,19 +8,18 @@ from core.domain.events import DecisionEvent, OutcomeEvent, Override
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, switched_on
 from core.domain.tasks import EqualJudgment
 from core.shared.errors import UnknownNameError
-from core.store.connection import Database
+from core.store.connection import Database, TypedTable
 from core.store.log import Log, entry
-from core.store.table import TypedTable
 
 
 class Calibrations:
-    """Append-only: a calibration that was saved stays, and so does every step of switching between them."""
+    """Append-only: saved calibrations and the steps of switching between them stay."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
     def save(self, calibration: Calibration, switch: CalibrationSwitch | None = None) -> None:
-        """Keep a calibration and, where `switch` is given, switch it on in the same transaction. Raises StoreError."""
+        """Keep a calibration and, with `switch`, switch it on in the same transaction. Raises StoreError."""
         self._log.write([entry(record) for record in (calibration, switch) if record is not None])
 
     def switch(self, switch: CalibrationSwitch) -> None:
@@ -47,13 +46,13 @@ class Calibrations:
         return tuple(self._log.read(CalibrationSwitch, "catalog = ?", [catalog]))
 
     def active(self, catalog: str) -> Calibration | None:
-        """The calibration in force, None where it is what Wayfare comes with."""
+        """The calibration in force. Returns None for the shipped values."""
         id_ = switched_on(self.history(catalog))
         return next(self._log.read(Calibration, "id = ?", [id_]), None) if id_ else None
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Pairs of tools that somebody judged to be equal or not, by catalog.
+# Judgments of pairs of tools as equal or different, by catalog.
 
 
 class EqualJudgments:
@@ -76,7 +75,7 @@ class EqualJudgments:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What happened in a catalog, in the order in which it was committed: what a replay goes through.
+# The events of a catalog in order of commit, as a replay reads them.
 
 Happened = DecisionEvent | OutcomeEvent | Override
 
@@ -88,7 +87,7 @@ class History:
         self._log = log
 
     def of_catalog(self, catalog: str, *, decisions: int) -> tuple[Happened, ...]:
-        """Every outcome and every price set by hand, and the newest decisions, so many."""
+        """Every outcome, every price set by hand, and the newest `decisions` decisions."""
         newest = "catalog = ? AND sequence IN (SELECT sequence FROM decisions WHERE catalog = ? ORDER BY sequence DESC LIMIT ?)"
         happened: list[tuple[int, Happened]] = [
             *self._log.numbered(DecisionEvent, newest, [catalog, catalog, decisions]),
@@ -103,7 +102,7 @@ class History:
 
 
 class Judgments:
-    """Append-only: a judgment that was written stays; a later one of the same judge counts instead."""
+    """Append-only. A later judgment of the same judge replaces the effect of an earlier one."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -118,11 +117,11 @@ class Judgments:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Labels of sub-tasks: what is learnt from.
+# Labels of sub-tasks.
 
 
 class Labels:
-    """Append-only: a label that was written stays, and an entry that names it takes it back."""
+    """Append-only. An entry that names a label takes it back."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -136,7 +135,7 @@ class Labels:
         return tuple(self._log.read(Label, "catalog = ?", [catalog]))
 
     def find(self, id_: str) -> Label:
-        """A label by id. Raises UnknownNameError where there is none, or where it was taken back."""
+        """A label by id. Raises UnknownNameError if it is unknown or was taken back."""
         label = next(self._log.read(Label, "id = ?", [id_]), None)
         if label is None or label.retracts:
             raise UnknownNameError(f"There is no label {id_!r}; choose one of those that the catalog has.")

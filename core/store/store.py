@@ -13,14 +13,13 @@ from typing import Any, Self
 from core.shared.errors import StoreError
 from core.store.activity import Activity
 from core.store.catalogs import Catalogs, Vectors
-from core.store.connection import Database, Table, all_tables, fill
+from core.store.connection import Database, Table, TypedTable, all_tables, fill
 from core.store.events import Events
 from core.store.governance import Governance
 from core.store.journal import Journal
 from core.store.lab_runs import LabRuns, ScenarioRuns, Snapshots
 from core.store.log import Log
 from core.store.records import Calibrations, EqualJudgments, History, Judgments, Labels
-from core.store.table import TypedTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
-// A chart that stays where it is: a new figure is drawn into it, and nothing is built anew.
+// A chart that is kept: a new figure is drawn into the existing one.
 //
-// A figure that stands already is not drawn again. One that comes by the fast lane is drawn at once, so that all that it
-// brings changes in one frame.
+// An unchanged figure is not drawn again. A figure of the fast lane is drawn at once, so that all its parts change in one
+// frame.
 //
-// Figures that arrive together are drawn one after the other, those in sight first, so that the first change is seen
-// at once. A figure that was overtaken by a newer one before its turn is never drawn. While a chart has not yet drawn
-// what it was given last, it bears the attribute `data-due`.
+// Figures that arrive together are drawn in turn, the visible ones first, so that the first change is seen at once. A figure
+// is skipped if a newer one arrives before its turn. A chart has the attribute `data-due` until its last figure is drawn.
 
-const UNHEARD_MS = 5000; // after which the page host is told of a click once more; then twice as long
+const UNHEARD_MS = 5000; // then a click is sent to the page host again; the time doubles
 
 let loading;
 const charts = new Map(); // by box: {source, figure, say, size, sizes, hears, count, told}
@@ -33,7 +32,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () => end(box);
 }
 
-// Take a figure; whether it is to be drawn. One that is drawn `anew` is read anew: what was clicked stands in the old one.
+// Take a figure. Returns whether it needs to be drawn. With `anew` it is parsed again, because the old one has the click.
 function given(chart, source, anew = false) {
   if (chart.source === source && !anew) return false;
   chart.source = source;
@@ -41,8 +40,8 @@ function given(chart, source, anew = false) {
   return true;
 }
 
-// What the fast lane brings: drawn in this very task where a chart is there already, in the size and colours that it has, for
-// to measure them anew would lay out the whole page once more. `seen`: whether it is in sight.
+// Draw a figure of the fast lane in this task if its chart exists, with its present size and colours: measuring them would
+// lay out the whole page again. `seen`: whether it is visible.
 function turned(box, { part, seen }) {
   const chart = charts.get(box);
   if (!chart || !given(chart, part)) return;
@@ -64,13 +63,13 @@ function begin(box) {
 
 const sizeOf = (box) => `${box.clientWidth} x ${box.clientHeight}`;
 
-// As high as the figure says, or as the screen.
+// The height of the figure, or of the screen.
 function fit(box, chart) {
   box.style.height = document.fullscreenElement?.contains(box) ? "100vh" : `${chart.figure.layout.height}px`;
 }
 
 function end(box) {
-  if (box.isConnected) return; // overtaken, not gone
+  if (box.isConnected) return; // replaced, not removed
   const chart = charts.get(box);
   if (chart) heard(chart);
   chart?.sizes.disconnect();
@@ -93,7 +92,7 @@ async function drawAll(source) {
       const box = next();
       due.delete(box);
       await drawn(plotly, box);
-      await new Promise((resolve) => setTimeout(resolve)); // the browser shows it, and hears what was pressed meanwhile
+      await new Promise((resolve) => setTimeout(resolve)); // lets the browser show it and handle input
     }
   } catch (error) {
     console.error("A chart could not be drawn.", error);
@@ -129,7 +128,7 @@ function inSight(box) {
 
 async function drawn(plotly, box) {
   const chart = charts.get(box);
-  if (!box.clientWidth) return; // not shown: its size is heard of when it is
+  if (!box.clientWidth) return; // hidden: its size is observed when it is shown
   const fresh = !chart.size;
   fit(box, chart);
   chart.size = sizeOf(box);
@@ -140,14 +139,14 @@ async function drawn(plotly, box) {
   if ((await draw(plotly, box, chart)) && fresh) listen(box, chart, chart.figure.layout);
 }
 
-// Draw a chart as it is now, in the size and colours of the last time that they were measured; whether it could be drawn.
+// Draw a chart with the last measured size and colours. Returns whether it could be drawn.
 async function draw(plotly, box, chart) {
   const { data, layout } = chart.figure;
   box.dataset.due = "";
   try {
     await plotly.react(box, data, { ...layout, ...chart.drawnWith }, chart.config);
   } catch (error) {
-    if (!charts.has(box)) return false; // it was taken away meanwhile
+    if (!charts.has(box)) return false; // it was removed meanwhile
     console.error("A chart could not be drawn.", error);
     failed(box);
     return false;
@@ -156,15 +155,15 @@ async function draw(plotly, box, chart) {
   return true;
 }
 
-// What is left of the chart goes; a later figure begins anew.
+// Remove the rest of the chart. A later figure starts again.
 function failed(box) {
   window.Plotly?.purge(box);
   charts.get(box).size = "";
-  box.textContent = "This chart could not be drawn. It is tried again when it changes, or when the page is reloaded.";
+  box.textContent = "This chart could not be drawn. It is drawn again when it changes, or when the page is reloaded.";
   delete box.dataset.due;
 }
 
-// A point's customdata is its name. Where points stay selected, to let one go is to choose none.
+// A point's customdata is its name. If points stay selected, deselecting one chooses none.
 function listen(box, chart, layout) {
   const name = (event) => [event?.points?.[0]?.customdata ?? ""].flat()[0];
   if (layout.clickmode === "event+select") {
@@ -175,7 +174,7 @@ function listen(box, chart, layout) {
   }
 }
 
-// Tell the page host which point was clicked, until it says that it has heard it: one of many messages may be overtaken.
+// Send the clicked point to the page host until it confirms it: a message may be replaced by a newer one.
 function choose(chart, name) {
   if (!chart.hears) return;
   chart.count += 1;
@@ -194,7 +193,7 @@ function heard(chart) {
   chart.told = undefined;
 }
 
-// Text, lines and font as the page has them, in light and in dark.
+// Text, lines and font of the page, in light and in dark.
 function looks(box) {
   const style = getComputedStyle(box);
   const token = (name) => style.getPropertyValue(`--st-${name}`).trim();

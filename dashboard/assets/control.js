@@ -1,4 +1,4 @@
-// One knob: its row of the panel, and how it is read, shown and turned.
+// One knob: its row of the panel, its value, its look, and its input.
 
 const NEEDLE_PX = 10; // --needle of knobs.css
 
@@ -7,7 +7,7 @@ function control(spec, panel) {
   const dot = element("span", { className: "wayfare-dot", textContent: "●", hidden: true });
   const name = element("label", { htmlFor: id }, spec.title, " ", dot);
   const help = element("button", { type: "button", className: "wayfare-help", textContent: "?" });
-  help.setAttribute("aria-label", `What is ${spec.title}?`);
+  help.setAttribute("aria-label", `Help on ${spec.title}`);
   help.dataset.help = spec.help;
   const head = element("div", { className: "wayfare-knob-head" }, element("div", {}, name, help));
   const fault = element("div", { className: "wayfare-fault", role: "alert" });
@@ -27,8 +27,8 @@ function control(spec, panel) {
   };
 }
 
-// A slider with a field for typing; what the hand and the keys set is a multiple of the step. The browser's own slider has the
-// value, for keys and for those who hear it; where the needle stands, and what the pointer means, is the scale of the track.
+// A slider with a field. Pointer and keys set multiples of the step. The browser's own slider has the value, for keys and for
+// screen readers. The scale of the track gives the place of the needle and the value under the pointer.
 function slider(spec, panel, id, head, row) {
   const range = element("input", { type: "range", id, min: spec.low, max: spec.high, step: "any" });
   range.setAttribute("aria-label", spec.title);
@@ -52,7 +52,7 @@ function slider(spec, panel, id, head, row) {
     if (moved) panel.turn(spec.name, next);
   };
   const shown = () => panel.values()[spec.name];
-  let grip = 0; // px from the middle of the needle to where it is held
+  let grip = 0; // px from the middle of the needle to the pointer
   const pull = ({ clientX }) => {
     const { left, width } = strip.getBoundingClientRect();
     turn(valueAt(spec, (clientX - grip - left) / width));
@@ -126,7 +126,7 @@ function typed(field, spec, panel, show) {
   });
 }
 
-// A number that may be off.
+// A number that can be off.
 function limit(spec, panel, id, head, row) {
   const field = Object.assign(numberField(spec, spec.title), { id, placeholder: "off" });
   head.append(field, element("span", { className: "wayfare-unit", textContent: spec.unit }));

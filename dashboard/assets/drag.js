@@ -1,7 +1,7 @@
-// The point of a map that can be dragged: the trace that bears the meta "dragged", over heatmaps whose cells have names.
+// The draggable point of a map: the trace with the meta "dragged", over heatmaps with named cells.
 //
-// While it moves it stays on cells, and what is hovered over a cell is said of the one it is on. Let go, the cell's name is
-// chosen as by a click. Nothing is drawn anew before: the mark alone is moved.
+// While it moves, it snaps to cells and shows the hover text of its cell. When released, it chooses the name of the cell, as a
+// click does. Until then only the mark moves.
 
 const REACH = 20; // px around the mark
 let held; // {box, place, at, cell}
@@ -16,11 +16,11 @@ function grab(event) {
   const found = event.button === 0 && underneath(event);
   if (!found) return;
   held = found;
-  event.preventDefault(); // the chart hears of no press
+  event.preventDefault(); // the chart gets no press
   held.box.setPointerCapture(event.pointerId);
 }
 
-// Whether the pointer is at the mark of a chart, and of which.
+// The chart whose mark is under the pointer, if any.
 function underneath(event) {
   const box = event.target.closest?.(".wayfare-chart");
   const place = box?.data?.findIndex((trace) => trace.meta === "dragged") ?? -1;

@@ -1,6 +1,6 @@
-// The first minute: what comes next, until it was done or sent away. Kept in this browser, for every page load after.
+// The first minute: the next step, until all are done or the guide is closed. The state is kept in this browser.
 
-const PLACE = "wayfare-first-minute"; // steps done so far; OVER: it is not shown any more
+const PLACE = "wayfare-first-minute"; // the number of finished steps; OVER: not shown any more
 const OVER = 3;
 
 export default function ({ data, parentElement }) {
@@ -19,7 +19,7 @@ document.addEventListener("click", ({ target }) => {
 
 const done = () => Number(stored() ?? 0);
 
-// A browser that keeps nothing shows it anew with each page.
+// A browser without storage shows it with each page.
 function stored(value) {
   try {
     if (value !== undefined) localStorage.setItem(PLACE, value);
@@ -29,7 +29,7 @@ function stored(value) {
   }
 }
 
-// The steps have an order: a call is the last of them, whatever came before.
+// The steps have an order: a call is the last step.
 function reach(step) {
   if (done() >= step) return;
   stored(step);

@@ -1,4 +1,4 @@
-// Undo, redo and the steps of the visit: two buttons, a list, and the keys that people expect. The panel of the knobs does it.
+// Undo, redo and the steps of the visit: two buttons, a list, and the usual keys. The knob panel applies them.
 
 export default function ({ data, parentElement }) {
   const host = parentElement.querySelector(".wayfare-history");
@@ -22,11 +22,11 @@ function steps({ key, ctrlKey, metaKey, altKey, shiftKey }) {
   return { z: shiftKey ? 1 : -1, y: 1 }[key.toLowerCase()] ?? 0;
 }
 
-// So many steps back or forth; there may be more of them than are known here yet.
+// Move `by` steps. There may be more steps than are known here.
 function go(host, by) {
   const { prefix, at, heard, steps } = host.known;
   const known = at + by >= 0 && at + by <= steps.length;
-  if (known) host.children[by < 0 ? 1 : 0].disabled = false; // there is a way back
+  if (known) host.children[by < 0 ? 1 : 0].disabled = false; // the other direction is possible now
   tell({ prefix, go: { step: by }, known, heard });
 }
 
@@ -34,7 +34,7 @@ const tell = (detail) => document.dispatchEvent(new CustomEvent("wayfare-step", 
 
 function build(host) {
   const list = make("div", { className: "wayfare-steps", popover: "auto" });
-  list.setAttribute("aria-label", "What the knobs were during this visit");
+  list.setAttribute("aria-label", "Values of the knobs during this visit");
   const open = make("button", { textContent: "history", popoverTargetElement: list });
   open.title = "What the knobs were during this visit, to return to";
   open.setAttribute("aria-label", "History of the knobs");

@@ -1,8 +1,8 @@
-// The knobs: sliders, fields and switches by group. A turned knob shows at once, asks the fast lane, and after a quiet moment
-// is handed to the page host, which stores it. `control` makes one knob; `Lane` asks.
+// The knobs: sliders, fields and switches by group. A turned knob changes at once, asks the fast lane, and after a pause is
+// sent to the page host, which stores it. `control` makes one knob; `Lane` asks.
 
-const panels = new Map(); // by the element that they stand in
-const UNHEARD_MS = 5000; // after which the page host is told once more; then twice as long
+const panels = new Map(); // by their element
+const UNHEARD_MS = 5000; // then a message is sent again; the time doubles
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector(".wayfare-knobs");
@@ -17,8 +17,8 @@ class Panel {
   constructor(host) {
     this.host = host;
     this.controls = new Map(); // by name
-    this.turned = new Map(); // values that the page host was not told yet
-    this.told = []; // messages that it has not heard yet: a newer one may overtake an older one, so all of them are sent
+    this.turned = new Map(); // values that were not sent to the page host yet
+    this.told = []; // unconfirmed messages: a newer one may replace an older one, so all of them are sent
     this.count = 0; // of messages
     this.held = false; // a key or the pointer is down
     this.lane = new Lane(this);
@@ -31,7 +31,7 @@ class Panel {
     document.addEventListener("wayfare-step", ({ detail }) => this.step(detail));
   }
 
-  // What the page host says: the knobs that there are, their values, and how many messages it has heard.
+  // Take the data of the page host: the knobs, their values, and the number of confirmed messages.
   take(data) {
     const shape = JSON.stringify(data.groups);
     const before = this.data && this.values();
@@ -43,7 +43,7 @@ class Panel {
     if (!this.told.length) clearTimeout(this.again);
     const values = this.values();
     if (Object.entries(values).some(([name, value]) => before?.[name] !== value)) {
-      this.lane.epoch += 1; // set from elsewhere: a reset, a preset, a link
+      this.lane.epoch += 1; // set by something else: a reset, a preset, a link
       this.winner = "";
     }
     for (const [name, control] of this.controls) {
@@ -83,12 +83,12 @@ class Panel {
     this.host.replaceChildren(...folds, this.status);
   }
 
-  // The values of all knobs as they stand; a number that cannot be one is left as the page host has it.
+  // The present values of all knobs. An invalid number keeps the value of the page host.
   values() {
     return Object.assign({}, this.data.values, ...this.told.map(({ values }) => values), Object.fromEntries(this.turned));
   }
 
-  // The values one step up and down of the slider that has the focus.
+  // The values one step above and below that of the focused slider.
   neighbours() {
     const inUse = ({ row, spec }) => spec.kind === "slider" && row.contains(document.activeElement);
     const spec = [...this.controls.values()].find(inUse)?.spec;
@@ -98,7 +98,7 @@ class Panel {
     return beside.filter((value) => value !== values[spec.name]).map((value) => ({ ...values, [spec.name]: value }));
   }
 
-  // A knob was moved. `wait`: how long it must be quiet before the page host is told.
+  // A knob was moved. `wait`: the pause before the page host gets it.
   turn(name, value, wait = QUIET_MS) {
     if (!this.turned.size) {
       this.lane.lost = false;
@@ -117,7 +117,7 @@ class Panel {
     } else if (!this.held) this.settle();
   }
 
-  // Where the lane is lost, the knob acts as soon as it is let go.
+  // Without the lane, the knob acts as soon as it is released.
   laneLost() {
     ahead(false, this.data.waits);
     if (!this.held) this.settle();
@@ -134,7 +134,7 @@ class Panel {
     this.timer = setTimeout(() => this.held || this.settle(), wait);
   }
 
-  // Tell the page host what was turned, and have it `go` through what the knobs were.
+  // Send the turned values to the page host, and let it `go` through the history.
   settle(go) {
     clearTimeout(this.timer);
     if (!this.turned.size && !go) return;
@@ -150,14 +150,14 @@ class Panel {
     this.again = setTimeout(() => this.host.isConnected && this.tell(2 * wait), wait);
   }
 
-  // What is on its way to the page host is a step, too. The history that was pressed may be older than what is.
+  // Values on their way to the page host are a step, too. The clicked history may be older than the present state.
   step({ prefix, go, known, heard }) {
     if (!this.host.isConnected || prefix !== this.data.prefix) return;
-    this.drawnOnTheWay ||= this.turned.size > 0; // and the page host may have nothing new to say
+    this.drawnOnTheWay ||= this.turned.size > 0; // and the page host may have no news
     if (known || this.turned.size || this.count > heard) this.settle(go);
   }
 
-  // Which knobs differ from their defaults, and how many of each group.
+  // Mark the knobs that differ from their defaults, and count them by group.
   mark() {
     const values = this.values();
     for (const group of this.data.groups) {
@@ -168,14 +168,14 @@ class Panel {
         changed += differs;
       }
       const count = this.host.querySelector(`[data-group="${group.name}"] > summary > span`);
-      const said = changed ? `${changed} ●` : ""; // it takes no line of its own: the knob stays under the hand
+      const said = changed ? `${changed} ●` : ""; // it needs no extra line, so that the knob does not move
       if (count.textContent === said) continue;
       count.textContent = said;
       count.title = changed ? `${changed} of these knobs ${changed > 1 ? "are" : "is"} not at the default` : "";
     }
   }
 
-  // One sentence about the knob that was turned last; "" for none.
+  // Show a sentence about the last turned knob, or "".
   say(sentence) {
     for (const [name, each] of this.controls) each.fault(sentence && name === this.latest ? sentence : "");
   }
@@ -187,7 +187,7 @@ class Panel {
   }
 }
 
-// On a phone the knobs lie over the lower part of the page (page.css): the chart that they change is brought above them.
+// On a phone the knobs cover the lower part of the page (page.css): scroll the chart that they change above them.
 function keepInSight(key, row) {
   const box = key && matchMedia("(max-width: 767px)").matches && partBox(key);
   if (!box) return;

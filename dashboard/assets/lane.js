@@ -1,5 +1,5 @@
-// The fast lane: what the console answers for the values of the knobs is put into the page at once. One request is in
-// flight; of what was wished meanwhile the newest counts. Where it cannot be had, a knob acts when it is let go.
+// The fast lane: puts the answers of the console for the values of the knobs into the page at once. One request is in flight;
+// of later values the newest counts. Without the lane a knob acts when it is released.
 
 const QUIET_MS = 300;
 const TYPING_MS = 1200; // "0." is on the way to "0.3"
@@ -12,11 +12,11 @@ class Lane {
     this.inFlight = false;
     this.wished = false;
     this.lost = false; // until the next gesture
-    this.epoch = 0; // answers to what was asked before the page host said otherwise do not count
-    this.foreseen = new Map(); // answers by values, as long as what is decided is the same
+    this.epoch = 0; // answers to requests from before a change of the page host are dropped
+    this.foreseen = new Map(); // answers by values, while the query is the same
   }
 
-  // Whether the page shows something that this lane can draw.
+  // Whether the page shows a part that this lane can draw.
   get open() {
     const { token, shows } = this.panel.data;
     return Boolean(token && shows && !this.lost && partBox(shows));
@@ -29,7 +29,7 @@ class Lane {
     try {
       for (let coming = this.next(); coming; ) {
         const answer = await coming.answer;
-        const following = this.wished ? this.next() : null; // worked out while this one is drawn
+        const following = this.wished ? this.next() : null; // computed while this one is drawn
         if (coming.epoch === this.epoch) await this.drawn(answer);
         coming = following ?? (this.wished ? this.next() : null);
       }
@@ -47,11 +47,11 @@ class Lane {
     this.wished = false;
     const values = this.panel.values();
     const answer = this.foreseen.get(JSON.stringify(values)) ?? this.fetched("decision", values);
-    Promise.resolve(answer).catch(() => {}); // it is awaited after the one before is drawn
+    Promise.resolve(answer).catch(() => {}); // it is awaited after the previous one is drawn
     return { epoch: this.epoch, answer };
   }
 
-  // What the slider in use says one step further is asked for while it is quiet, so that a key shows it at once.
+  // In a pause, request the next step of the used slider, so that a key shows it at once.
   async foresee() {
     const { foreseen } = this;
     try {
@@ -65,7 +65,7 @@ class Lane {
     }
   }
 
-  // What is decided may be something else now.
+  // The query may have changed.
   forget() {
     this.foreseen = new Map();
     this.foreseeSoon();
@@ -91,7 +91,7 @@ class Lane {
     return answer;
   }
 
-  // All parts of one answer in one frame; then the browser shows it, and hears what was moved meanwhile.
+  // Draw all parts of one answer in one frame, then let the browser show it and handle input.
   async drawn(answer) {
     this.panel.say(answer.error ?? "");
     if (answer.error) return;
@@ -112,7 +112,7 @@ const inView = (box) => {
 };
 const isCard = (box) => box.dataset.part.includes(":card:"); // there may be fewer candidates now
 
-// What acts on the decision before waits until the one that is seen is the one that is stored.
+// Buttons of the stored decision wait until the shown decision is stored.
 function ahead(isAhead, selector) {
   for (const box of selector ? document.querySelectorAll(selector) : []) {
     box.inert = isAhead;

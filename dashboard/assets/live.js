@@ -1,4 +1,4 @@
-// A part of the page that is HTML of ours. What arrives by the fast lane is shown at once; the same text is not set twice.
+// A part of the page that is our own HTML. An answer of the fast lane is shown at once. Equal text is not set again.
 
 export default function ({ data, parentElement }) {
   const box = parentElement.querySelector(".wayfare-live");

@@ -1,5 +1,5 @@
-// Back and Forward are steps between what the visitor did. The page host puts an address into the history for a page, and another one
-// once that page has said what it shows: the second takes the place of the first, as long as nobody has touched the page between them.
+// Back and Forward step between actions of the visitor. The page host adds an address to the history for a page, and another one
+// when the page has written its state. The second one replaces the first unless the visitor acted in between.
 
 if (!window.wayfareAddresses) {
   const push = history.pushState.bind(history);

@@ -1,23 +1,23 @@
-// Winner strips: the track of a knob is coloured by who wins at which value. They come by the fast lane when all else is
-// drawn; until then, those of the values before are faint. Colours and words are the console's.
+// Winner strips: the track of a knob has the colours of the winner at each value. They come by the fast lane after all other
+// parts; until then the old strips are faint. Colours and words come from the console.
 
-const LATER_MS = 500; // whoever turns on at once does not wait for them
+const LATER_MS = 500; // a continued turn does not wait for them
 const POWERS = { linear: 1, "cube root": 3 };
 
-// Where on its track a value stands, 0 to 1.
+// The place of a value on its track, 0 to 1.
 function shareOf({ low, high, scale }, value) {
   return Math.min(1, Math.max(0, (value - low) / (high - low))) ** (1 / POWERS[scale]);
 }
 
-// And which value stands there.
+// The value at a place.
 function valueAt({ low, high, scale }, share) {
   return low + (high - low) * Math.min(1, Math.max(0, share)) ** POWERS[scale];
 }
 
 const strips = {
-  known: new WeakMap(), // by row of a knob: what its strip says
+  known: new WeakMap(), // by row of a knob: its strip
 
-  // Ask for those of the values as they stand, once all is quiet.
+  // Request the strips of the present values after a pause.
   refresh(panel) {
     clearTimeout(panel.stripsTimer);
     panel.stripsTimer = setTimeout(() => strips.load(panel), LATER_MS);
@@ -60,14 +60,14 @@ const strips = {
     range?.setAttribute("aria-description", strip.about);
   },
 
-  // The needle; a knob that is off has none.
+  // The needle; a knob that is off has no needle.
   point(row, spec, value) {
     const needle = row.querySelector(".wayfare-needle");
     needle.hidden = value === null;
     needle.style.setProperty("--share", shareOf(spec, value));
   },
 
-  // Where the mouse is on a track: who would win there, by how much, and what decides it.
+  // The winner, its lead and the deciding stage at the mouse.
   hover(row, spec) {
     const track = row.querySelector(".wayfare-track");
     track.addEventListener("pointermove", (event) => {

@@ -1,4 +1,4 @@
-// What explains itself, `[data-help]`: one box for the page, beside what the mouse or the focus is on. Escape closes it.
+// Help texts of `[data-help]`: one box for the page, beside the element under the mouse or in focus. Escape closes it.
 
 const tip = (window.wayfareTip ??= begunTip());
 

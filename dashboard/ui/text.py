@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-import pandas as pd
 import streamlit as st
 
 from core.domain.outcome import OutcomeKind
 from core.domain.trace import Drop
+from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, DROPPED_SIGN, MUTED, REJECTED, REJECTED_SIGN
 
@@ -41,6 +43,15 @@ def as_html(text: str, limit: int = 400) -> str:
     '&lt;b&gt;x&lt;/b&gt; &quot;y&quot;'
     """
     return html.escape(one_line(text, limit))
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show a WayfareError of the block on the page, and go on after the block."""
+    try:
+        yield
+    except WayfareError as error:
+        st.error(escaped(str(error), 600), icon=":material/error:")
 
 
 def size(count_bytes: int) -> str:
@@ -140,7 +151,7 @@ def missing(value: object) -> bool:
     >>> missing(None), missing(float("nan")), missing(""), missing(0.0)
     (True, True, False, False)
     """
-    return value is None or value is pd.NaT or (isinstance(value, float) and value != value)  # noqa: PLR0124
+    return value is None or (isinstance(value, float | datetime) and value != value)  # noqa: PLR0124
 
 
 def _sign(kind: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from core.app import App
@@ -20,11 +19,10 @@ from core.lab.token_meter import (
     utilisation_lines,
 )
 from core.shared import units
-from core.shared.errors import WayfareError
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import ALL_TOOLS, token_utilisation
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState
 
 COUNTED_HELP = "Counted with cl100k_base on the texts that would be sent, for one turn."
@@ -46,6 +44,8 @@ COLUMNS = (  # by place, because the heading has two rows
 
 def meter_table(names: Sequence[str], meters: Sequence[TokenMeter], turns: int, *, key: str) -> None:
     """A row for each decision, and one for every definition in every turn."""
+    import pandas as pd
+
     counted, projected = "counted, one turn", f"projected, {turns:,} turn{'s' * (turns > 1)}"
     groups = ["", *[counted] * 3, *[projected] * 4]
     rows = [
@@ -148,23 +148,20 @@ def read_meter(state: UrlState) -> Assumed:
 
 def token_meter(state: UrlState, assumed: Assumed, names: Sequence[str], decisions: Sequence[Decision]) -> None:
     """The fields, a row for each decision with all definitions below, and utilisation over turns."""
-    try:
+    with errors_shown():
         _fields(state)
         context = Context(task_tokens=assumed.task_tokens)
         meters = [
             decision_meter(decision, turns=assumed.turns, context=context, model=assumed.model or "")
             for decision in decisions
         ]
-    except WayfareError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    grid = st.grid(3, min_column_width=300, gap="small")
-    with grid.cell(column_span=2):
-        meter_table(names, meters, assumed.turns, key=state.key("meter:table"))
-        notes_below(meters[0])
-    with grid.cell():
-        lines = [utilisation_lines(meter.counted, DRAWN, context) for meter in meters]
-        chart(token_utilisation(names, lines, turns=assumed.turns), key=state.key("meter:chart"))
+        grid = st.grid(3, min_column_width=300, gap="small")
+        with grid.cell(column_span=2):
+            meter_table(names, meters, assumed.turns, key=state.key("meter:table"))
+            notes_below(meters[0])
+        with grid.cell():
+            lines = [utilisation_lines(meter.counted, DRAWN, context) for meter in meters]
+            chart(token_utilisation(names, lines, turns=assumed.turns), key=state.key("meter:chart"))
 
 
 def folded_meter(app: App, state: UrlState, assumed: Assumed, decision: Decision) -> None:

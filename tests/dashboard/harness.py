@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -93,6 +94,13 @@ def _draw(name: str) -> None:
     from importlib import import_module
 
     import_module(f"dashboard.pages.{name}.view").page()
+
+
+def with_services(app: App, **services: object) -> App:
+    """A copy of an app in which these services take the place of its own."""
+    changed = copy(app)
+    vars(changed).update(services)
+    return changed
 
 
 def open_page(name: str, /, *, remembered: Mapping[str, object] | None = None, **query: str) -> AppTest:

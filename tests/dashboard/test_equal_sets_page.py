@@ -26,7 +26,7 @@ def test_pairs_are_judged_one_after_the_other(app: App) -> None:
     page = visit()
     assert "Do these two tools do the same?" in text_of(page)
     assert "<b>" not in markdown_of(page).replace("\\<b", "")
-    assert r"`path` string, needed: \[Where\]" in markdown_of(page)
+    assert r"`path` string, required: \[Where\]" in markdown_of(page)
     page = press(page, "catalog.equal.equal")
     page = press(page, "catalog.equal.different")
     known = app.equal_sets.of_catalog("twins")

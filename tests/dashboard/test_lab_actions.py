@@ -100,7 +100,7 @@ def test_a_snapshot_brings_all_pages_back(app: App) -> None:
         ["q", "read a file", "send a letter"],
     ]
     page = press(page, "lab:snapshot-return")
-    assert "Everything is as in before again." in text_of(page)
+    assert "before is restored." in text_of(page)
     assert page.session_state["route:kept"] == {"q": "read a file", "alpha_t": "0.4"}
     assert "route.q" not in page.session_state, "the field begins with what the snapshot says"
     assert "No differences." in text_of(page)

@@ -95,7 +95,7 @@ def test_routers_are_measured_in_the_background_and_stored(app: App) -> None:
     assert "the time of RAG-MCP, Tool Attention is not known yet" in text_of(page)
     page = finished(press(page, "lab:run"))
     assert "Stored as" in text_of(page)
-    assert "5 tasks, 2 routers; about 1 s by the last runs." in text_of(page)
+    assert "5 tasks, 2 routers; about 1 s as in the last runs." in text_of(page)
     runs = app.lab_runs.runs()
     assert {run.router for run in runs} == {"rag_mcp", "tool_attention"}
     assert {run.parameters["n"] for run in runs} == {10}

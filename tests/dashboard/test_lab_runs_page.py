@@ -47,8 +47,8 @@ def test_a_run_is_repeated_from_its_page_and_what_is_other_is_said(app: App) -> 
     page = finished(press(visit(tasks=tasks_of(app, run)), "lab:repeat"))
     said = text_of(page)
     assert "Different: " in said
-    assert "another rank: r." in said
-    assert "Other than then: fingerprint of the catalog." in said
+    assert "first right tool: r." in said
+    assert "Changed conditions: fingerprint of the catalog." in said
     assert "tool files::peek added" in said
     assert len(app.lab_runs.runs()) == 1, "a repeat stores nothing"
 

@@ -78,7 +78,7 @@ def test_the_page_that_has_the_token_is_answered(token: str) -> None:
         ([1], {}, 400, "The body is not {"),
         ({"token": ["a token"], "kind": "decision", "values": {}}, {}, 400, "The body is not {"),
         (request("a token", refuse=1), {}, 422, "alpha = <b>⟨U+202E⟩ is not a number; give a number."),
-        (request("a token", **{"break": float("inf")}), {}, 500, "let it go"),
+        (request("a token", **{"break": float("inf")}), {}, 500, "Release the knob"),
     ],
 )
 def test_what_cannot_be_answered_is_one_sentence(token: str, body, headers, status, said) -> None:

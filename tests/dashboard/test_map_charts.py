@@ -14,7 +14,7 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
-from core.domain.map import CatalogMap, Placement
+from core.domain.statistics import CatalogMap, Placement
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
 from dashboard.pages.map.charts import (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from core.app import App
 from core.planning.model import ModelPlanner
 from core.services.lab.judgments import ModelJudgeService
 from dashboard import session
-from tests.dashboard.harness import app_with, open_page, press, text_of
+from tests.dashboard.harness import app_with, open_page, press, text_of, with_services
 from tests.dashboard.test_judging import CATALOG, stored
 from tests.dashboard.test_lab_page import finished
 from tests.services.test_model_judge import Scripted
@@ -24,7 +23,7 @@ def test_people_first_then_the_pool_then_counted_and_taken_back(app: App) -> Non
     visit = partial(open_page, "lab", remembered=OPEN, catalog="small", view="Judge", tasks=tasks)
     assert "No model is set." in text_of(visit())
     planners = {"model": ModelPlanner(Scripted())}
-    session.use_app(replace(app, model_judge=ModelJudgeService(app.judgments, app.catalogs, planners)))
+    session.use_app(with_services(app, model_judge=ModelJudgeService(app.judgments, app.catalogs, planners)))
     app.judgments.judge(
         "read a file", "files::read", 2, judge="ann", set_name=SET, catalog="small", server_hint="files"
     )

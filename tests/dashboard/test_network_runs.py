@@ -102,7 +102,7 @@ def test_a_link_compares_with_the_run_that_it_names_first(seven: Store) -> None:
     assert "1 SONAR · search-15**]" in words
     assert "the baseline of the others" in words
     assert "2 PRAG · search-15" in words
-    assert "The same server at 33.3 % of the steps; success where the first had none: 2, none where it had: 0." in words
+    assert "The same server at 33.3 % of the steps; success only here: 2, only in the first: 0." in words
     assert "Not comparable step by step:] catalog mine, not search-15." in words
     assert "Its steps are damaged" in words
 
@@ -115,7 +115,7 @@ def test_the_first_that_was_chosen_stays_the_first_and_more_than_six_are_not_tak
     assert page.session_state["written"] == "r4,r0"
     page = pick(page, *range(7))
     assert page.session_state["written"] == "r4,r0,r1,r2,r3,r5"
-    assert "At most 6 runs are compared at once" in text_of(page)
+    assert "At most 6 runs can be compared" in text_of(page)
     assert page.session_state[TABLE]["selection"]["rows"] == [0, 1, 2, 3, 4, 5]
     assert "At most" not in text_of(checked(page.run()))
     page = checked(page.button(key="network.runs.none").click().run())

@@ -18,7 +18,7 @@ from core.services.lab.papers import PaperService
 from dashboard import session
 from dashboard.pages.papers.view import address, table_html
 from tests.cases import each
-from tests.dashboard.harness import app_with, open_page, text_of, titles
+from tests.dashboard.harness import app_with, open_page, text_of, titles, with_services
 
 app = app_with(scope="module")
 
@@ -38,7 +38,7 @@ def report(app: App, paper: str) -> Report:
 def elsewhere(app: App, tmp_path: Path) -> Iterator[PaperService]:
     """The pages' papers, read from a folder of the test's own."""
     service = PaperService(app.catalogs, app.routing, app.scenarios, app.lab, {}, folder=tmp_path)
-    session.use_app(dataclasses.replace(app, papers=service))
+    session.use_app(with_services(app, papers=service))
     yield service
     session.use_app(app)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
@@ -12,7 +10,7 @@ from core.planning.rules import RulesPlanner
 from core.services.decide.decision_log import DecisionLog
 from core.services.decide.routing import RoutingService
 from dashboard import session
-from tests.dashboard.harness import app_with, checked, metrics_of, open_page
+from tests.dashboard.harness import app_with, checked, metrics_of, open_page, with_services
 
 CATALOG = {
     "servers": [
@@ -102,7 +100,7 @@ def test_what_the_model_has_taken_stands_below_and_a_plan_by_it_is_offered(app: 
         usage = Usage("<b>small</b>", calls=2, cost_usd=None)
 
     planners = {"rules": RulesPlanner(), "model": Model()}
-    session.use_app(replace(app, routing=RoutingService(app.catalogs, DecisionLog(app.store), planners)))
+    session.use_app(with_services(app, routing=RoutingService(app.catalogs, DecisionLog(app.store), planners)))
     page = visit(q=TWO, plan="model")
     assert metrics(page)["Steps"] == "2"
     (line,) = (caption.value for caption in page.caption if "since the start" in caption.value)

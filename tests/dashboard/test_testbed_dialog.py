@@ -32,7 +32,7 @@ def test_a_testbed_is_drawn_kept_and_its_tasks_are_offered(app: App) -> None:
     page = checked(page.text_input(key="catalog.testbed.words").set_value("page").run())
     page.number_input(key="catalog.testbed.copies").set_value(2)  # and pressed before the page is drawn with it
     page = press(page, "catalog.testbed.go")
-    assert "page-3 has 3 servers with 3 tools. The Lab page offers what was drawn with it: 1 task." in text_of(page)
+    assert "page-3 has 3 servers with 3 tools. The Lab page offers its 1 task." in text_of(page)
     assert page.query_params["catalog"] == "page-3"
     (task,) = app.lab_runs.stored_tasks(*next(iter(app.lab_runs.task_sets("page-3").items())))
     assert task.relevant == ("web::find", "web-1::find", "web-2::find")

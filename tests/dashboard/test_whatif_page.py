@@ -64,7 +64,7 @@ def test_the_link_carries_query_knobs_and_view() -> None:
 
 def test_another_router_is_told_what_it_can_see() -> None:
     assert "Choose one of them" in text_of(visit(**ASKED, router="rag_mcp"))
-    assert "of EHRR" in text_of(visit(**ASKED, router="expected_value", view="Auction"))
+    assert "needs EHRR" in text_of(visit(**ASKED, router="expected_value", view="Auction"))
     assert "What would make another tool win?" in text_of(visit(**ASKED, router="expected_value"))
     assert "by 1 m$ or more" in text_of(visit(**ASKED, router="expected_value", view="Two knobs"))
     assert "Choose one of them" in text_of(visit(**ASKED, router="rag_mcp", view="Two knobs"))

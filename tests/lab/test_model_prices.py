@@ -59,7 +59,7 @@ def test_models_for_text_with_a_price_are_offered_makers_first(table) -> None:
 def test_without_a_table_the_sentence_says_what_to_do(table) -> None:
     (table / model_prices.TABLE).write_text("{", encoding="utf-8")
     _forget()
-    with pytest.raises(WayfareError, match="pip install litellm"):
+    with pytest.raises(WayfareError, match=r'pip install "wayfare\[llm\]"'):
         model_price("big")
 
 

@@ -39,14 +39,14 @@ def test_what_was_answered_is_found_at_the_next_start_and_counts_once(tmp_path: 
     events = [(made := make.outcome(), make.statistics(outcome_id=made.id)) for _ in range(3)]
     with store._database.lock:  # nothing can be written in the background
         store.events.append_later(*events[0])
-        store.governance.settle_later(spent("written"))
+        store.governance.keep(spent("written"))
         store.events.flush()
         store.governance.spending(SPENT.day)
         assert journal.read_bytes() == b""
-        store.governance.reserve(spent("settled", tokens=90, settled=False))
+        store.governance.keep(spent("settled", tokens=90, settled=False))
         store.events.append_later(make.decision(), *events[1])
-        store.governance.settle_later(spent("settled"))
-        store.governance.reserve(spent("reserved", tokens=90, settled=False))
+        store.governance.keep(spent("settled"))
+        store.governance.keep(spent("reserved", tokens=90, settled=False))
         store.events.append_later(*events[2])
         assert journal.stat().st_mode & 0o777 == 0o600
         path = killed(store, tmp_path / "killed")
@@ -85,7 +85,7 @@ def test_a_disk_that_is_full_is_said_at_once_and_nothing_is_queued(tmp_path: Pat
         (tmp_path / "db.journal").symlink_to("/dev/full")
         for use in (
             lambda: store.events.append_later(make.outcome()),
-            lambda: store.governance.reserve(spent("1", settled=False)),
+            lambda: store.governance.keep(spent("1", settled=False)),
         ):
             with pytest.raises(StoreError, match=r"db\.journal cannot be written \(No space left on device\)"):
                 use()

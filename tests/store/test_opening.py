@@ -107,7 +107,7 @@ def test_close_twice_and_use_after_close(tmp_path: Path, make: SimpleNamespace) 
         lambda: store.events.append(make.decision()),
         *[lambda: store.events.append_later(make.decision())] * 3,
         *[lambda: store.events.append_later(make.outcome())] * 3,
-        *[lambda: store.governance.settle_later(SPENT)] * 3,
+        *[lambda: store.governance.keep(SPENT)] * 3,
         store.activity.decisions,
         store.catalogs.list_catalogs,
         lambda: store.set_setting("a", 1),

@@ -1,4 +1,4 @@
-"""What a call says to the planner of the agent loop."""
+"""The agent loop: plan, route, call, and tell the planner the result."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from core.shared.tokens import count_tokens, fits, piece
 
 
 def said_of(outcome: Outcome) -> str:
-    """What a call brought, in the tool's own words; other blocks by their kind."""
+    """The text of a result; other blocks by their kind."""
     blocks = (block.text or f"[{' '.join(filter(None, (block.kind, block.mime_type)))}]" for block in outcome.content)
     return outcome.error or "\n".join(blocks) or "The tool ended well and gave no result."
 
 
 def said_tokens(outcome: Outcome, limit: int) -> int:
-    """What counts of it against a budget: no more than is passed on."""
+    """The tokens that count against a budget: at most those that are passed on."""
     said = said_of(outcome)
     return count_tokens(said) if fits(said, limit) else limit
 
 
 def cut(said: str, limit: int) -> str:
-    """What a tool said, or its beginning where it is longer than the budgets leave room for.
+    """The text of a tool, cut to the budgets.
 
     >>> cut("one two three four", 2)
     'one t [cut: 5 of 18 characters]'
@@ -64,15 +64,15 @@ Review = Callable[[Turn, Action], Action]
 
 
 def as_planned(_: Turn, action: Action) -> Action:
-    """What the planner decided."""
+    """The decision of the planner."""
     return action
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
-    """What to do, and how far to go: at most `rounds` actions for a sub-task once it is routed, calls and model within `budget_usd`.
+    """A question and its limits: at most `rounds` actions for a routed sub-task, calls and model within `budget_usd`.
 
-    Without `live` nothing is called and outcomes are drawn; with it tools that say that they only read are, with `may_write` all.
+    Without `live`, outcomes are drawn and no tool is called. With it, read-only tools are called; with `may_write`, all tools are.
     """
 
     question: str
@@ -103,7 +103,7 @@ class AgentService:
 
 
 class AgentRun:
-    """One question. Iterate over `events`: who stops to iterate stops the loop. The totals grow meanwhile."""
+    """One question. Iterating over `events` runs the loop; leaving the iteration ends it. The totals grow meanwhile."""
 
     def __init__(self, services: AgentService, task: AgentTask, planner: Planner, review: Review = as_planned) -> None:
         self.planner = planner.name
@@ -121,7 +121,7 @@ class AgentRun:
 
     @property
     def model_usd(self) -> float | None:
-        """What the model took for this run; None where its price is not known."""
+        """The model's price for this run in USD. Returns None if it is not known."""
         return self._model.usage.cost_usd
 
     @property
@@ -131,7 +131,7 @@ class AgentRun:
 
     @property
     def left_usd(self) -> float | None:
-        """What is left of the budget, as far as prices are known; None without one."""
+        """The rest of the budget, by the known prices. Returns None without a budget."""
         if self._task.budget_usd is None:
             return None
         return self._task.budget_usd - self.calls_usd - (self.model_usd or 0.0)
@@ -201,7 +201,7 @@ class AgentRun:
         )
 
     def _next(self, turn: Turn) -> Action:
-        """What the planner decides; a model is not asked where nothing is left to pay it with."""
+        """The planner's action. A model is not asked without money left."""
         if self._model.usage.model and self.left_usd is not None and self.left_usd <= 0:
             return Action("stop", "The budget is spent.")
         with also_counted(self._model):
@@ -224,7 +224,7 @@ class AgentRun:
         return Executed(0, decision.id, action.tool, arguments, said, error, outcome)
 
     def _named_wrong(self, decision: Decision, action: Action) -> tuple[str, str] | None:
-        """What is wrong with the tool's name or the arguments: an error, and what to say of it."""
+        """The error in the tool's name or the arguments, and its explanation."""
         if unavailable := self._services.attention.after_model(decision, action.tool):
             return UNAVAILABLE, json.dumps(unavailable, ensure_ascii=False)
         try:
@@ -238,7 +238,7 @@ class AgentRun:
         return (INVALID, said) if said else None
 
     def _not_allowed(self, tool_id: str) -> tuple[str, str] | None:
-        """Why the person does not let the call be made."""
+        """The reason why the person refuses the call."""
         catalogs, name = self._services.catalogs, self._task.catalog
         with catalogs.unchanged():  # one that is replaced meanwhile has other rows
             server, tool = catalogs.catalog(name).find(*tool_id.partition("::")[::2])
@@ -270,5 +270,5 @@ class AgentRun:
 
 
 def _only_reads(server: Server, tool: Tool) -> bool:
-    """Whether a call changes nothing real: the tool says so, or its server is played."""
+    """Whether a call changes nothing real: the tool only reads, or its server is virtual."""
     return tool.hints.read_only is True or (server.virtual and server.connection is None)

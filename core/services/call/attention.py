@@ -69,7 +69,7 @@ class AttentionService:
         )
 
     def after_model(self, decision: Decision, tool: str) -> dict[str, Any] | None:
-        """The error that goes back to the model where it calls what it was not offered, None where the call may be made."""
+        """The error for a model that calls a tool it was not offered. Returns None if the call may be made."""
         if decision.parameters.get("hallucination_gate") is False:
             return None
         return refusal([decision.tools.ids[row] for row in decision.candidates], tool)

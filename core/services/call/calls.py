@@ -79,7 +79,7 @@ class CallReport:
 
 
 Settle = Callable[[Outcome | None], None]
-"""Is told how a call ended, before its report is there; None where that is not known."""
+"""Gets the outcome of a call before its report, or None if the outcome is not known."""
 
 
 def nothing_to_settle(_: Outcome | None) -> None:
@@ -109,12 +109,12 @@ class CallHandle:
         self._future: Future[CallReport] | None = None
 
     def start(self, pool: ThreadPoolExecutor, run: Callable[[CallHandle], CallReport]) -> None:
-        """Run on the pool, in the context of who starts it: a trace goes on there."""
+        """Run on the pool, in the context of the caller, so that its trace continues."""
         self._future = pool.submit(copy_context().run, run, self)
 
     @property
     def future(self) -> Future[CallReport] | None:
-        """What the pool runs; None before `start`."""
+        """The pool's future. None before `start`."""
         return self._future
 
     @property
@@ -134,7 +134,7 @@ class CallHandle:
 
     @property
     def done(self) -> bool:
-        """Whether the report is there."""
+        """Whether the call has a report."""
         return self._future is not None and self._future.done()
 
     def report(self, timeout_s: float | None = None) -> CallReport:

@@ -52,7 +52,7 @@ class ServerRequests:
         )
 
     def list(self, server: ServerId, method: str, *, limit_s: float) -> list[Any]:
-        """What a server lists, in the protocol's types. Raises MCPError, WayfareError."""
+        """The listing of a server, in the protocol's types. Raises MCPError, WayfareError."""
         load_protocol()
         from core.mcp_bridge.discovery import list_of
 
@@ -100,7 +100,7 @@ class LinkedResources:
         return self.catalogs.catalog(link.catalog).find(link.server, link.tool)[1]
 
     def read(self, link: ResourceLink, client: str, *, limit_s: float) -> tuple[Contents, ...]:
-        """What its server gives a client now; it counts as one call. Raises NotAllowedError, WayfareError."""
+        """The current content from its server; it counts as one call. Raises NotAllowedError, WayfareError."""
         load_protocol()
         from core.mcp_bridge.discovery import read_resource
 

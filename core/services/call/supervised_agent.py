@@ -1,4 +1,4 @@
-"""A run of the agent loop in the background, with a person who watches it, pauses it, and acts in the planner's place."""
+"""A run of the agent loop in the background. A person watches it, pauses it, and can act instead of the planner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _EndedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the planner would do next, and what it knows."""
+    """The next action of the planner, and its state."""
 
     turn: Turn
     action: Action
@@ -31,7 +31,7 @@ class SupervisedAgent:
     """One question. Thread-safe. While it is paused, each action of the planner waits until the person answers it."""
 
     def __init__(self, service: AgentService, task: AgentTask, *, paused: bool = False) -> None:
-        """Raises PlannerError where there is no model."""
+        """Raises PlannerError without a model."""
         self.id = uuid.uuid4().hex[:8]
         self.task = task
         self.run = service.start(task, self._review)
@@ -46,12 +46,12 @@ class SupervisedAgent:
 
     @property
     def events(self) -> tuple[AgentEvent, ...]:
-        """What has happened so far."""
+        """The events so far."""
         return tuple(self._events)
 
     @property
     def proposal(self) -> Proposal | None:
-        """What waits for the person."""
+        """The proposal that waits for the person."""
         return self._proposal
 
     @property
@@ -61,7 +61,7 @@ class SupervisedAgent:
 
     @property
     def done(self) -> bool:
-        """Whether nothing comes any more."""
+        """Whether the run has ended."""
         return self._done
 
     @property
@@ -75,13 +75,13 @@ class SupervisedAgent:
             self._paused = True
 
     def go_on(self) -> None:
-        """Let the planner act by itself, from what waits on."""
+        """Let the planner continue alone, beginning with the waiting proposal."""
         with self._changed:
             self._paused, self._proposal = False, None
             self._changed.notify_all()
 
     def answer(self, action: Action) -> None:
-        """Do this instead of what the planner proposed, and wait again before the next action. Where nothing waits, nothing is done."""
+        """Do this in place of the proposal, and wait again before the next action. Does nothing without a waiting proposal."""
         with self._changed:
             if self._proposal is not None:
                 self._answer, self._proposal = action, None
@@ -95,7 +95,7 @@ class SupervisedAgent:
         self.run.cancel_call()
 
     def wait(self, limit_s: float) -> bool:
-        """Until it is done or a proposal waits; whether it is one of these in time."""
+        """Wait until the run has ended or a proposal waits. Returns whether that happened in time."""
         with self._changed:
             return self._changed.wait_for(lambda: self._done or self._proposal is not None, limit_s)
 
@@ -118,7 +118,7 @@ class SupervisedAgent:
             self.problem = "Ended by hand."
         except WayfareError as error:
             self.problem = str(error)
-        except Exception as error:  # noqa: BLE001 - a thread of its own: whatever ended it is said where the run is shown
+        except Exception as error:  # noqa: BLE001 - a thread of its own: the page shows every error
             _log.exception("the agent loop failed")
             self.problem = f"The loop itself failed ({type(error).__name__}); the log says where."
         finally:

@@ -1,1 +1,1 @@
-"""What a decision is made with: catalogs, routing, What if, the log of decisions."""
+"""Catalogs, routing, What if, and the log of decisions."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Discovery, Imported, Server, ServerId
 from core.domain.events import Override
 from core.domain.lint import Finding, LintReport, Severity
-from core.domain.map import CatalogMap, Neighbour, Placement
+from core.domain.statistics import CatalogMap, Neighbour, Placement
 from core.importers import read_document, read_files
 from core.importers.shipped_catalogs import check_name
 from core.lint import RULES, Context, lint
@@ -90,12 +90,12 @@ def findings_csv(findings: Sequence[Finding]) -> bytes:
 
 
 def count_errors(catalog: Catalog) -> int:
-    """How many errors a catalog has: for a first look."""
+    """The number of errors of a catalog."""
     return len(_errors(catalog))
 
 
 def _errors(catalog: Catalog) -> Sequence[Finding]:
-    """What the rules find that need neither vectors nor token counts nor prices."""
+    """The findings of the rules that need neither vectors nor token counts nor prices."""
     severe = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
     return lint(catalog, rules=severe).findings
 

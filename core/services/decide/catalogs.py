@@ -157,7 +157,7 @@ class CatalogService:
             return self._loaded_catalog(name).snapshot(learning, self._statistics_at(learning))
 
     def context(self, name: str, learning: LearningParameters | None = None) -> RoutingContext:
-        """What a router reads: catalog, statistics, index and token counts. Builds the index where there is none yet.
+        """The input of a router: catalog, statistics, index and token counts. Builds a missing index.
 
         The same context while nothing changes, for each set of priors and rates that is in use.
         """
@@ -215,13 +215,13 @@ class CatalogService:
         return IndexScorer(relevance, self._relevance_encoder, RelevanceModel.shipped())
 
     def learnt(self, name: str) -> Learnt:
-        """What labels have taught of a catalog, and the calibration in force."""
+        """The learnt model of a catalog: its labels, and the calibration in force."""
         self.prepare(name)
         loaded = self._loaded_catalog(name)
         return self._learnt.of(loaded.catalog, loaded.relevance_index)
 
     def learnt_shift(self, name: str, subtask: str) -> Shift | None:
-        """What labels do to the tools for one sub-task, and which labels; None where none is near."""
+        """The effect of labels on the tools for one sub-task, and these labels. Returns None without a similar label."""
         learnt = self.learnt(name)
         return learnt.found(self._relevance_encoder.encode_query(subtask.strip()))
 

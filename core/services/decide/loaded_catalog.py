@@ -158,7 +158,7 @@ class LoadedCatalog:
 
 
 def without_names(outcome: OutcomeEvent) -> OutcomeEvent:
-    """What statistics are folded from, without the texts that name one call: all outcomes of a catalog stay in memory."""
+    """The figures of an outcome that statistics are folded from. All outcomes of a catalog stay in memory, without texts."""
     return replace(outcome, id="", decision_id=None, error="", client="")
 
 

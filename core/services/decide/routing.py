@@ -1,4 +1,4 @@
-"""What refusing does on a catalog: over its own labelled sub-tasks where there are enough, else as it was measured elsewhere."""
+"""Decisions as pages, commands and agents ask for them, and the effect of refusing on a catalog."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _chances(scorer: IndexScorer, query: LabelledQuery, right: list[int]) -> tup
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Routing as pages, commands and agents ask for it: one decision, recorded once and found again by id, or a plan.
+# Routing: one decision, recorded once and found again by id, or a plan.
 
 DECISIONS_KEPT, PREVIEWS_KEPT = 256, 64
 CONSOLE = "console"
@@ -97,7 +97,7 @@ class RoutingService:
         self._planners = planners
         self._routers: dict[str, AnyRouter] = {name: router(planners) for name, router in ROUTERS.items()}
         self._by_id: LRUCache[str, Decision] = LRUCache(DECISIONS_KEPT)
-        # a context that calls have made old is not kept for the decisions that were made in it
+        # weak: decisions do not keep an outdated context alive
         self._asked: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(DECISIONS_KEPT)
         self._previewed: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(PREVIEWS_KEPT)
         self._lock = threading.Lock()
@@ -126,9 +126,9 @@ class RoutingService:
         seen: Sequence[str] = (),
         anew: bool = False,
     ) -> Decision:
-        """One decision; recorded as an event unless told otherwise. The same query over unchanged statistics gives the
-        same decision again, recorded once; `anew` makes and records another one. `visitor` is whose parameters changed,
-        where they differ from the last ones; `seen` are tools whose output the agent has, for a router that knows its state.
+        """Decide, and record the decision as an event if `record` is set. The same query over unchanged statistics gives the
+        same decision again, recorded once; `anew` makes and records another one. `visitor` is
+        named as the origin of changed parameters; `seen` are tools whose output the agent has, for a router that knows its state.
         """
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
@@ -166,8 +166,8 @@ class RoutingService:
         server_hint: str = "",
         supposed: tuple[Supposed, ...] = (),
     ) -> Decision:
-        """What `route` would decide, without recording it. Asked for afterwards, `route` records this very decision, unless
-        figures were `supposed` for it."""
+        """The decision of `route`, without recording it. If `route` is asked afterwards, it records this decision, unless figures were
+        `supposed` for it."""
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
         context = self._context(catalog, chosen)
@@ -191,7 +191,7 @@ class RoutingService:
         return self._router(router).route(subtask, context, parameters, server_hint=server_hint)
 
     def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
-        """What a question asks for, one part where it cannot be taken apart. Raises PlannerError."""
+        """The parts of a question, one if it cannot be divided. Raises PlannerError."""
         return chosen_planner(self._planners, planner).decompose(question)
 
     def plan(
@@ -205,7 +205,7 @@ class RoutingService:
         origin: str = CONSOLE,
         visitor: str = "",
     ) -> Plan:
-        """A question taken apart, each part a recorded decision of its own.
+        """A question divided into parts, each with a recorded decision.
 
         For a router that knows the agent's state, a step has seen what the steps that it needs bring: that changes what
         the step is decided with, and is no change of parameters that anybody made.
@@ -220,15 +220,15 @@ class RoutingService:
         return Plan.of(question, self._planners[planner].name, parts, decide)
 
     def planners(self) -> Mapping[str, str]:
-        """Who can be asked to plan, by the name that parameters take: `rules`, and the model where one is set."""
+        """The planners by their parameter value: `rules`, and the model if one is set."""
         return {name: planner.name for name, planner in self._planners.items()}
 
     def planner_usage(self) -> Usage | None:
-        """What the model that plans has taken since the start: calls, tokens, USD; None where no model is set."""
+        """The calls, tokens and USD of the planning model since the start. Returns None without a model."""
         return self._planners["model"].usage if "model" in self._planners else None
 
     def decision(self, decision_id: str) -> Decision | None:
-        """A decision of this process by id, None where it is not kept any more."""
+        """A decision of this process by id. Returns None if it is not kept any more."""
         with self._lock:
             return self._by_id.get(decision_id)
 
@@ -245,7 +245,7 @@ class RoutingService:
 def _asked(
     context: RoutingContext, router: str, parameters: Parameters, subtask: str, server_hint: str
 ) -> tuple[object, ...]:
-    """What makes two queries the same one, whoever asks."""
+    """The key of a query: equal for equal queries of any visitor."""
     return id(context), router, parameters, subtask.strip(), server_hint.strip()
 
 

@@ -1,1 +1,1 @@
-"""Who may call what, at what cost, and what waits for a person."""
+"""Clients, permissions, budgets and approvals."""

@@ -1,4 +1,4 @@
-"""Requests that governance did not let through, kept in the sealed log: who wanted what, why not, and what would allow it."""
+"""Refused requests in the sealed log, each with client, tool, reason and remedy, and the checks of a request."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class RefusedRequests:
             self.write_due()
 
     def write_due(self, *, everything: bool = False) -> None:
-        """Write the counts of bursts that are over, or of all: nobody knows whether the client comes again."""
+        """Write the counts of ended bursts, or of all."""
         now = self.now()
         with self._lock:
             if not everything and (self._due is None or now < self._due):
@@ -138,7 +138,7 @@ class Admission:
         return ANONYMOUS
 
     def without_token_words(self) -> str:
-        """What a request of this machine without a token may do, in a sentence for the operator."""
+        """The permissions of a request of this machine without a token, in a sentence for the operator."""
         if self.policy().tokens == "always":
             return "A request to /mcp without a token may do nothing: the policy asks everybody for one."
         scope = self.clients.without_token
@@ -183,7 +183,7 @@ class Admission:
             self.check(client, catalog, tool)
 
     def check(self, client: str, catalog: str, tool: Tool) -> bool:
-        """Whether a tool is known as it is now. Raises NotAllowedError, unrecorded, for one that a client may neither see nor use."""
+        """Whether a tool's present definition is known. Raises NotAllowedError, unrecorded, if the client may neither see nor use it."""
         policy = self.policy()
         if reason := policy.refusal(tool) or self._scope(client).refusal(catalog, tool):
             raise refusals.tool_not_allowed(tool.id, reason)
@@ -219,12 +219,12 @@ class Admission:
         return self._scope(client).limited or bool(policy.allow or policy.deny)
 
     def _scope(self, client: str) -> Scope:
-        """What a client may use; one without a token may use all that the policy allows."""
+        """The scope of a client. Without a token, it is everything that the policy allows."""
         known = None if client in OWN_NAMES else self.clients.in_force(client)
         return Scope() if known is None else known.scope
 
     def _per_minute(self, client: str) -> float:
-        """How many requests of tools a client may make a minute; 0 is no limit."""
+        """The tool requests a minute that a client may make. 0 is no limit."""
         own = self._scope(client).per_minute
         return self.policy().per_minute if own is None else own
 

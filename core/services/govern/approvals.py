@@ -27,8 +27,7 @@ State = Literal["waiting", "approved", "denied", "used", "expired"]
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """One call that waits, or waited; `change` is the last thing that happened to it, `decided` the origin of who approved or
-    denied it ("" where nobody did)."""
+    """A call that waits or waited. `change` is its latest event, `decided` the origin of its approval or denial, or ""."""
 
     change: ApprovalChange
     state: State
@@ -36,7 +35,7 @@ class Approval:
 
     @property
     def binding(self) -> Binding:
-        """What it is for."""
+        """The call to approve."""
         change = self.change
         return Binding(
             change.client, change.catalog, change.server, change.tool, change.arguments_digest, change.definition_digest, change.policy_digest
@@ -60,18 +59,18 @@ class ApprovalQueue:
             self._take(change)
 
     def waiting(self, policy_digest: str) -> tuple[Approval, ...]:
-        """What a person can decide now, oldest first: an earlier policy's are not for this one."""
+        """The approvals that a person can decide now, oldest first. Those of an earlier policy are left out."""
         found = (self._shown(change) for change in tuple(self._last.values()))
         return tuple(one for one in found if one.state == WAITING and one.change.policy_digest == policy_digest)
 
     def recent(self, limit: int = 50) -> tuple[Approval, ...]:
-        """What was decided or has expired, newest first."""
+        """Decided and expired approvals, newest first."""
         found = [self._shown(change) for change in tuple(self._last.values())]
         decided = [one for one in found if one.state != WAITING]
         return tuple(sorted(decided, key=lambda one: one.change.at, reverse=True)[:limit])
 
     def state(self, binding: Binding) -> Approval | None:
-        """How it stands with exactly this call; None where it never waited."""
+        """The approval of exactly this call. Returns None if it never waited."""
         id_ = self._by_key.get(binding.key)
         return None if id_ is None else self._shown(self._last[id_])
 
@@ -156,7 +155,7 @@ class ApprovalQueue:
 
 
 def _bounded(arguments_json: str) -> str:
-    """The beginning of long arguments, saying that there is more: who approves them has not seen all."""
+    """The beginning of long arguments, with a note that they continue."""
     if len(arguments_json) <= MOST_ARGUMENT_CHARS:
         return arguments_json
     return f"{arguments_json[:MOST_ARGUMENT_CHARS]}… [the first {MOST_ARGUMENT_CHARS:,} of {len(arguments_json):,} characters]"

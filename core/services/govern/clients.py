@@ -26,9 +26,9 @@ TOKEN_START = "wf_"  # noqa: S105 - how tokens begin, so that people and scanner
 MADE, REVOKED = "made", "revoked"
 AGENT_LOOP = "wayfare agent"
 ANONYMOUS = "anonymous"
-"""The client that a request without a token is, whatever it calls itself, where clients or budgets tell clients apart."""
+"""The client of a request without a token, if there are clients or budgets. Its own name does not count."""
 OWN_NAMES = {OPERATOR: "the person at its pages", AGENT_LOOP: "its agent loop"}
-"""Under whose names the calls of a person and of the agent loop are governed: nobody else may take them."""
+"""The names under which calls of a person and of the agent loop are governed. A client cannot have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +61,24 @@ class ClientRegister:
         return tuple(sorted(self._clients.values(), key=lambda client: (client.revoked, client.name)))
 
     def in_force(self, name: str) -> Client | None:
-        """The client of a name, None where there is none or it was revoked."""
+        """The client of a name. Returns None for an unknown or revoked one."""
         client = self._clients.get(name)
         return None if client is None or client.revoked else client
 
     @property
     def any_in_force(self) -> bool:
-        """Whether somebody has a token."""
+        """Whether any client has a token."""
         return bool(self._by_hash)
 
     @property
     def any_client(self) -> bool:
-        """Whether a client of the endpoint is in force; operators are none."""
+        """Whether a client of the endpoint is in force. Operators do not count."""
         return any(not one.scope.pages for one in self._in_force())
 
     @property
     def without_token(self) -> Scope | None:
-        """What a request without a token may use, None for nothing: the scope of `ANONYMOUS` where it has one. Else everything, as long
-        as every client may use everything: who leaves the token out gains nothing by it."""
+        """The scope of a request without a token, None if it may use nothing: the scope of `ANONYMOUS` if it has one. Otherwise
+        everything, as long as every client may use everything, so that omitting the token gives no advantage."""
         own = self.in_force(ANONYMOUS)
         if own is not None and not own.scope.pages:
             return own.scope
@@ -86,12 +86,11 @@ class ClientRegister:
 
     @property
     def any_operator(self) -> bool:
-        """Whether somebody can sign in to the pages."""
+        """Whether an operator can sign in to the pages."""
         return any(one.scope.pages for one in self._in_force())
 
     def make(self, name: str, scope: Scope | None = None, *, origin: str) -> str:
-        """A new client; gives its token, which nobody can see again, "" for `ANONYMOUS`, which has none. Raises WayfareError for a name
-        that cannot be taken."""
+        """Make a client. Returns its token, which is shown only once, or "" for `ANONYMOUS`. Raises WayfareError for an unusable name."""
         if not name.strip() or name != one_line(name, MOST_NAME_CHARS):
             raise WayfareError(f"A client's name is one line of at most {MOST_NAME_CHARS} characters.")
         if name in OWN_NAMES:
@@ -152,12 +151,12 @@ class ClientRegister:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Operators who sign in to the pages: a token once, then a cookie that is signed, expires, and is worth nothing once it is ended.
+# Operators who sign in to the pages: a token once, then a signed cookie that expires or is ended.
 
 KEY = "sign_in_key"
 LASTS = timedelta(hours=12)
 TRIES = BreakerRules(failures=5, open_s=60.0)
-"""So many wrong tokens in a row from one address, then none for a minute, then one try; a wrong one doubles the wait."""
+"""After so many wrong tokens in a row, an address waits a minute before its next try. Each wrong try doubles the wait."""
 MOST_ADDRESSES, MOST_ENDED = 4096, 65_536
 
 
@@ -205,7 +204,7 @@ class SignIns:
         return SignIn(str(self._signer.dumps(session)))
 
     def operator(self, cookie: str) -> str:
-        """Who is signed in with a cookie; "" where nobody is: it is forged, expired or ended, or the operator's token was revoked."""
+        """The operator of a cookie. Returns "" for a forged, expired or ended one, and after the operator's token was revoked."""
         session = self._session(cookie)
         known = self._clients.in_force(session.get("name", ""))
         if known is None or not known.scope.pages or session["made"] != _made(known):

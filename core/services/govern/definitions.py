@@ -25,10 +25,9 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class HeldDefinition:
-    """A tool whose definition is not the one that is known: what changed, and what Lint says of it as it is now.
+    """A tool with a changed definition: its differences, and Lint's findings on the new one.
 
-    `denied_by` is the origin of who denied it as it is now, "" where nobody did. `new_findings` are those that the known
-    definition did not have.
+    `denied_by` is the origin of a denial of the new definition, or "". `new_findings` are absent from the known definition.
     """
 
     catalog: str
@@ -56,7 +55,7 @@ class KnownDefinitions:
             self._take(change)
 
     def state(self, catalog: str, tool: Tool) -> State:
-        """Whether a tool's definition is known, and whether it is the one that was."""
+        """Whether a tool's definition is known, and whether it is unchanged."""
         key = (catalog, tool.server, tool.name)
         found = self._known.get(key)
         if found is None:
@@ -68,7 +67,7 @@ class KnownDefinitions:
         return "denied" if denied is not None and denied.digest == digest(text) else "changed"
 
     def approved(self, catalog: str, tool: Tool) -> bool:
-        """Whether a person approved a tool's definition as it is."""
+        """Whether a person approved a tool's present definition."""
         found = self._known.get((catalog, tool.server, tool.name))
         return found is not None and found.action == APPROVED and found.definition_json == definition_json(tool)
 
@@ -93,7 +92,7 @@ class KnownDefinitions:
         return tuple(self._held(catalog, tool, known) for catalog, tool, known in self._changed())
 
     def held_of(self, catalog: str, tool: Tool) -> HeldDefinition | None:
-        """What changed in one tool's definition; None where it is known as it is, or new."""
+        """The changes of one tool's definition. Returns None for an unchanged or new one."""
         known = self._known.get((catalog, tool.server, tool.name))
         held = known is not None and self.state(catalog, tool) in {"changed", "denied"}
         return self._held(catalog, tool, known) if held and known is not None else None
@@ -138,7 +137,7 @@ class KnownDefinitions:
 
 
 def _findings(tool: Tool) -> tuple[Finding, ...]:
-    """What Lint says of one tool alone, notes aside: rules that compare tools, or need vectors, say nothing here."""
+    """Lint's errors and warnings on one tool. Rules that compare tools or need vectors are left out."""
     rules = [rule for rule in RULES.values() if not rule.needs_vectors and rule.severity is not Severity.NOTE]
     report = lint(Catalog("one", (Server(tool.server, tools=(tool,)),)), rules=rules)
     return tuple(one for one in report.findings if one.tool == tool.name)

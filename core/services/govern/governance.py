@@ -53,8 +53,8 @@ class _Weighed(NamedTuple):
 
 
 class GovernanceService:
-    """Thread-safe: who reads `ledger` or `breakers` has `lock`. `clock` is monotonic, `now` the time of day; `redact` masks the secrets
-    that are known."""
+    """Thread-safe. Reading `ledger` or `breakers` requires `lock`. `clock` is monotonic, `now` the time of day; `redact` masks known
+    secrets."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class GovernanceService:
 
     @property
     def policy(self) -> Policy:
-        """What is in force."""
+        """The policy in force."""
         return self._policy
 
     def set_policy(self, policy: Policy, *, origin: str) -> None:
@@ -113,11 +113,11 @@ class GovernanceService:
         return self.approvals.decide(id_, approve=approve, rules=rules, policy_digest=policy, origin=origin)
 
     def breakers(self) -> list[tuple[float, ServerId, Breaker]]:
-        """Each server that was called since Wayfare started: the clock, which it is, its breaker. For who has the lock."""
+        """The clock, server and breaker of each server that was called since the start. Requires `lock`."""
         return [(self._clock(), server, breaker) for server, breaker in self._breakers.items()]
 
     def paused(self, catalog: str) -> dict[str, str]:
-        """The servers of a catalog that are left alone now, each with why and until when."""
+        """The paused servers of a catalog, each with the reason and the end of the pause."""
         with self.lock:
             now_s = self._clock()
             found = [(server, breaker) for server, breaker in self._breakers.items() if server.catalog == catalog]
@@ -129,7 +129,7 @@ class GovernanceService:
         return {server: str(error) for server, error in errors.items()}
 
     def outlook(self, wanted: Wanted) -> Outlook:
-        """What a call would meet if it were made now; nothing is recorded or reserved."""
+        """The obstacles that a call would meet now. Records and reserves nothing."""
         with self.lock:
             try:
                 weighed = self._weighed(wanted)
@@ -156,7 +156,7 @@ class GovernanceService:
                 if self.definitions.state(call.catalog, tool) != "known":
                     origin = wanted.origin if approval is None else approval.decided
                     self.definitions.first_use(call.catalog, tool, approved=approval is not None, origin=origin)
-                self._store.governance.reserve(self._row(permit, weighed.amount, settled=False))
+                self._store.governance.keep(self._row(permit, weighed.amount, settled=False))
             except BaseException:
                 self.ledger.release(permit.id)
                 breaker.ended(id_, None, self._policy.breaker, self._clock())
@@ -164,7 +164,7 @@ class GovernanceService:
         return permit
 
     def _weighed(self, wanted: Wanted) -> _Weighed:
-        """For who has the lock. Raises NotAllowedError where neither a person nor time to come lets the call go as it is."""
+        """Requires `lock`. Raises NotAllowedError if no approval can allow the call."""
         call, tool, policy = wanted.call, wanted.tool, self._policy
         known, priced = self.admission.check(wanted.client, call.catalog, tool), self._price(call.catalog, tool.id)
         usd = policy.unpriced_usd if priced is None else priced
@@ -189,7 +189,7 @@ class GovernanceService:
         return breaker
 
     def after(self, permit: Permit, kind: OutcomeKind | None, tokens: int) -> None:
-        """Settle a call that has ended, None where how is not known. A call that reached no tool costs no money."""
+        """Settle an ended call. `kind` is None if its outcome is not known. A call that reached no tool costs no money."""
         reserved = permit.reservation.amount
         usd = reserved.usd if kind is None else kind.charged_usd(reserved.usd) or 0.0
         used = Amount(usd, 1, tokens).at_most(reserved)
@@ -197,11 +197,11 @@ class GovernanceService:
         with self.lock:
             self.ledger.settle(permit.id, used)
             self._breakers[permit.wanted.call.server_id].ended(permit.id, good, self._policy.breaker, self._clock())
-        self._store.governance.settle_later(self._row(permit, used, settled=True))
+        self._store.governance.keep(self._row(permit, used, settled=True))
 
     def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
-        """Let a request to a server through that is no call of a tool (see `Admission.requestable`), and count it as one call without a
-        price. What a tool linked to may be read by who may use that tool. Raises NotAllowedError."""
+        """Allow a request to a server that is not a tool call (see `Admission.requestable`), and count it as one call without a
+        price. A client that may use a tool may read the resources it links to. Raises NotAllowedError."""
         here = Usage(day_of(self._now()), client, catalog, request.server)
         with self.refused.recorded(client, catalog, request.id, AGENT), self.lock:
             if linked_by is None:
@@ -215,8 +215,8 @@ class GovernanceService:
         self._settle_later(here, request.name, Amount(calls=1))
 
     def read_on(self, client: str, source: ServerId, tokens: int, *, whole: bool = False) -> int:
-        """How many of these tokens of a server's text a client may be given; they count against the budgets of that server. A text that
-        is given `whole` has to fit. Raises NotAllowedError."""
+        """The number of tokens of a server's text that a client may get; they count against the budgets of that server. A `whole` text
+        must fit. Raises NotAllowedError."""
         here = Usage(day_of(self._now()), client, *source)
         with self.refused.recorded(client, source.catalog, f"{source.server}::{READ_ON}", AGENT), self.lock:
             budgets = [replace(one, usd=None, calls=None) for one in self._policy.budgets if one.tokens is not None]
@@ -229,18 +229,18 @@ class GovernanceService:
 
     def _settle_later(self, usage: Usage, tool: str, amount: Amount) -> None:
         row = Spent(uuid.uuid4().hex, self._now(), *usage, tool, *amount, over=False, settled=True)
-        self._store.governance.settle_later(row)
+        self._store.governance.keep(row)
 
     def _price(self, catalog: str, tool: str) -> float | None:
-        with self._catalogs.unchanged():  # one that is replaced meanwhile has other rows
+        with self._catalogs.unchanged():  # a replaced catalog has other rows
             known = self._catalogs.catalog(catalog)
             known.find(*tool.partition("::")[::2])
             price = float(self._catalogs.statistics(catalog).tools.price_usd[known.tool_row[tool]])
         return None if np.isnan(price) else price
 
     def _approved(self, wanted: Wanted, weighed: _Weighed) -> Approval:
-        """The approval of exactly this call, of one who knew whether it goes beyond a budget. Raises NotAllowedError where it waits, or
-        was denied."""
+        """The approval of exactly this call, given with knowledge of any exceeded budget. Raises NotAllowedError if the call waits or was
+        denied."""
         policy, name = self._policy, wanted.tool.id
         bound = binding(wanted.client, wanted.call, wanted.tool, policy.digest)
         found, rules = self.approvals.state(bound), policy.approvals

@@ -16,7 +16,7 @@ from core.services.decide.catalogs import CatalogService
 from core.services.govern.governance import GovernanceService
 
 Counted = Callable[[Outcome, int], int]
-"""How many tokens of a result its client is given, at most as many as the second argument."""
+"""The number of tokens of a result that its client gets, at most the second argument."""
 
 
 def no_tokens(_outcome: Outcome, _limit: int) -> int:
@@ -62,7 +62,7 @@ class GovernedCalls:
         return GovernedCall(permit, handle)
 
     def drawn(self, call: ToolCall, *, origin: str, client: str = "") -> CallHandle:
-        """An outcome that is drawn: nothing is called, and nobody is asked."""
+        """A drawn outcome. No tool is called, and no permission is needed."""
         return self.calls.start(call, mode=CallMode.DRAWN, origin=origin, client=client)
 
     def by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved_by: str = "") -> CallHandle:
@@ -78,12 +78,12 @@ class GovernedCalls:
         return self.start(self._by_person(call, origin, approved_by), origin=origin, counted=no_tokens).report()
 
     def outlook(self, call: ToolCall, *, client: str = OPERATOR) -> Outlook:
-        """What a real call would meet now; nothing is recorded."""
+        """The obstacles that a real call would meet now. Records nothing."""
         _, tool = self.catalogs.catalog(call.catalog).find(call.server, call.tool)
         return self.governance.outlook(Wanted(client, call, tool, 0))
 
     def leave(self, call: ToolCall, origin: str) -> Settle | None:
-        """Leave for a call that a person's experiment makes by itself, and how to settle it; None where it is refused, or waits."""
+        """Permission for a call of an experiment, as the function that settles it. Returns None if the call is refused or waits."""
         try:
             permit = self.governance.before(self._by_person(call, origin))
         except NotAllowedError:
@@ -95,7 +95,7 @@ class GovernedCalls:
         return Wanted(OPERATOR, call, tool, 0, origin=origin, approved_by=approved_by)
 
     def _settle(self, permit: Permit, counted: Counted, outcome: Outcome | None) -> None:
-        """A call of which nobody knows how it ended counts as it was reserved, and its client is given no tokens."""
+        """Settle a call. One with an unknown outcome counts as reserved, and its client gets no tokens."""
         tokens = 0 if outcome is None else counted(outcome, permit.tokens)
         self.governance.after(permit, None if outcome is None else outcome.kind, tokens)
 

@@ -1,4 +1,4 @@
-"""What pages show of governance as it is now: budgets with what is left and when it runs out, servers with their breakers."""
+"""The present state of governance: budgets with their rest and forecast, servers with their breakers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class BudgetStatus:
 
     @property
     def left(self) -> float:
-        """What calls may still use."""
+        """The amount that calls may still use."""
         return max(0.0, self.limit - self.used - self.reserved)
 
 
@@ -99,7 +99,7 @@ def servers(governance: GovernanceService) -> tuple[ServerStatus, ...]:
 
 
 def _of(budget: Budget, usages: tuple[Usage, ...], day: str) -> list[Usage]:
-    """Whose use a budget is shown for: whom it names, and of each by itself those that used something it covers."""
+    """The uses that a budget is shown for: those it names, and for `*` each one that used something it covers."""
     named = Usage(day, budget.client, budget.catalog, budget.server)
     found = {named} if EACH not in named else set[Usage]()
     for usage in usages:

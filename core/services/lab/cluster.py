@@ -32,7 +32,7 @@ OpenApp = Callable[[Store], Any]  # gives an App, which stands above this room
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is routed: tasks of a catalog, by a router, with or without their server hints."""
+    """Tasks of a catalog for a router, with or without their server hints."""
 
     catalog: Catalog
     router: str
@@ -41,7 +41,7 @@ class Work:
 
 
 class Worker:
-    """What runs on each worker: an app that routes parts of the work. Arguments and results are plain values."""
+    """The app of a worker, which routes parts of the work. Arguments and results are plain values."""
 
     def __init__(self, tables: Mapping[str, Table], opened: OpenApp) -> None:
         self._app = opened(Store.of_tables(tables))

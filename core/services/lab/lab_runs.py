@@ -11,7 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from core.domain.catalog import Catalog
 from core.domain.lab_runs import ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
 from core.domain.params import Parameters
 from core.domain.tasks import Task
@@ -50,10 +49,6 @@ class LabRunService:
         """Open a catalog and return its name. One with prices by tiers is made again. Raises UnknownNameError."""
         opened = self.catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
         return self.lab.priced_by_tiers(opened) if name_or_path.endswith(BY_TIERS) else opened
-
-    def catalog(self, name: str) -> Catalog:
-        """An open catalog by its name. Raises UnknownNameError."""
-        return self.catalogs.catalog(name)
 
     def digest(self, catalog: str) -> CatalogDigest:
         """The catalog as routing reads it now."""

@@ -41,7 +41,7 @@ class Measured:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """What is stored of it."""
+        """The stored entry."""
         return run_entry(self.run, self.played, self.conditions.preset)
 
 
@@ -58,7 +58,7 @@ class Repeated:
     other: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """What `wayfare runs --repeat --json` says beside the result."""
+        """The entries of `wayfare runs --repeat --json` beside the result."""
         return {
             "differing": self.differing,
             "changes": [asdict(one) for one in self.changes],
@@ -165,7 +165,7 @@ class MeasuringService:
                 server_hints=conditions.hints,
             )  # fmt: skip
         else:
-            work = Work(self.runs.catalog(conditions.catalog), conditions.router, tasks, conditions.hints)
+            work = Work(self.runs.catalogs.catalog(conditions.catalog), conditions.router, tasks, conditions.hints)
             left = spread.routed(work, parameters, known=stored)
         try:
             for one in left:

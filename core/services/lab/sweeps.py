@@ -38,7 +38,7 @@ class SweepPlan:
     count: int = 0
 
     def to_json(self, points: int) -> dict[str, Any]:
-        """What the store keeps of it."""
+        """The stored form."""
         return {"axes": [axis.text for axis in self.axes], "method": self.method, "points": points}
 
 

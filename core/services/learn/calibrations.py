@@ -29,7 +29,7 @@ MARK, VERSION = "wayfare_calibration", 1
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFile:
-    """What a file holds."""
+    """The content of a file."""
 
     name: str
     values: LearntValues
@@ -100,12 +100,12 @@ class CalibrationResult:
 
     @property
     def refused(self) -> str:
-        """Why nothing gained, in one sentence; "" where something did."""
+        """The reason why no part gained, in one sentence, or ""."""
         return "" if self.accepted else self.fit.remark
 
     @property
     def values(self) -> LearntValues:
-        """What it would set."""
+        """The values of the fit."""
         return replace(self.fit.values, theta=self.threshold.sweep.best.theta if self.threshold.accepted else None)
 
     def report(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class CalibrationService:
         return CalibrationResult(catalog, found, threshold)
 
     def missing(self, catalog: str = SAMPLE) -> int:
-        """How many more labelled sub-tasks with a right tool of the catalog a fit to its labels needs at least."""
+        """The number of further labelled sub-tasks that a fit needs, each with a right tool of the catalog."""
         tool_row = self.catalogs.catalog(catalog).tool_row
         usable = sum(any(tool in tool_row for tool in query.right) for query in self.feedback.queries(catalog))
         return max(0, LEAST_LABELS - usable)
@@ -180,7 +180,7 @@ class CalibrationService:
         return self.store.calibrations.of_catalog(catalog)
 
     def active(self, catalog: str = SAMPLE) -> Calibration | None:
-        """The one in force, None where it is what Wayfare comes with."""
+        """The calibration in force. Returns None for the shipped values."""
         return self.store.calibrations.active(catalog)
 
     def apply(self, name: str, *, catalog: str = SAMPLE, by: By = OPERATOR) -> Calibration | None:
@@ -194,7 +194,7 @@ class CalibrationService:
         return bool(steps_to_undo(self.store.calibrations.history(catalog)))
 
     def undo(self, catalog: str = SAMPLE, *, by: By = OPERATOR) -> Calibration | None:
-        """Go one step back; what is in force then. Raises WayfareError where there is no step to undo."""
+        """Undo one step. Returns the calibration in force then. Raises WayfareError without a step to undo."""
         if not self.can_undo(catalog):
             raise WayfareError(f"No calibration of catalog {catalog!r} was switched on; there is nothing to undo.")
         self._switch(catalog, None, by)

@@ -27,8 +27,8 @@ EXPORTED = '{"sets": [["server::tool", "server::tool"]]} or a file that Export w
 
 @dataclass(frozen=True, slots=True)
 class EqualSets:
-    """What is known of a catalog: its proposals with what was said of them, the sets, pairs judged beside the proposals, and pairs
-    that were judged different and are in one set all the same."""
+    """The proposals of a catalog with their judgments, the sets, judged pairs beyond the proposals, and pairs that were judged
+    different and are in one set."""
 
     proposals: tuple[Proposal, ...]
     sets: Sets
@@ -37,13 +37,13 @@ class EqualSets:
 
     @property
     def judged(self) -> int:
-        """How many proposals need no more click."""
+        """The number of proposals that are decided."""
         return sum(not one.open for one in self.proposals)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many pairs were taken in, and of how many a tool is not in this catalog."""
+    """The number of imported pairs, and of pairs with a tool that the catalog does not have."""
 
     taken: int
     unknown: int
@@ -62,7 +62,7 @@ class EqualSetsService:
         self._proposed: LRUCache[str, tuple[CatalogIndex, tuple[Proposal, ...]]] = LRUCache(CATALOGS_KEPT)
 
     def of_catalog(self, catalog: str) -> EqualSets:
-        """All that is known. The catalog is indexed where it is not yet."""
+        """The equal sets of a catalog. Builds a missing index."""
         judged = self.store.equal_judgments.of_catalog(catalog)
         says = {one.pair: one.says for one in judged}
         sets = self.sets(catalog)
@@ -81,13 +81,13 @@ class EqualSetsService:
         )
 
     def sets(self, catalog: str) -> Sets:
-        """The sets that the pairs judged equal make; of tools that the catalog has."""
+        """The sets that follow from pairs judged equal, over the tools of the catalog."""
         tools = self.catalogs.catalog(catalog).tool_row
         judged = self.store.equal_judgments.of_catalog(catalog)
         return joined(one.pair for one in judged if one.says == "equal" and {*one.pair} <= tools.keys())
 
     def judge(self, catalog: str, one: str, other: str, says: Says | None) -> None:
-        """Keep what somebody says of two tools; None takes it back. Raises UnknownNameError for a tool that is not there."""
+        """Keep a judgment of two tools; None takes it back. Raises UnknownNameError for an unknown tool."""
         tools = self.catalogs.catalog(catalog).tool_row
         for tool in (one, other):
             if tool not in tools:
@@ -100,7 +100,7 @@ class EqualSetsService:
         self.learnt.forget(catalog)  # equal tools share labels
 
     def widened(self, catalog: str, tasks: Sequence[Task]) -> tuple[Task, ...]:
-        """Tasks in which everything is right that is equal to a right tool; see `core.lab.levels`."""
+        """Tasks in which each tool equal to a right one is right too; see `core.lab.levels`."""
         return widened(tasks, self.sets(catalog))
 
     def export(self, catalog: str) -> str:
@@ -116,8 +116,8 @@ class EqualSetsService:
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
     def import_file(self, data: bytes, *, source: str, catalog: str) -> Imported:
-        """Keep the pairs of a file that `export` wrote, or the sets of one that has no pairs, in place of what was said of the same
-        pairs. Raises CatalogError that says what is wrong."""
+        """Keep the pairs of an exported file, or the sets of a file without pairs. They replace judgments of the same pairs. Raises
+        CatalogError."""
         try:
             document = json.loads(data)
         except (ValueError, RecursionError):

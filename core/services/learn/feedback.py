@@ -26,8 +26,7 @@ LABEL = "label"  # what moved a tool, beside CALIBRATION
 
 @dataclass(frozen=True, slots=True)
 class ImportedLabels:
-    """What a file of labelled tasks gave: labels that are new, those that were known, and those of tools that the catalog
-    does not have."""
+    """The number of new labels of a file, of known ones, and of those for tools that the catalog does not have."""
 
     added: int
     known: int
@@ -36,8 +35,8 @@ class ImportedLabels:
 
 @dataclass(frozen=True, slots=True)
 class MovedBy:
-    """What moved a tool in one decision: a label, of the tool itself or of one that does the same, or, where it is None, a
-    sub-task that the calibration in force was fitted to (`CALIBRATION`). `subtask` is the one that it was said of."""
+    """The cause that moved a tool in one decision: a label of the tool or of an equal tool, or, if `label` is None, a sub-task that the
+    calibration in force was fitted to (`CALIBRATION`). `subtask` is the labelled one."""
 
     move: Move
     tool: str
@@ -47,7 +46,7 @@ class MovedBy:
 
     @property
     def shared_from(self) -> str:
-        """The tool that the label names, where it is another one that does the same; empty otherwise."""
+        """The tool that the label names if it is an equal tool, otherwise ""."""
         return "" if self.label is None or self.label.tool == self.tool else self.label.tool
 
 
@@ -121,7 +120,7 @@ class FeedbackService:
     def said(
         self, subtask: str, *, catalog: str = SAMPLE, server_hint: str = "", by: By = OPERATOR
     ) -> dict[str, Label]:
-        """What somebody says of the tools for one sub-task, by tool."""
+        """The labels of one visitor for one sub-task, by tool."""
         asked = (subtask.strip(), server_hint.strip(), by.visitor, by.origin)
         labels = self.learnt.labels(catalog)
         return {one.tool: one for one in labels if (one.subtask, one.server_hint, one.visitor, one.origin) == asked}
@@ -131,7 +130,7 @@ class FeedbackService:
         return labelled_queries(self.learnt.labels(catalog))
 
     def moved(self, subtask: str, *, catalog: str = SAMPLE) -> tuple[MovedBy, ...]:
-        """What moves which tools for a sub-task, and by how many logits of p_fit, the strongest first."""
+        """The labels that move tools for a sub-task, with their logits of p_fit, the strongest first."""
         found = self.catalogs.learnt_shift(catalog, subtask)
         if found is None:
             return ()

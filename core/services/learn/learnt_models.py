@@ -1,4 +1,4 @@
-"""What is in force for each catalog: labels and the active calibration, as one immutable object."""
+"""The learnt model of each catalog: its labels and its calibration in force, as one immutable object."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CALIBRATION = "calibration"
 
 @dataclass
 class _Known:
-    """What the store has of one catalog, and what was made of it.
+    """The labels of one catalog in the store, and the model made of them.
 
     `forgotten` counts. `vectors` and `shared` are read and written by the holder of `making`.
     """
@@ -41,7 +41,7 @@ class _Known:
     vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors])
     shared: dict[int, Sharing] = field(default_factory=dict[int, Sharing])
     shared_by: tuple[Catalog, Sequence[EqualJudgment]] | None = None
-    """What `shared` follows from."""
+    """The inputs of `shared`."""
 
 
 @dataclass(eq=False)
@@ -58,9 +58,9 @@ class LearntModels:
         self._lock = threading.RLock()
 
     def of(self, catalog: Catalog, index: Callable[[], RelevanceIndex]) -> Learnt:
-        """What is in force for a catalog. `index` gives its relevance index, where what was learnt needs it.
+        """The learnt model of a catalog. `index` returns its relevance index if it is needed.
 
-        It may embed, which takes long: to be called without a lock that a call needs.
+        It may embed texts, which takes long: do not hold a lock that a call needs.
         """
         with self._lock:
             known = self._known_of(catalog.name)
@@ -90,7 +90,7 @@ class LearntModels:
         return labels
 
     def forget(self, name: str) -> None:
-        """Make the model of a catalog anew when it is next asked for: a label came, other equal tools, or another calibration."""
+        """Make the model of a catalog anew at its next use, after a change of labels, equal tools or calibration."""
         with self._lock:
             if (known := self._known.get(name)) is not None:
                 known.made = known.labels = None
@@ -140,7 +140,7 @@ class LearntModels:
     def _shared(
         self, rows: Iterable[int], known: _Known, catalog: Catalog, index: RelevanceIndex
     ) -> Mapping[int, Sharing]:
-        """Who shares the labels of these tools at least: tools of other servers that do the same, and what people judged."""
+        """The tools that share the labels of these tools: equal tools of other servers, and those judged equal by people."""
         judged = self.store.equal_judgments.of_catalog(catalog.name)
         if known.shared_by is None or known.shared_by[0] is not catalog or known.shared_by[1] != judged:
             known.shared_by, known.shared = (catalog, judged), {}
@@ -188,8 +188,8 @@ def _judged_pairs(
 
 
 def _facts(labels: Iterable[Label], values: LearntValues, rows: Mapping[str, int]) -> list[tuple[str, Evidence]]:
-    """What is known, each with the text of its sub-task; of tools that the catalog has. What was judged is not taken from a
-    calibration again. A call that ended well is no fact: it says that its server works, and nothing of whether its tool fits."""
+    """The evidence on tools of the catalog, each with the text of its sub-task. A labelled pair is not taken from a calibration again.
+    A successful call is no evidence: it shows that its server works, and not that its tool fits."""
     found: list[tuple[str, Evidence]] = []
     judged: set[tuple[str, str]] = set()
     for label in labels:

@@ -20,7 +20,7 @@ from dashboard.pages.activity.frames import PAGE, forget_place
 from dashboard.pages.activity.totals import charts_body, totals, totals_row
 from dashboard.session import current_app
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import cell_text, escaped, visitor_zone
+from dashboard.ui.text import cell_text, errors_shown, visitor_zone
 from dashboard.ui.url_state import UrlState, open_page
 
 CHANGES_SHOWN = 500
@@ -191,10 +191,8 @@ def page() -> None:
     app, url = current_app(), UrlState("activity")
     drop_foreign_query()
     linked = url.begin()
-    try:
+    with errors_shown():
         url.end(_page(app, linked))
-    except WayfareError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
 
 
 def _page(app: App, linked: Texts) -> Texts:

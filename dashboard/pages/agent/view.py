@@ -10,13 +10,12 @@ from core.app import App
 from core.domain.plans import Executed, Routed, Stopped, turn_tokens
 from core.services.call.supervised_agent import SupervisedAgent
 from core.shared import units
-from core.shared.errors import WayfareError
 from dashboard.pages.agent.form import OWN, Filled, task_form
 from dashboard.pages.agent.steps import steps, your_turn
 from dashboard.session import current_app
 from dashboard.ui.query_form import planner_usage, show_preparing
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState
 
 COLUMNS = (
@@ -82,7 +81,7 @@ def page() -> None:
     app, state = current_app(), UrlState("agent", asks=True)
     linked = state.begin()
     texts, question = dict(linked), state.question
-    try:
+    with errors_shown():
         filled, texts = task_form(app, state, linked)
         hint = {name: text for name, text in question.items() if name == "hint"}
         question = {**hint, **{name: text for name, text in texts.items() if name not in OWN}}
@@ -92,8 +91,6 @@ def page() -> None:
             _empty(state)
         else:
             _run(app, run, state)
-    except WayfareError as error:
-        st.error(escaped(str(error), 600), icon=":material/error:")
     planner_usage(app)
     state.end(texts, question)
 

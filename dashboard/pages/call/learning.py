@@ -15,12 +15,11 @@ from core.domain.decision import Decision
 from core.domain.trace import ToolRow
 from core.services.call.calls import CallReport, Running
 from core.shared import units
-from core.shared.errors import WayfareError
 from dashboard.pages.call.run import Run
 from dashboard.session import visitor
 from dashboard.theme import ACCEPTED, REJECTED
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import open_page
 
 EQUATION = (
@@ -219,15 +218,12 @@ def next_decision(app: App, run: Run, tool_id: str) -> None:
 
 def _routed(app: App, run: Run, before: Decision) -> Decision | None:
     if run.next_decision is None:
-        try:
-            with st.spinner("Routing the sub-task once more…"):
-                run.next_decision = app.routing.route(
-                    before.subtask, visitor=visitor(), catalog=before.catalog, router=before.router,
-                    parameters=app.routing.parameters(before.router, before.parameters), server_hint=before.server_hint,
-                    record=False,
-                )  # fmt: skip
-        except WayfareError as error:
-            st.error(escaped(str(error)), icon=":material/error:")
+        with errors_shown(), st.spinner("Routing the sub-task once more…"):
+            run.next_decision = app.routing.route(
+                before.subtask, visitor=visitor(), catalog=before.catalog, router=before.router,
+                parameters=app.routing.parameters(before.router, before.parameters), server_hint=before.server_hint,
+                record=False,
+            )  # fmt: skip
     return run.next_decision
 
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from core.app import App
 from core.domain.catalog import Catalog, Imported
 from core.domain.statistics import Statistics
-from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.detail import server_detail, tool_detail
 from dashboard.pages.catalog.imports import counted
@@ -175,8 +174,6 @@ def _offer_index(app: App, catalog: Catalog) -> None:
 
 
 def _index(app: App, name: str) -> None:
-    try:
+    with state.errors_shown():
         show_preparing(app, name)
-    except WayfareError as error:
-        state.say(str(error), done=False)
     st.rerun()

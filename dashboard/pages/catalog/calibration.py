@@ -100,13 +100,10 @@ def _close() -> None:
 
 def _keep(app: App, result: CalibrationResult, apply: bool) -> None:
     name = str(st.session_state.get(NAME) or "").strip()
-    try:
+    with state.errors_shown():
         kept = app.calibrations.save(result, name, apply=apply, by=labeller())
-    except WayfareError as error:
-        state.say(str(error), done=False)
-        return
-    st.session_state.pop(JOB, None)
-    state.say(f"Calibration {kept.name} is kept{' and switched on' if apply else ''}.")
+        st.session_state.pop(JOB, None)
+        state.say(f"Calibration {kept.name} is kept{' and switched on' if apply else ''}.")
 
 
 COLUMNS = (
@@ -164,13 +161,10 @@ def label_frame(labels: Sequence[Label]) -> pd.DataFrame:
 
 
 def _delete(app: App, chosen: Sequence[Label]) -> None:
-    try:
+    with state.errors_shown():
         for label in chosen:
             app.feedback.retract(label.id, by=labeller())
-    except WayfareError as error:
-        state.say(str(error), done=False)
-        return
-    state.say(f"{counted(len(chosen), 'label')} deleted.")
+        state.say(f"{counted(len(chosen), 'label')} deleted.")
 
 
 CALIBRATE_HELP = (

@@ -12,7 +12,6 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.feedback import Calibration, catalog_fingerprint
-from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.ui.labels import labeller
 from dashboard.ui.table import Column, table
@@ -186,23 +185,16 @@ def _read(app: App, catalog: str, key: str) -> None:
     if file is None:
         return
     st.session_state[TURN] += 1  # an empty uploader for the next file
-    try:
+    with state.errors_shown():
         found = app.calibrations.import_file(file.getvalue(), source=file.name, catalog=catalog, by=labeller("file"))
-    except WayfareError as error:
-        state.say(str(error), done=False)
-        return
-    state.say(f"Calibration {found.name} is kept. Switch it on to use it.")
+        state.say(f"Calibration {found.name} is kept. Switch it on to use it.")
 
 
 def _apply(app: App, catalog: str, name: str) -> None:
-    try:
+    with state.errors_shown():
         app.calibrations.apply(name, catalog=catalog, by=labeller())
-    except WayfareError as error:
-        state.say(str(error), done=False)
 
 
 def _undo(app: App, catalog: str) -> None:
-    try:
+    with state.errors_shown():
         app.calibrations.undo(catalog, by=labeller())
-    except WayfareError as error:
-        state.say(str(error), done=False)

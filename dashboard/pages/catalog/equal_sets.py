@@ -13,7 +13,6 @@ from core.domain.catalog import Catalog, Json, Tool
 from core.domain.tasks import Proposal, Says
 from core.services.learn.equal_sets import EqualSets
 from core.shared import units
-from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
@@ -146,13 +145,10 @@ def _pair(app: App, catalog: Catalog, pair: Proposal) -> None:
 
 
 def _judge(app: App, catalog: str, pair: Proposal, says: Says) -> None:
-    try:
+    with state.errors_shown():
         app.equal_sets.judge(catalog, pair.one, pair.other, says)
-    except WayfareError as error:
-        state.say(str(error), done=False)
-        return
-    st.session_state[LAST] = (catalog, pair.one, pair.other)
-    st.session_state.pop(AT, None)
+        st.session_state[LAST] = (catalog, pair.one, pair.other)
+        st.session_state.pop(AT, None)
 
 
 def _back(app: App, catalog: str) -> None:
@@ -216,10 +212,7 @@ def _import(app: App, catalog: str) -> None:
     file = st.session_state[FILE]
     if file is None:
         return
-    try:
+    with state.errors_shown():
         found = app.equal_sets.import_file(file.getvalue(), source=file.name, catalog=catalog)
-    except WayfareError as error:
-        state.say(str(error), done=False)
-        return
-    unknown = f" {found.unknown:,} have tools that are not in this catalog." if found.unknown else ""
-    state.say(f"{found.taken:,} judged pairs were imported.{unknown}")
+        unknown = f" {found.unknown:,} have tools that are not in this catalog." if found.unknown else ""
+        state.say(f"{found.taken:,} judged pairs were imported.{unknown}")

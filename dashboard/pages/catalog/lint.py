@@ -13,7 +13,6 @@ from core.domain.lint import Finding, LintReport, Severity
 from core.lint import RULES
 from core.lint.texts import Passage, server_passages, tool_passages
 from core.services.decide.catalog_editor import findings_csv
-from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line, visible
 from dashboard import theme
 from dashboard.pages.catalog import state
@@ -21,7 +20,7 @@ from dashboard.pages.catalog.imports import counted
 from dashboard.ui.catalog_frames import beginning, matching
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.table import Column, choice_table, table_key
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import open_page
 
 SIGNS: Mapping[Severity, str] = {
@@ -205,12 +204,9 @@ def complete(app: App, name: str) -> None:
         return
     titles = " and ".join(f"“{RULES[rule].title}”" for rule in report.waiting)
     st.caption(f"{titles} need the vectors of the tools, which are being made. The other findings are complete.")
-    try:
+    with errors_shown():
         show_preparing(app, name)
-    except WayfareError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    st.rerun()
+        st.rerun()
 
 
 def _severity_choice(report: LintReport, linked: str) -> str:

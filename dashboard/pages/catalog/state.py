@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 import streamlit as st
 
 from core.domain.catalog import Imported
+from core.shared.errors import WayfareError
 
 Dialog = Literal["import", "connect", "multiply", "testbed"]
 KNOWN, ORIGINAL = "catalog:import.known", "catalog:multiply.original"
@@ -82,6 +85,15 @@ def dialog_open(dialog: Dialog) -> bool:
 def say(sentence: str, remarks: tuple[str, ...] = (), *, done: bool = True, findings: bool = False) -> None:
     """Show a sentence at the top of the page until it is dismissed, with a button to the lint view if `findings`."""
     st.session_state[NOTICE] = Notice(sentence, remarks, done, findings)
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show a WayfareError of the block at the top of the page, and go on after the block."""
+    try:
+        yield
+    except WayfareError as error:
+        say(str(error), done=False)
 
 
 def go_to(catalog: str) -> None:

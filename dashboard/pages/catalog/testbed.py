@@ -19,7 +19,7 @@ from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import chosen_name, counted, name_field
 from dashboard.ui.catalog_frames import M_USD, PERCENT
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 
 FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROBLEM = (
     f"catalog.testbed.{name}"
@@ -43,19 +43,16 @@ def testbed_dialog(app: App, catalog: str) -> None:
     names = [info.name for info in app.catalogs.infos()]
     st.session_state.setdefault(FROM, [catalog] if catalog in names else names[:1])
     _fields(app, names)
-    try:
+    with errors_shown():
         testbed = _drawn(app)[0]
-    except WayfareError as error:
-        st.error(escaped(str(error), 600), icon=":material/error:")
-        return
-    _preview(testbed)
-    _, agreed = name_field(app, _suggestion(testbed))
-    st.button(
-        "Keep the catalog", type="primary", icon=":material/check:", key="catalog.testbed.go", disabled=not agreed or not testbed.chosen,
-        on_click=_keep, args=(app,),
-    )  # fmt: skip
-    if sentence := st.session_state.get(PROBLEM, ""):
-        st.error(escaped(sentence), icon=":material/error:")
+        _preview(testbed)
+        _, agreed = name_field(app, _suggestion(testbed))
+        st.button(
+            "Keep the catalog", type="primary", icon=":material/check:", key="catalog.testbed.go", disabled=not agreed or not testbed.chosen,
+            on_click=_keep, args=(app,),
+        )  # fmt: skip
+        if sentence := st.session_state.get(PROBLEM, ""):
+            st.error(escaped(sentence), icon=":material/error:")
 
 
 def _fields(app: App, names: Sequence[str]) -> None:

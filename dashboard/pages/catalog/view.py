@@ -137,13 +137,10 @@ def encoder_notes(app: App) -> None:
 
 
 def _remove(app: App, name: str) -> None:
-    try:
+    with state.errors_shown():
         app.catalog_editor.remove(name)
-    except WayfareError as error:
-        state.say(str(error), done=False)
-        return
-    state.go_to(SAMPLE)
-    state.say(f"The catalog {name} was removed.")
+        state.go_to(SAMPLE)
+        state.say(f"The catalog {name} was removed.")
 
 
 Texts = dict[str, str]

@@ -11,11 +11,10 @@ from core.app import App
 from core.domain.tasks import Task
 from core.lab.execution import ROUNDS, ExecutionRun, Interval
 from core.lab.sweep import unbeaten
-from core.shared.errors import WayfareError
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import frontier
 from dashboard.ui.table import table
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.variants import Variant
 
 PLAYED = "compare.played"
@@ -53,7 +52,7 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
     if row.button(
         "Play the tasks", key="compare:play", icon=":material/play_arrow:", disabled=not ready or not variants
     ):
-        try:
+        with errors_shown():
             if chosen == LABELS:
                 tasks = app.lab.parse_tasks(app.feedback.export(catalog).encode(), source=LABELS)
             elif file is not None:
@@ -61,8 +60,6 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
             else:
                 tasks = app.lab.read_tasks(shipped[chosen])
             st.session_state[PLAYED] = _play(app, catalog, f"{chosen if file is None else file.name}", tasks, variants)
-        except WayfareError as error:
-            st.error(escaped(str(error)), icon=":material/error:")
     played: Played | None = st.session_state.get(PLAYED)
     if played is not None:
         _show(played, current=(catalog, tuple(variant.name for variant in variants)))

@@ -9,7 +9,6 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters
 from core.services.lab.lab import RANKED
-from core.shared.errors import WayfareError
 from dashboard.pages.lab.judge import judge_view
 from dashboard.pages.lab.leaderboard import leaderboard
 from dashboard.pages.lab.replay import replays
@@ -24,7 +23,7 @@ from dashboard.session import current_app, first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
 from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState
 
 RUNS, TASKS, SWEEPS, SEARCHES, JUDGE = "Runs", "Task by task", "Sweep", "Search", "Judge"
@@ -49,7 +48,7 @@ def page() -> None:
         **{name: str(value) for name, value in parameters.changed().items()},
         "n": str(parameters.values()["n"]),
     }
-    try:
+    with errors_shown():
         without = st.session_state.get(state.key("view"), linked.get("view")) in (REPLAYS, SNAPSHOTS)
         tasks = None if without else choose_tasks(app, row, state, linked, catalog)
         view = _view(state, linked)
@@ -69,8 +68,6 @@ def page() -> None:
                 job_panel()
             chosen = Chosen(catalog, tasks, router, parameters)
             texts |= {"tasks": tasks.option, "settle": tasks.rule, **_body(app, state, linked, view, chosen)}
-    except WayfareError as error:
-        st.error(escaped(str(error), 600), icon=":material/error:")
     state.end(texts)
 
 

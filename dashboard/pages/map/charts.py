@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, first_sentence
 from core.domain.decision import Decision
-from core.domain.map import CatalogMap, Placement
+from core.domain.statistics import CatalogMap, Placement
 from core.shared import units
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from dashboard.ui.charts.base import figure, label

@@ -12,9 +12,8 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision
-from core.domain.map import Neighbour, Placement
 from core.domain.params import Parameters
-from core.domain.statistics import Statistics
+from core.domain.statistics import Neighbour, Placement, Statistics
 from core.importers.shipped_catalogs import starting_subtasks
 from core.routers.why import why
 from core.shared import units

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.app import App
 from core.domain.catalog import Catalog
-from core.domain.map import CatalogMap
+from core.domain.statistics import CatalogMap
 from core.shared.errors import WayfareError
 from dashboard.pages.map.charts import CONFIG, MapData, tool_map
 from dashboard.pages.map.panel import MapContent, chosen_row, click, linked_parameters, map_content, panel, query_texts

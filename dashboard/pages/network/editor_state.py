@@ -10,7 +10,7 @@ from core.network.draft import Draft
 from core.network.profiles import MOST_BYTES, Profile, read_profile, tidy_name
 from core.shared.errors import WayfareError
 from dashboard.session import current_app
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 
 OPEN, NEXT, NOTICE = "network:edit", "network:next", "network:notice"
 USUAL = Profile("network")
@@ -134,14 +134,11 @@ def _import(editing: Editing) -> None:
     )
     if file is None:
         return
-    try:
+    with errors_shown():
         profile = read_profile(file.read(MOST_BYTES + 1), file.name)
         draft = Draft.of(profile)
-    except WayfareError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    editing.begin(draft, tidy_name(profile.name)[:60], profile.about)
-    st.rerun()
+        editing.begin(draft, tidy_name(profile.name)[:60], profile.about)
+        st.rerun()
 
 
 def _delete(editing: Editing, usual: str) -> None:

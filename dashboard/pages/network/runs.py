@@ -19,7 +19,7 @@ from dashboard.pages.network.charts.runs import RUN_COLOURS, failures_by_step, l
 from dashboard.theme import MUTED
 from dashboard.ui.chart import chart
 from dashboard.ui.table import Column, listening_table
-from dashboard.ui.text import cell_text, escaped, visitor_zone
+from dashboard.ui.text import cell_text, errors_shown, escaped, visitor_zone
 
 ASPECTS: Mapping[str, Callable[[KeptRun], str]] = {
     "network": lambda run: run.profile.replace("_", " "), "catalog": lambda run: run.catalog,
@@ -291,7 +291,7 @@ def earlier_runs(app: App, not_stored: str = "") -> None:
         st.warning(f"These runs are not stored. {escaped(not_stored)}", icon=":material/database_off:")
     if notice := st.session_state.pop(NOTICE, ""):
         st.caption(f":orange[{notice}]")
-    try:
+    with errors_shown():
         runs = store.newest(LISTED)
         if not runs:
             st.caption("No run is stored yet. Finished runs of this page and of `wayfare scenario` are stored.")
@@ -302,8 +302,6 @@ def earlier_runs(app: App, not_stored: str = "") -> None:
         _actions(app, chosen)
         if chosen:
             compared_runs(app, chosen, names(chosen, titles))
-    except WayfareError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
 
 
 def _actions(app: App, chosen: Sequence[KeptRun]) -> None:

@@ -20,7 +20,7 @@ from core.shared.untrusted_text import one_line
 from dashboard.pages.papers.charts import paper_chart
 from dashboard.session import current_app
 from dashboard.ui.chart import chart
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState
 
 DEFAULT_PAGE = "route"
@@ -153,25 +153,22 @@ def page() -> None:
     linked = state.begin()
     st.html(CSS)
     names = papers()
-    try:
+    with errors_shown():
         reports = {name: app.papers.report(name) for name in names}
-    except WayfareError as error:
-        st.error(escaped(str(error), 400), icon=":material/error:")
-        return
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        titles = {name: "" if report is None else report.name for name, report in reports.items()}
-        paper = _choice(state, linked, "paper", "Paper", names, titles)
-        view = _choice(state, linked, "view", "View", VIEWS, {})
-    report = reports[paper]
-    if report is None:
-        st.info("No results yet. Run make papers, or wayfare papers.", icon=":material/article:")
-    else:
-        _heading(app, report)
-        if view == TABLES:
-            _tables(app, report)
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            titles = {name: "" if report is None else report.name for name, report in reports.items()}
+            paper = _choice(state, linked, "paper", "Paper", names, titles)
+            view = _choice(state, linked, "view", "View", VIEWS, {})
+        report = reports[paper]
+        if report is None:
+            st.info("No results yet. Run make papers, or wayfare papers.", icon=":material/article:")
         else:
-            _figures(app, report)
-    state.end({"paper": "" if paper == names[0] else paper, "view": "" if view == TABLES else view})
+            _heading(app, report)
+            if view == TABLES:
+                _tables(app, report)
+            else:
+                _figures(app, report)
+        state.end({"paper": "" if paper == names[0] else paper, "view": "" if view == TABLES else view})
 
 
 def _choice(

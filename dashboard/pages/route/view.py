@@ -12,7 +12,6 @@ from streamlit.components.v2 import component
 from core.app import App
 from core.importers.shipped_catalogs import SAMPLE
 from core.routers.tool_attention import STATE
-from core.shared.errors import WayfareError
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import decision_body
@@ -23,7 +22,7 @@ from dashboard.ui.knob_history import history_key
 from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import QueryForm, fill, planner_usage, query_row, show_preparing
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.token_meter import read_meter, start_meter
 from dashboard.ui.url_state import UrlState
 
@@ -149,15 +148,13 @@ def _result(app: App, state: UrlState, query: QueryForm) -> None:
     if not query.subtask:
         home(app, state, query.catalog)
         return
-    try:
+    with errors_shown():
         show_preparing(app, query.catalog, decides=True)
         if planner:
             plan_body(app, query, parameters, planner, linked, knob_prefix(query))
         else:
             decision_body(app, state, query, parameters, linked, knob_prefix(query), lane_token())
         planner_usage(app)
-    except WayfareError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
 
 
 def _below(key: str) -> str:

@@ -11,7 +11,6 @@ from core.routers.ehrr import EhrrParameters
 from core.routers.tool_attention import STATE
 from core.services.decide.whatif import Asked
 from core.shared import units
-from core.shared.errors import WayfareError
 from core.whatif import curves
 from core.whatif.auction import Offer, auction_of, payoff
 from core.whatif.curves import Curve, utilities
@@ -26,7 +25,7 @@ from dashboard.ui.layer import supposed
 from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import QueryForm, example_subtasks, query_row, show_preparing
 from dashboard.ui.table import table
-from dashboard.ui.text import escaped
+from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, open_page
 
 WORTH = 0.10
@@ -138,15 +137,13 @@ def page() -> None:
     if not query.subtask:
         _empty_page(state, query)
         return
-    try:
+    with errors_shown():
         show_preparing(app, query.catalog, decides=True)
         if view in OF_EHRR and not isinstance(parameters, EhrrParameters):
             st.info("This view needs EHRR, the router with an auction. Choose it above.", icon=":material/alt_route:")
             return
         asked = Asked(query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
         VIEWS[view](app, state, asked, prefix)
-    except WayfareError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
 
 
 def _choice(state: UrlState, linked: dict[str, str], link: dict[str, str]) -> str:

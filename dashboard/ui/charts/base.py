@@ -6,15 +6,17 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
 from core.shared.untrusted_text import one_line
 from dashboard.theme import GRID, MUTED
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LABEL_LIMIT = 34
 
@@ -180,6 +182,8 @@ def time_axis(frame: pd.DataFrame, bucket: timedelta, zone: str) -> dict[str, An
         return {"type": "date"}
     first, last = frame["at"].min(), frame["at"].max() + bucket
     missing = max(timedelta(0), 12 * bucket - (last - first))
+    import pandas as pd
+
     ends = local(pd.Series([first - missing / 2, last + missing / 2]), zone)
     return {"type": "date", "range": ends, "title": {"text": f"time ({zone})", "font": SMALL}}
 

@@ -44,7 +44,10 @@ def test_a_click_is_stored_with_its_decision_and_the_decision_below_follows(benc
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [(OutcomeKind.OK, "ended well says nothing of whether"), (OutcomeKind.CRASH, "failed says nothing of whether")],
+    [
+        (OutcomeKind.OK, "ended well, but this does not tell whether"),
+        (OutcomeKind.CRASH, "failed, but this does not tell whether"),
+    ],
 )
 def test_it_says_what_the_call_itself_teaches(bench: Bench, kind: OutcomeKind, said: str) -> None:
     bench.caller.outcome = {"kind": kind, "error": ""}
