@@ -109,7 +109,7 @@ class LearningParameters(Parameters):
     prior_pfail: float = _prior_knob(0.02, Range(0.0, 0.99, 0.01), "pfail₀", "Post-accept failure", label="Assumed late failures")  # fmt: skip
     prior_call_s: float = _prior_knob(1.0, PRIOR_TIME, "Lcall₀", "Call time", label="Assumed call time")
     prior_conn_s: float = _prior_knob(0.3, PRIOR_TIME, "Lconn₀", "Connection time", label="Assumed connection time")
-    half_life_s: float = knob(60.0, Range(0.0, 86_400.0, 60.0, "s", CUBE_ROOT), group=LEARNING, symbol="t½", label="Half-life of experience", advanced=True,
+    half_life_s: float = knob(120.0, Range(0.0, 86_400.0, 60.0, "s", CUBE_ROOT), group=LEARNING, symbol="t½", label="Half-life of experience", advanced=True,
         help="Time without a call after which what failures have taught is half forgotten. It is longer the longer they lasted. 0, the paper: never.")  # fmt: skip
     fading: str = knob("failures", group=LEARNING, symbol="fading", label="What fades", advanced=True, choices=("failures", "everything"),
         help="failures: a figure goes back to where it stood after the last success. everything: to its declared or prior value.")  # fmt: skip

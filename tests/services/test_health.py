@@ -91,7 +91,7 @@ def test_what_fits_and_is_down_is_said_and_a_check_brings_it_back(app: App, cloc
     assert app.catalogs.statistics("world").servers.success.tolist() == before
     candidate, *_ = search(app)
     assert "down" not in candidate["why"]
-    assert app.store.events.outcomes("world")[-1].kind == OutcomeKind.NOT_CONNECTED  # no tool was called
+    assert [*app.store.events.outcomes("world")][-1].kind == OutcomeKind.NOT_CONNECTED  # no tool was called
 
 
 def test_a_tool_that_takes_its_server_down_is_not_forgiven_by_a_handshake(app: App, clock: Clock, gate: Path) -> None:

@@ -19,10 +19,8 @@ from core.shared import units
 
 if TYPE_CHECKING:
     from core.mcp_bridge.pool import SessionPool
-    from core.mcp_bridge.session import Lease
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 5.0, 300.0
-CHECK_LIMIT_S = 10.0
 ROUND_S = 1.0
 AT_ONCE = 4
 
@@ -129,7 +127,7 @@ class HealthChecks:
         if connection is None:
             return False
         try:
-            self._sessions().use(server, connection, _nothing, limit_s=CHECK_LIMIT_S)
+            self._sessions().check(server, connection)
         except Exception:  # noqa: BLE001  whatever a server makes the SDK throw: it is not back
             return False
         return True
@@ -146,7 +144,3 @@ def wait_s(failed: int) -> float:
     [5.0, 10.0, 160.0, 300.0]
     """
     return min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(failed, 10))
-
-
-async def _nothing(lease: Lease) -> None:
-    """The session itself is the answer."""
