@@ -215,4 +215,4 @@ def test_a_closed_pool_is_an_outcome_and_raises_nothing() -> None:
     pool = SessionPool(config=PoolConfig())
     pool.close()
     pool.close()
-    assert McpCaller(pool).call(ToolCall("s", "t"), None, HERE).kind is OutcomeKind.NOT_TRIED
+    assert McpCaller(pool).call(ToolCall("s", "t"), None, HERE).kind is OutcomeKind.NOT_CONNECTED

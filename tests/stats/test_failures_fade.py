@@ -24,7 +24,9 @@ class World:
     """A projection, and outcomes by the second."""
 
     def __init__(self, catalog: Catalog, event: Event, **rates: Any) -> None:
-        self.projection = StatisticsProjection(catalog, rates=Rates(half_life_s=HALF_LIFE_S, fading="failures", **rates))
+        self.projection = StatisticsProjection(
+            catalog, rates=Rates(half_life_s=HALF_LIFE_S, fading="failures", **rates)
+        )
         self._event = event
 
     def at(self, second: float) -> datetime:
@@ -67,7 +69,9 @@ def test_the_half_life_is_as_long_as_the_failures_have_lasted(world: World) -> N
     world.call(2000, "ok")
     again = world.success(2000)
     world.call(2001, "crash")
-    assert world.success(2001 + HALF_LIFE_S) == pytest.approx((world.success(2001) + again) / 2)  # a new run of failures
+    assert world.success(2001 + HALF_LIFE_S) == pytest.approx(
+        (world.success(2001) + again) / 2
+    )  # a new run of failures
 
 
 def test_nothing_changes_with_time_where_nothing_failed(world: World) -> None:

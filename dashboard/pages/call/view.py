@@ -108,7 +108,9 @@ def outcome_head(run: Run, outcome: Outcome) -> None:
 
 def _metrics(outcome: Outcome) -> None:
     connected = "open session" if outcome.connect_s is None else units.seconds(outcome.connect_s)
-    if outcome.mode is CallMode.DRAWN or (outcome.connect_s is None and outcome.kind in {OutcomeKind.NOT_CONNECTED, OutcomeKind.NOT_TRIED}):
+    if outcome.mode is CallMode.DRAWN or (
+        outcome.connect_s is None and outcome.kind in {OutcomeKind.NOT_CONNECTED, OutcomeKind.NOT_TRIED}
+    ):
         connected = "none"
     charged = outcome.price_usd
     metrics = (
