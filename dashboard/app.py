@@ -11,6 +11,7 @@ import threading
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -63,11 +64,11 @@ def unknown(path: str) -> JSONResponse:
     return JSONResponse({"error": "not_found", "error_description": said}, status_code=404)
 
 
+@dataclass(frozen=True)
 class PreloadCharts:
     """Adds a preload of the library of the charts to every document, so that the browser fetches it while the page is made."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, with a Link header if the answer is a document."""
@@ -79,7 +80,7 @@ class PreloadCharts:
                     headers.append("Link", f"<{PLOTLY_URL}>; rel=preload; as=script")
             await send(message)
 
-        await self._app(scope, receive, sent if scope["type"] == "http" else send)
+        await self.app(scope, receive, sent if scope["type"] == "http" else send)
 
 
 _log = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from html import escape
 from pathlib import Path
 from string import Template
@@ -44,38 +45,32 @@ HEADERS = {
 WRONG = "This token does not sign in: it is not an operator's token, or it was revoked."
 
 
+@dataclass(frozen=True)
 class SignInGate:
     """The outermost ASGI middleware. `needed` tells whether this console needs sign-in, `app` returns the services. Without sign-in,
     pages answer only under the names of this machine or `other_names`: otherwise a page of another site could use the console
     through DNS rebinding."""
 
-    def __init__(
-        self,
-        served: ASGIApp,
-        *,
-        needed: Callable[[], bool],
-        app: Callable[[], App],
-        other_names: frozenset[str] = frozenset(),
-    ) -> None:
-        self._served = served
-        self._needed = needed
-        self._app = app
-        self._other_names = other_names
+    served: ASGIApp
+    _: KW_ONLY
+    needed: Callable[[], bool]
+    app: Callable[[], App]
+    other_names: frozenset[str] = frozenset()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on permitted requests, and answer the others."""
         if scope["type"] not in {"http", "websocket"} or _is_open(scope) or OPERATOR in scope:
-            await self._served(scope, receive, send)
-        elif not self._needed():
-            if reason := stranger(scope, self._other_names):
+            await self.served(scope, receive, send)
+        elif not self.needed():
+            if reason := stranger(scope, self.other_names):
                 await _refuse(scope, receive, send, reason, 403)
             else:
-                await self._served(scope, receive, send)
+                await self.served(scope, receive, send)
         elif _foreign(scope):
             await _refuse(scope, receive, send, "Pages of other sites may not use this console.", 403)
         else:
             try:
-                app = await anyio.to_thread.run_sync(self._app)
+                app = await anyio.to_thread.run_sync(self.app)
             except WayfareError as error:
                 await _refuse(scope, receive, send, str(error), 503)
             else:
@@ -93,7 +88,7 @@ class SignInGate:
             scope[OPERATOR] = operator
             if scope["type"] == "websocket":
                 receive, send = _while_signed_in(sign_ins, cookie, receive, send)
-            await self._served(scope, receive, send)
+            await self.served(scope, receive, send)
 
 
 def _while_signed_in(sign_ins: SignIns, cookie: str, receive: Receive, send: Send) -> tuple[Receive, Send]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
 LAST_WRITTEN = "url:last written"  # the page and its texts
@@ -110,6 +111,27 @@ class UrlState:
         self._texts.update(texts)
         for key in [key for key in st.session_state if str(key).startswith(f"{self._page}.")]:
             del st.session_state[key]
+
+
+def select(
+    where: DeltaGenerator,
+    state: UrlState,
+    linked: Mapping[str, str],
+    name: str,
+    label: str,
+    options: Sequence[str],
+    *,
+    start: str = "",
+    show: Callable[[str], str] = str,
+    width: int = 220,
+    note: str | None = None,
+) -> str:
+    """Draw a choice. It begins with the session's value, else the link's, else `start`, else the first option."""
+    key = state.key(name)
+    if st.session_state.get(key) not in options:
+        wanted = linked.get(name, start)
+        st.session_state[key] = wanted if wanted in options else start if start in options else options[0]
+    return where.selectbox(label, options, key=key, format_func=show, width=width, help=note)
 
 
 def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:

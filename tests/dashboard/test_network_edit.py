@@ -175,7 +175,7 @@ def test_a_file_of_somebody_else(networks: NetworkProfiles) -> None:
     page = editing()
     for text, words in (
         (b"{", "theirs.json: it cannot be read"),
-        (b'{"name": "x", "default": 1}', "a state should be"),
+        (b'{"name": "x", "default": 1}', "there is no network state"),
     ):
         page = checked(page.file_uploader(key=key(page, "file")).set_value(("theirs.json", text, "")).run())
         assert words in text_of(page)

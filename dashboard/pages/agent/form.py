@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.params import Parameters
@@ -16,7 +15,7 @@ from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
 from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, select
 
 SIMULATE, READ, WRITE = "simulate", "read", "write"
 CALLS = {READ: "only tools that read", WRITE: "all tools", SIMULATE: "none, simulate"}
@@ -43,15 +42,15 @@ def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Fil
     )  # fmt: skip
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     catalogs = [info.name for info in app.catalogs.infos()]
-    catalog = _select(row, state, linked, "catalog", "Catalog", {name: name for name in catalogs}, first_catalog(), 150)
+    catalog = select(row, state, linked, "catalog", "Catalog", catalogs, start=first_catalog(), width=150)
     planners = {name: "rules" if name == RULES else title for name, title in app.routing.planners().items()}
-    planner = _select(
-        row, state, linked, "planner", "Decides", planners, RULES, 170,
-        "Splits the task, chooses tools and fills arguments: rules, or the model of WAYFARE_LLM_MODEL.",
+    planner = select(
+        row, state, linked, "planner", "Planner", list(planners), start=RULES, show=planners.__getitem__, width=170,
+        note="Splits the task, chooses tools and fills arguments: rules, or the model of WAYFARE_LLM_MODEL.",
     )  # fmt: skip
-    calls = _select(
-        row, state, linked, "calls", "Really calls", CALLS, READ, 180,
-        "Tools without a read-only hint are called only with “all tools”. Simulated outcomes are drawn from the "
+    calls = select(
+        row, state, linked, "calls", "Real calls", list(CALLS), start=READ, show=CALLS.__getitem__, width=180,
+        note="Tools without a read-only hint are called only with “all tools”. Simulated outcomes are drawn from the "
         "known statistics, are marked, and do not change them.",
     )  # fmt: skip
     _start(state.key("rounds"), _rounds(linked.get("rounds", "")))
@@ -86,9 +85,9 @@ def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str,
     """Draw the choice of the router and its knobs. Tool Attention has two phases."""
     titles = {router.id: router.title for router in app.routing.routers()}
     with st.sidebar:
-        router = _select(
-            st.container(), state, linked, "router", "Router", titles, DEFAULT_ROUTER, 240,
-            "Tool Attention shows one line for every tool in a stable prefix (phase 1) and the definitions of the active ones "
+        router = select(
+            st.container(), state, linked, "router", "Router", list(titles), start=DEFAULT_ROUTER, show=titles.__getitem__, width=240,
+            note="Tool Attention shows one line for every tool in a stable prefix (phase 1) and the definitions of the active ones "
             "(phase 2), and refuses calls of other tools. Earlier steps change its state.",
         )  # fmt: skip
         defaults, prefix = app.routing.parameters(router), f"agent.knob.{router}"
@@ -98,17 +97,6 @@ def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str,
     for problem in problems:
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     return router, read_knobs(defaults, prefix)
-
-
-def _select(
-    where: DeltaGenerator, state: UrlState, linked: Mapping[str, str], name: str, label: str,
-    options: Mapping[str, str], start: str, width: int, note: str | None = None,
-) -> str:  # fmt: skip
-    key = state.key(name)
-    if st.session_state.get(key) not in options:
-        wanted = linked.get(name, start)
-        st.session_state[key] = wanted if wanted in options else start if start in options else next(iter(options))
-    return where.selectbox(label, list(options), key=key, format_func=lambda one: options[one], width=width, help=note)
 
 
 def _start(key: str, value: object) -> None:

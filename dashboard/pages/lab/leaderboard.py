@@ -19,11 +19,12 @@ from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts import intervals
 from dashboard.pages.lab.one_run import one_run
-from dashboard.pages.lab.words import MEASURE_WORDS, ShownRuns, choose_some, measure_name, select
+from dashboard.pages.lab.words import MEASURE_WORDS, ShownRuns, choose_some, measure_name
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import COSTS, MONEY, frontier
 from dashboard.ui.table import table
 from dashboard.ui.text import escaped
+from dashboard.ui.url_state import select
 
 NOTHING_CAN = "no tool can do it"
 

@@ -16,9 +16,10 @@ from core.services.background_jobs import Job
 from core.services.lab.measuring import Repeated
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.run import begin, result, start_button
-from dashboard.pages.lab.words import ShownRuns, select
+from dashboard.pages.lab.words import ShownRuns
 from dashboard.ui.table import table
 from dashboard.ui.text import escaped
+from dashboard.ui.url_state import select
 
 ETOM = "levels"
 LEVEL_WORDS = {

@@ -18,11 +18,10 @@ from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts import replay_change
 from dashboard.pages.lab.run import begin, result, start_button
-from dashboard.pages.lab.words import select
 from dashboard.ui.chart import chart
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, select
 
 REPLAY = "replay"
 KNOBS, ROUTER, RECORDED = "knobs", "router", "recorded"

@@ -18,11 +18,11 @@ from core.shared.errors import WayfareError
 from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
 from dashboard.pages.lab.run import Chosen, begin, busy, start_button, taken
 from dashboard.pages.lab.sweep import CHOSEN_ON_THE_SAME, OBJECTIVE_WORDS, apply_point, values_text
-from dashboard.pages.lab.words import choose_some, select
+from dashboard.pages.lab.words import choose_some
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, select
 
 
 def search_result(

@@ -11,10 +11,9 @@ from core.app import App
 from core.domain.lab_runs import ConsoleState, Snapshot, differences
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.words import select
 from dashboard.ui.table import table
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState, pages_state, restore_pages
+from dashboard.ui.url_state import UrlState, pages_state, restore_pages, select
 
 SAID = "lab:snapshot-said"
 FILE = "lab:snapshot-file"

@@ -23,11 +23,11 @@ from core.shared.errors import UnknownNameError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts import sweep_lines, sweep_map
 from dashboard.pages.lab.run import CHANGE, SWEEP, Chosen, begin, knob_prefix, result, start_button, taken
-from dashboard.pages.lab.words import MEASURE_WORDS, measure_name, select
+from dashboard.pages.lab.words import MEASURE_WORDS, measure_name
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, select
 
 UNDO = "lab:undo"
 LISTED = 12

@@ -23,11 +23,10 @@ from dashboard.pages.lab.words import (
     compare_link,
     measure_name,
     route_link,
-    select,
 )
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, select
 
 ALL, FAILED, EVERY_REASON = "all", "failed", "any reason"
 ORDER = ("lost", "won", "same")

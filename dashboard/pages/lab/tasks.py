@@ -12,8 +12,7 @@ from core.app import App
 from core.domain.tasks import Task
 from core.lab.agreement import JUDGE, RULE_WORDS, RULES
 from core.shared.untrusted_text import one_line
-from dashboard.pages.lab.words import select
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, select
 
 OWN_FILE, LABELS, STORED, JUDGED = "a file of mine", "the labels of this catalog", "stored:", "judgments: "
 

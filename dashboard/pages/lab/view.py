@@ -18,13 +18,13 @@ from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
 from dashboard.pages.lab.task_by_task import failed_tasks, task_by_task
 from dashboard.pages.lab.tasks import choose_tasks
-from dashboard.pages.lab.words import ShownRuns, run_names, select
+from dashboard.pages.lab.words import ShownRuns, run_names
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
 from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
 from dashboard.ui.text import errors_shown, escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, select
 
 RUNS, TASKS, SWEEPS, SEARCHES, JUDGE = "Runs", "Task by task", "Sweep", "Search", "Judge"
 REPLAYS, SNAPSHOTS = "Replay", "Snapshots"  # these need no labelled tasks

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.lab_runs import LabRun
@@ -22,27 +21,6 @@ from core.shared.errors import WayfareError
 from dashboard.ui.text import DROPPED
 from dashboard.ui.url_state import UrlState
 from dashboard.ui.variants import variant_text
-
-
-def select(
-    where: DeltaGenerator,
-    state: UrlState,
-    linked: Mapping[str, str],
-    name: str,
-    label: str,
-    options: Sequence[str],
-    *,
-    start: str = "",
-    show: Callable[[str], str] = str,
-    width: int = 220,
-    note: str | None = None,
-) -> str:
-    """Draw a choice. It begins with the session's value, else the link's, else `start`, else the first option."""
-    key = state.key(name)
-    if st.session_state.get(key) not in options:
-        wanted = linked.get(name, start)
-        st.session_state[key] = wanted if wanted in options else start if start in options else options[0]
-    return where.selectbox(label, options, key=key, format_func=show, width=width, help=note)
 
 
 def choose_some(

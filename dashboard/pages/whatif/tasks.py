@@ -18,7 +18,7 @@ from dashboard.pages.whatif.charts import tornado_chart
 from dashboard.ui.chart import chart
 from dashboard.ui.presets import imported_presets
 from dashboard.ui.table import Column, table
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, select
 
 FRAGILE = 0.1
 OWN = "own:"  # no shipped preset has such a name
@@ -31,10 +31,7 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     if not sets:
         st.info("This catalog has no labelled tasks. The Lab page measures your own.", icon=":material/science:")
         return
-    key = state.key("tasks")
-    if st.session_state.get(key) not in sets:
-        st.session_state[key] = next(iter(sets))
-    name = st.selectbox("Tasks", list(sets), key=key, width=320)
+    name = select(st.container(), state, {}, "tasks", "Tasks", list(sets), width=320)
     with st.spinner("Deciding every task with every turn of every knob."):
         found = app.what_if.tornado(asked, app.lab.read_tasks(sets[name]))
     st.markdown(

@@ -26,7 +26,7 @@ from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import QueryForm, example_subtasks, query_row, show_preparing
 from dashboard.ui.table import table
 from dashboard.ui.text import errors_shown, escaped
-from dashboard.ui.url_state import UrlState, open_page
+from dashboard.ui.url_state import UrlState, open_page, select
 
 WORTH = 0.10
 
@@ -50,12 +50,8 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
         "server is executed. Asks are taken as true costs."
     )
     st.latex(r"a_i = 1\ \text{if}\ c_i \le \tau_i,\qquad u_i = a_i\,(\tau_i - c_i),\qquad u_{buyer} = V\,P - \tau_i")
-    key = state.key("server")
-    names = [one.server for one in offers]
-    if st.session_state.get(key) not in names:
-        st.session_state[key] = names[0]
     st.markdown("##### What if a server stated another cost?")
-    server = st.selectbox("Server", names, key=key, width=320)
+    server = select(st.container(), state, {}, "server", "Server", [one.server for one in offers], width=320)
     offer = next(one for one in offers if one.server == server)
     cost = st.slider(
         "True cost of a call (m$)", 0.0, round(3e3 * offer.posted_usd, 2) or 1.0, min(round(1e3 * (offer.ask_usd or 0.0), 2), round(3e3 * offer.posted_usd, 2)),
