@@ -88,6 +88,8 @@ class Connection:
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     shown: tuple[str, ...] = ()
     """Variables that the operator let be written out, because they are no secrets."""
+    without: tuple[str, ...] = ()
+    """Tools that the client configuration switches off."""
 
     def texts(self) -> tuple[str, ...]:
         """Every text in which a reference may stand."""
@@ -282,9 +284,14 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The result for one server: itself with its tools, or an error sentence. `connect_s` is None for an open session."""
+    """The result for one server: itself with its tools, or an error sentence. `connect_s` is None for an open session.
+
+    `refused` has a sentence for each of its tools that was refused. `kept`: it did not answer, and stays as it was discovered before.
+    """
 
     name: str
     server: Server | None
     error: str = ""
     connect_s: float | None = None
+    refused: tuple[str, ...] = ()
+    kept: bool = False

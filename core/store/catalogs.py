@@ -96,7 +96,7 @@ def _tool(data: dict[str, Any]) -> Tool:
 
 def _connection(data: dict[str, Any]) -> Connection:
     data["args"] = tuple(data["args"])
-    data["shown"] = tuple(data.get("shown", ()))
+    data["shown"], data["without"] = tuple(data.get("shown", ())), tuple(data.get("without", ()))
     data["env"] = MappingProxyType(data["env"])
     data["headers"] = MappingProxyType(data["headers"])
     return Connection(**data)

@@ -92,9 +92,11 @@ def _report(job: Job) -> None:
 
 
 def _result(discoveries: Sequence[Discovery], catalog: str, tools: int) -> None:
-    answered = sum(found.server is not None for found in discoveries)
+    answered = sum(not found.error for found in discoveries)
     summary = f"{answered:,} of {counted(len(discoveries), 'server')} answered with {counted(tools, 'tool')}."
-    rest = "" if answered == len(discoveries) else " The other servers are left out."
+    kept = sum(found.kept for found in discoveries)
+    rest = "" if answered + kept == len(discoveries) else " The other servers are left out."
+    rest += f" {counted(kept, 'server')} did not answer: the earlier tools stay." if kept else ""
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
     frame = report_frame(discoveries)
     table(frame, REPORT_COLUMNS, most=8)
@@ -110,15 +112,21 @@ def _buttons(job: Job, *, again: bool, show: str = "") -> None:
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 
 
+def _result_words(found: Discovery) -> str:
+    if found.kept:
+        return "· kept as before"
+    return "✗ failed" if found.server is None else "✓ answered"
+
+
 def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
     """Returns the reply of each server. `connect_s` is empty for a session that was already open."""
     return pd.DataFrame(
         {
             "server": [found.name for found in discoveries],
-            "result": ["✗ failed" if found.server is None else "✓ answered" for found in discoveries],
+            "result": [_result_words(found) for found in discoveries],
             "tools": [None if found.server is None else len(found.server.tools) for found in discoveries],
             "connect_s": [found.connect_s for found in discoveries],
-            "error": [found.error for found in discoveries],
+            "error": [" ".join([found.error, *found.refused]).strip() for found in discoveries],
         }
     ).astype({"tools": "Int64", "connect_s": "float64"})
 
