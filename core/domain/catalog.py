@@ -117,7 +117,7 @@ class Server:
     virtual: bool = False
 
     def profile(self) -> str:
-        """The server's text f_i: name and description, and where it has none, its tools' names and first sentences."""
+        """The server's text f_i: name and description; without a description, its tools' names and first sentences."""
         if self.description.strip():
             return f"{words(self.name)}: {self.description}"
         return f"{words(self.name)}: {self.tool_summary()}"
@@ -150,7 +150,7 @@ class Catalog:
         return {tool.id: row for row, tool in enumerate(self.tools)}
 
     def find(self, server: str, tool: str) -> tuple[Server, Tool]:
-        """A server and one of its tools by name. Raises UnknownNameError that names what is not there."""
+        """A server and one of its tools by name. Raises UnknownNameError with the missing name."""
         row = self.server_row.get(server)
         if row is None:
             raise UnknownNameError(f"There is no server {server!r} in catalog {self.name!r}; check the name.")

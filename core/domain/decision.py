@@ -1,6 +1,6 @@
 """One routing decision: everything that a page, a log row, the CLI and the co-pilot show.
 
-The figures of servers and tools are in `core.domain.trace`; here is what was decided over them, and the two documents that
+The figures of servers and tools are in `core.domain.trace`; this file has the decision over them, and the two documents that
 are made of it: `to_json` for scripts, `trace` for the stored event.
 """
 
@@ -27,7 +27,7 @@ from core.domain.trace import Array, ServerRow, ServerTrace, ToolRow, ToolTrace
 class Fit:
     """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked; `nothing`: the
     chance that no tool of the catalog can. `signals` (T,) each: what every signal adds to a tool's relevance; `learnt` (T,)
-    what labels added in logits, None where there are none."""
+    what labels added in logits, or None."""
 
     tools: NDArray[np.float64]
     servers: NDArray[np.float64]
@@ -145,10 +145,10 @@ class Decision:
 
     `score` names what tools were ranked by: the traces' `utility` is a utility for EHRR and its like, and the router's
     own score elsewhere. `stages` are the algorithm's steps in order, `steps` the parts of a decomposed question, `remarks`
-    what the router says of single tools, by row. `explored` is None where success is what the statistics say. `economic`
+    what the router says of single tools, by row. `explored` is None without exploration. `economic`
     means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
     probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
-    is whose search it was, "" where nobody came through the endpoint.
+    is the client of the endpoint, or "".
     """
 
     id: str
@@ -244,7 +244,7 @@ class Decision:
         return {"p_fit": p, "p_success": p * float(self.tools.success[row])}
 
     def trace(self) -> dict[str, list[dict[str, Any]]]:
-        """The short-listed servers and their tools with every figure: what is stored with the event."""
+        """The short-listed servers and their tools with every figure, as stored with the event."""
         return {
             "servers": [_chosen(row, SERVER_TRACE_KEYS) for row in self.servers.rows(self.shortlist())],
             "tools": self._tools(self.evaluated_tools(), TOOL_TRACE_KEYS),

@@ -47,7 +47,7 @@ class DecisionEvent:
     """One routing decision with its candidates.
 
     `candidates_json` is the ranked list of candidates with their numbers; `trace_json` the short-listed servers, the
-    tools evaluated on them and what the router itself reports (`Router.event`). `winner` is `server::tool` or None where the router abstained (then `reason` says why).
+    tools evaluated on them and what the router itself reports (`Router.event`). `winner` is `server::tool`, or None if the router abstained for the `reason`.
     `client` is the own name of a client of the endpoint, or "".
     """
 

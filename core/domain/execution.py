@@ -72,7 +72,7 @@ class Waiting:
 class ClientSide:
     """`client` is its name, `abilities` are what it declared: sampling, elicitation, roots. `log` and `ask` may be used from any thread and do
     not wait. A client that is `asked_between` rounds gets the questions in place of a result, kept in `questions`, and makes its
-    request again with `answers`, the fields input_responses and request_state. `log_level` is "" where it wants no messages.
+    request again with `answers`, the fields input_responses and request_state. `log_level` is "" if it wants no messages.
     `waiting` is no time of the server's."""
 
     client: str

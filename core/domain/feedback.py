@@ -122,7 +122,7 @@ class Calibration:
 @dataclass(frozen=True, slots=True)
 class CalibrationSwitch:
     """One step in the history of what is in force: `calibration` is the id that was switched on, "" for what Wayfare comes
-    with, None where the last step was undone."""
+    with, None for an undone step."""
 
     at: datetime
     catalog: str
@@ -141,7 +141,7 @@ def _object(text: str) -> dict[str, Any]:
 
 def in_force(entries: Iterable[Label]) -> tuple[Label, ...]:
     """Labels that count, oldest first; `entries` in order of commit. Not taken back, and of each visitor, sub-task and tool the
-    last one: saying the same again adds nothing, and what it took the place of does not come back with it."""
+    last one. A repeated label adds nothing, and taking back a label does not restore the one it replaced."""
     last: dict[tuple[str, ...], Label] = {}
     keys: dict[str, tuple[str, ...]] = {}
     for label in entries:

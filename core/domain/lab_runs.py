@@ -1,4 +1,4 @@
-"""Scenario runs as the store keeps them: under which conditions, what was measured, and what happened at each step."""
+"""Scenario runs as stored: conditions, measures and steps; runs of the lab, sweeps, and snapshots."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """One task of a run that is under way: `phase` is what it is routed for, `number` its place among the tasks of the phase."""
+    """One task of a run that is under way: `phase` is ranked or played, `number` its place among the tasks of the phase."""
 
     run: str
     phase: str
@@ -212,7 +212,7 @@ class ConsoleState:
 
     `pages` has for each page that was visited what its link says (query, catalog, router, knobs, filters). `catalogs` has the
     fingerprint of each catalog that a page shows; `calibrations` the file of the calibration in force there, "" for none;
-    `networks` the file of each network somebody saved that a page shows.
+    `networks` the file of each saved network that a page shows.
     """
 
     pages: Mapping[str, Texts]
@@ -242,7 +242,7 @@ class Snapshot:
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One thing that two states do not have in common: `where` it is (a page, catalog, calibration, network), its name, and the
-    texts of both, "" where a state does not have it."""
+    texts of both, or ""."""
 
     where: str
     name: str

@@ -179,7 +179,7 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """STOP: a sub-task is over. `done`: its last call ended well. `words` are the planner's: an answer, or what is missing."""
+    """STOP: a sub-task is over. `done`: its last call ended well. `words` are the planner's: an answer, or the missing part."""
 
     step: int
     done: bool

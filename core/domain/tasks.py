@@ -39,7 +39,7 @@ class Task:
     gap: str = ""
 
     def gain(self, tool: str) -> float:
-        """How much a tool is worth: its grade, else 1 where it is relevant, else 0.
+        """The worth of a tool: its grade, else 1 if it is relevant, else 0.
 
         >>> task = Task("t1", "read a file", relevant=("files::read", "files::list"), grades={"files::read": 2.0})
         >>> [task.gain(tool) for tool in ("files::read", "files::list", "mail::send")]
@@ -120,7 +120,7 @@ def joined(pairs: Iterable[tuple[str, str]]) -> Sets:
 
 
 def contradictions(judged: Sequence[EqualJudgment], sets: Sets) -> tuple[tuple[str, str], ...]:
-    """Pairs that were judged different and are in one set all the same, through other pairs."""
+    """Pairs that were judged different but are in one set through other pairs."""
     of = {tool: number for number, tools in enumerate(sets) for tool in tools}
     return tuple(
         each.pair for each in judged if each.says == "different" and of.get(each.one, -1) == of.get(each.other, -2)

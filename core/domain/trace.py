@@ -1,7 +1,7 @@
 """The figures of a decision for every server and tool: columns over the catalog, and rows read from them.
 
 Each figure is declared once and has two forms: a column over all servers (S,) or tools (T,) in a trace, so that a loser keeps
-its numbers, and a plain value in a row, made when somebody looks at one. What is expected of a call (`ServerEstimates`,
+its numbers, and a plain value in a row, made when it is read. What is expected of a call (`ServerEstimates`,
 `ToolEstimates`) is the part of a trace that comes from the statistics alone, before any router has ranked anything.
 
 To add a figure, declare it in `ServerColumns` or `ToolColumns` (or in the estimates): the row has it too.

@@ -17,7 +17,7 @@ def posted_price(
     l0_s: float | Array,
     budget_usd: float | Array | None = None,
 ) -> Array:
-    """What the client offers to pay per call, EHRR (4), with the optional cap of Proposition 3.
+    """The client's offer per call, EHRR (4), with the optional cap of Proposition 3.
 
         tau_i = p_bs * Sim_i + p_ofs * ln(1 + C_i / L0),      tau'_i = min(tau_i, B)
 

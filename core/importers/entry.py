@@ -43,7 +43,7 @@ class Entry:
         return found if found is not None else self.value.get(re.sub(r"([A-Z])", r"_\1", key).lower())
 
     def raw_text(self, key: str) -> str:
-        """A text, unchanged; "" where it is absent, null or (a fault) something else or too long."""
+        """A text, unchanged. Returns "" if it is absent, and records a fault if it is too long or no text."""
         raw = self.get(key)
         if raw is None:
             return ""
@@ -117,7 +117,7 @@ class Entry:
         return None
 
     def list(self, key: str) -> list[Any]:
-        """A list, empty where it is absent."""
+        """A list, empty if it is absent."""
         raw = self.get(key)
         if raw is None or isinstance(raw, list):
             return cast("list[Any]", raw or [])

@@ -107,7 +107,7 @@ FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 
 @dataclass(frozen=True, slots=True)
 class ReadJudgment:
-    """One judgment of a file; `at` is None and `judge` "" where the file does not say."""
+    """One judgment of a file. `at` is None and `judge` "" if the file does not name them."""
 
     query: AskedQuery
     tool: str

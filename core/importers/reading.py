@@ -44,7 +44,7 @@ class Reading:
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
     def problem(self, where: str, text: str) -> None:
-        """Record a fault; `text` says what is wrong and what to do, without a full stop."""
+        """Record a fault. `text` names the fault and the remedy, without a full stop."""
         self.problems.append(f"{self.source}: {where + ': ' if where else ''}{text}.")
 
     def note(self, where: str, text: str) -> None:
@@ -264,7 +264,7 @@ _TOML_LINE = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:\[{1,2}[A-Za-z_][\w.\"'@/ -]*\]
 def parse(text: str | bytes, *, source: str) -> Any:
     """The document in a text.
 
-    Raises BrokenDocumentError with line and column where it is neither JSON nor TOML, too large or not UTF-8.
+    Raises BrokenDocumentError with line and column for a text that is neither JSON nor TOML, too large or not UTF-8.
     >>> parse('{"a": [1, 2,], // two\\n}', source="a.json")
     {'a': [1, 2]}
     >>> parse('[a]\\nb = 1', source="a.toml")

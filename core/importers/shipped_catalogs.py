@@ -20,7 +20,7 @@ SAMPLE = "sample"
 
 @dataclass(frozen=True, slots=True)
 class ShippedCatalog:
-    """A catalog that comes with Wayfare: what it is, and the files of its servers."""
+    """A catalog that comes with Wayfare: its description, and the files of its servers."""
 
     about: str
     files: Callable[[], list[Path]]

@@ -127,7 +127,7 @@ def _grades(entry: Entry) -> dict[str, float]:
 
 
 def _tool(entry: Entry, label: str, raw: object) -> str:
-    """A tool's id; "" and a fault where it is not one."""
+    """A tool's id. Records a fault and returns "" for anything else."""
     if isinstance(raw, str) and all(raw.partition("::")):
         return raw
     entry.problem(f"{label} is not of the form server::tool; write it so")

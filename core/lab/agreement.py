@@ -141,7 +141,7 @@ def grade_counts(judgments: Iterable[Judgment]) -> NDArray[np.int64]:
 
 
 def ordinal_alpha(counts: NDArray[np.int64]) -> float | None:
-    """Krippendorff's alpha, ordinal (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"), None where undefined.
+    """Krippendorff's alpha, ordinal (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"), None if it is undefined.
 
     Shape: (units, grades) counts of judges.
 

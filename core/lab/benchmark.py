@@ -38,7 +38,7 @@ LARGEST_GRADE = 8.0  # the gain stops growing here
 
 Floats = NDArray[np.float64]
 Labelled = tuple[Sequence[str], Mapping[str, float]]
-"""What a router ranked, best first, and the grade of every tool that was judged."""
+"""The ranking of a router, best first, and the grade of every judged tool."""
 
 
 def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:

@@ -141,7 +141,7 @@ NOT_FIRST, NOT_REFUSED, UNKNOWN = "not_first", "not_refused", "unknown"
 
 
 class Why(StrEnum):
-    """Why a task failed."""
+    """The reason of a failed task."""
 
     NOT_IN_INDEX = "not in the index"
     WRONG_SERVER = "wrong server"

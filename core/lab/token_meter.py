@@ -1,4 +1,4 @@
-"""What a decision costs in tokens, against putting every definition before the model: the tools tax of Tool Attention.
+"""The tokens of a decision, against all definitions in the prompt: the tools tax of Tool Attention.
 
     tax(K)  = K * sum over all tools of tokens(t)                    every definition, anew in each of K turns          (2)
     tax'(K) = cached + K * exposed                                   this decision: its stable prefix is written once

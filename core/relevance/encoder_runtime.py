@@ -97,9 +97,16 @@ def whole(folder: Path) -> bytes:
     """The ONNX file that was placed in a folder. Raises OSError, ValueError or TypeError if it cannot be read."""
     import onnx
 
-    model: Any = onnx.load(folder / Manifest.read(folder).graph)
+    manifest = Manifest.read(folder)
+    model: Any = onnx.load_from_string((folder / manifest.graph).read_bytes())
+    tensors = (folder / manifest.tensors).read_bytes()
     for tensor in model.graph.initializer:
-        tensor.ClearField("data_location")
+        if tensor.external_data:
+            kept = {entry.key: entry.value for entry in tensor.external_data}
+            start = int(kept["offset"])
+            tensor.raw_data = tensors[start : start + int(kept["length"])]
+            tensor.ClearField("external_data")
+            tensor.ClearField("data_location")
     return model.SerializeToString()
 
 

@@ -1,4 +1,4 @@
-"""What Tool Attention emits of every turn (its section 5.7): enough to audit the gate and to add up tokens."""
+"""Tool Attention's record of a turn (its section 5.7), by which the gate is audited and tokens are summed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def turn_event(decision: Decision) -> dict[str, Any]:
 
 
 def refusal(active: Sequence[str], tool: str) -> dict[str, Any] | None:
-    """The structured error that goes back to the model, None where the tool is active and may be called.
+    """The structured error for the model. Returns None if the tool is active and may be called.
 
     >>> refusal(["files::read"], "files::read") is None
     True
@@ -65,7 +65,7 @@ def refusal(active: Sequence[str], tool: str) -> dict[str, Any] | None:
 @dataclass(frozen=True, slots=True)
 class HeldBack:
     """A tool that overlaps enough and that the state does not admit: its ISO, its rank (from 1) among the candidates if
-    it alone were admitted (None where it would be none of the k), and the preconditions that do not hold."""
+    it alone were admitted (None if it would not be among the k), and the preconditions that do not hold."""
 
     tool: str
     iso: float
@@ -151,7 +151,7 @@ def pool(tools: Sequence[Tool], limit_tokens: int = MAX_TOKENS) -> Pool:
 
 
 def summary_line(tool: Tool, text: str) -> str:
-    """A summary on one line, whatever the description holds."""
+    """A summary on one line."""
     return " ".join(f"{tool.id}: {text}".split())
 
 
@@ -211,7 +211,7 @@ class LoadedSchema:
 
     @property
     def tokens(self) -> int:
-        """What it takes in a prompt."""
+        """Its tokens in a prompt."""
         return definition_tokens(self.tool)
 
 

@@ -65,7 +65,7 @@ P = TypeVar("P", bound=Parameters)
 
 @dataclass(frozen=True, slots=True)
 class RoutingResult:
-    """What the hook returns: the trace, the candidates best first, and the reason in one sentence.
+    """The result of the hook: the trace, the candidates best first, and the reason in one sentence.
 
     Without an `exposure` the candidates' definitions are what is put before the model. `remarks` are phrases on single
     tools, by row.
@@ -112,7 +112,7 @@ class Router(ABC, Generic[P]):
     parameters: ClassVar[type[Parameters]]
     """Taken from the brackets of `Router[...]`."""
     score: ClassVar[str]
-    """What tools are ranked by, in words."""
+    """The ranking score in words."""
     economic: ClassVar[bool] = False
     """Whether tools are ranked by utility, EHRR (7): only then what-if curves and headroom mean something."""
 
@@ -188,7 +188,7 @@ class Router(ABC, Generic[P]):
         return parameters
 
     def event(self, decision: Decision) -> dict[str, Any]:  # noqa: ARG002 - most routers have nothing to add
-        """What is stored of a decision beside its trace, as JSON. Empty by default."""
+        """The stored extra of a decision beside its trace, as JSON. Empty by default."""
         return {}
 
     @abstractmethod

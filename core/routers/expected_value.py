@@ -43,7 +43,7 @@ NOT_WORTH = DROPS.index(Drop.NOT_WORTH)
 
 @dataclass(frozen=True)
 class ExpectedValueParameters(RefusingParameters, LearningParameters, CandidateParameters):
-    """What a solved sub-task and a wrong call are worth, and how many tries are allowed."""
+    """The worth of a solved sub-task and the costs of a wrong call, and the number of tries."""
 
     n: int = knob(3, Range(1, 50, scale=CUBE_ROOT), group=SIMILARITY, symbol="n", label="Most tries",
         help="Tries at most; beyond 6, the rest in order of value.")  # fmt: skip

@@ -1,4 +1,4 @@
-"""What ETOM's orchestrators share: a query is taken apart, tools are retrieved and selected for each part, the parts are joined.
+"""The common part of ETOM's orchestrators: divide a query, retrieve and select tools for each part, join the parts.
 
     parts = decompose(q)            each part: retrieved = retrieve(part), chosen = select(part, cards of retrieved)
     decision = the chosen tools of all parts; each part gets an equal share of n, and at least one
@@ -42,7 +42,7 @@ class OrchestratorParameters(PlanningParameters, CandidateParameters):
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What one part retrieves: scores of servers (S,) and tools (T,) of at least 0, the servers that were searched (S,), and
+    """The retrieved candidates of one part: scores of servers (S,) and tools (T,) of at least 0, the servers that were searched (S,), and
     the rows of the retrieved tools (K,), best first."""
 
     servers: Floats

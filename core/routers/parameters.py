@@ -17,7 +17,7 @@ FIT, VIEW_WEIGHTS = "fit", "views"  # what Sim is: the probability of fit, or th
 
 
 def similarity_knob(default: str) -> str:
-    """What Sim is; the probability of fit for the routers that weigh it against costs."""
+    """The kind of Sim: the probability of fit for routers that weigh it against costs."""
     return knob(default, group=SIMILARITY, symbol="Sim", label="Similarity measure", choices=(FIT, VIEW_WEIGHTS),
         help="fit: the calibrated probability that a tool can do it. views: cosines of the views under their weights, the papers' form.")  # fmt: skip
 
@@ -40,7 +40,7 @@ def _prior_knob(default: float, within: Range, symbol: str, what: str, *, label:
 
 @dataclass(frozen=True)
 class CandidateParameters(Parameters):
-    """How many tools are handed on."""
+    """The number of candidates."""
 
     n: int = knob(3, Range(1, 50, scale=CUBE_ROOT), group=SIMILARITY, symbol="n", label="Candidates",
         help="Candidates returned, EHRR (9).")  # fmt: skip
@@ -90,7 +90,7 @@ class MatchingParameters(CandidateParameters):
 
 @dataclass(frozen=True)
 class PlanningParameters(Parameters):
-    """Who understands the question."""
+    """The planner."""
 
     planner: str = knob("rules", group=PLANNING, symbol="planner", label="Planner", choices=("rules", "model"),
         help="rules: deterministic, without a model. model: the language model that the environment names.")  # fmt: skip

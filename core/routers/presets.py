@@ -149,7 +149,7 @@ def to_toml(preset: PresetFile, router: str) -> str:
 
 
 def from_toml(text: str, file: str, router: str, defaults: Parameters) -> PresetFile:
-    """What a file says for this router. Raises ParameterError: what is wrong, where in the file, what to do."""
+    """The preset of a file for this router. Raises ParameterError with place and remedy."""
     try:
         found: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -174,7 +174,7 @@ def read_preset(file: Path, router: str, defaults: Parameters) -> PresetFile:
 
 
 def preset_text(content: bytes, file: str) -> str:
-    """What a preset's file says, as text. Raises ParameterError."""
+    """The text of a preset's file. Raises ParameterError."""
     if len(content) > LIMIT_BYTES:
         raise _fault(file, f"it has {len(content):,} bytes; a preset has at most {LIMIT_BYTES:,}")
     try:

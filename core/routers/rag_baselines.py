@@ -1,4 +1,4 @@
-"""What PA-RAG and its baselines share: tools that were retrieved for a text, and a selector that takes some of them.
+"""The common part of PA-RAG and its baselines: tools retrieved for a text, and a selector.
 
     chosen = select(q, cards of the m best tools, n)
 
@@ -26,7 +26,7 @@ from core.routers.ranked_result import best_tool, top
 
 @dataclass(frozen=True)
 class RetrievalParameters(PlanningParameters, MatchingParameters):
-    """How many tools are retrieved and taken. Similarities are taken as they are."""
+    """The number of retrieved and of selected tools. Similarities are used unchanged."""
 
     n: int = knob(3, Range(1, 50), group=SIMILARITY, symbol="n", label="Tools per query",
         help="Tools taken for a query or sub-query, at most.")  # fmt: skip

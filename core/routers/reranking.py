@@ -44,7 +44,7 @@ class Reranker(Protocol):
     """Scores documents against a query. Safe for several threads; documents never influence one another's text."""
 
     name: str
-    """Who speaks, as a stage shows it."""
+    """The name of a reranker, as a stage shows it."""
 
     def rerank(self, query: str, documents: Documents) -> Scores:
         """(N,) in [0, 1], higher is better. Equal documents get equal scores."""
@@ -97,7 +97,7 @@ def _loaded(name_or_path: str) -> CrossEncoder:
         from sentence_transformers import CrossEncoder
 
         model = CrossEncoder(str(Path(name_or_path).expanduser()), device="cpu", local_files_only=True)
-    except Exception as problem:  # whatever stops it: a folder may hold anything
+    except Exception as problem:  # a folder may hold anything
         reason = (str(problem).splitlines() or [""])[0][:200] or type(problem).__name__
         raise RerankerError(
             f"The cross-encoder {name_or_path[:120]!r} of {VARIABLE} cannot be loaded from this machine: {reason}"
@@ -157,7 +157,7 @@ class Fusion:
 
 
 def places(scores: Scores) -> NDArray[np.int64]:
-    """How many are better than each, (N,).
+    """The number of better ones for each, (N,).
 
     >>> places(np.array([0.2, 0.9, 0.2])).tolist()
     [1, 0, 1]

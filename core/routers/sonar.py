@@ -70,7 +70,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class StageScores:
-    """What ranks the kept tools: scores (T,), what they are in a sentence, and the stages that made them."""
+    """The ranking of the kept tools: scores (T,), their description, and the stages that made them."""
 
     tools: Floats
     note: str
@@ -88,7 +88,7 @@ class TwoStageRouter(Router[T]):
     score = "BM25 score"
 
     def scored(self, query: Query, context: RoutingContext, found: Retrieval, parameters: T) -> StageScores:  # noqa: ARG002
-        """What ranks the kept tools: the scores of the second stage where a subclass has nothing better."""
+        """The ranking of the kept tools: by default the scores of the second stage."""
         return StageScores(found.tools, "Highest BM25 score.")
 
     def decide(self, query: Query, context: RoutingContext, parameters: T) -> RoutingResult:

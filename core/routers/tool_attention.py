@@ -62,7 +62,7 @@ class ToolAttentionParameters(CandidateParameters):
         help="Off: a call of a tool that is not active goes through (w/o hallucination gate).")  # fmt: skip
 
     def state(self) -> AgentState:
-        """What the agent holds and has done."""
+        """The agent's state."""
         return AgentState.of(scopes=self.scopes, outputs=self.outputs, milestones=self.milestones)
 
 

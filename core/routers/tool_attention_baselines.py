@@ -138,7 +138,7 @@ def _kept_note(unknown: int) -> str:
 
 @dataclass(frozen=True)
 class SimpleRetrievalParameters(CandidateParameters):
-    """How many are retrieved."""
+    """The number of retrieved tools."""
 
     n: int = knob(10, Range(1, 50), group=SIMILARITY, symbol="k", label="Tools retrieved",
         help="Tools retrieved, each with its schema.")  # fmt: skip

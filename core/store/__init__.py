@@ -1,4 +1,4 @@
-"""The store: one DuckDB file with append-only events, imported catalogs, and a cache of what is costly to compute again.
+"""The store: one DuckDB file with append-only events, imported catalogs, and a cache of costly results.
 
 `Store` (store.py) is the one object that others use; its parts share one connection (connection.py), and one of them writes at a
 time. The room imports `core.domain` and `core.shared`. A change of the schema is a new file in `migrations/`; a new kind of event

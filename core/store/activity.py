@@ -48,7 +48,7 @@ def decisions_condition(where: ActivityFilter) -> tuple[str, list[object]]:
 
 
 def refused_condition(where: ActivityFilter) -> tuple[str, list[object]]:
-    """SQL condition and parameters over `refused_requests r`: what was refused has no outcome, and is not simulated.
+    """SQL condition and parameters over `refused_requests r`: refused requests have no outcome and are not simulated.
 
     >>> refused_condition(ActivityFilter(server="files", kinds=("ok",)))
     ('r.server = ?', ['files'])

@@ -194,7 +194,7 @@ class Vectors:
     def save_vectors(self, model: str, mapping: Mapping[str, NDArray[np.float32]]) -> None:
         """Keep vectors, in place of those of the same hash.
 
-        Raises StoreError, and stores none, where one is not one-dimensional or has NaN or infinity.
+        Raises StoreError, and stores none, if one is not one-dimensional or has NaN or infinity.
         """
         if mapping:
             arrays = [np.asarray(vector, dtype="<f4") for vector in mapping.values()]

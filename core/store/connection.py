@@ -46,7 +46,7 @@ NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not per
 class Database:
     """A DuckDB file that this process owns, or memory where `path` is None.
 
-    Any thread may read: each read has a cursor of its own and sees what is committed. One thread at a time writes.
+    Any thread may read: each read has a cursor of its own and sees committed rows. One thread at a time writes.
     A finished `transaction` is on the disk: a killed process loses nothing of it. SQL cannot reach files, the network
     or extensions. File and write-ahead log are readable by their owner alone.
     """

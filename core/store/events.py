@@ -136,7 +136,7 @@ class Events:
             raise StoreError(f"{len(failed)} queued writes were lost; the first: {failed[0]}") from failed[0]
 
     def wait_for(self, id_: str | None) -> None:
-        """Wait until the event with this id is committed, where it is still queued. Raises as `flush`."""
+        """Wait until a queued event with this id is committed. Raises as `flush`."""
         queued = id_ is not None and any(id_ in unit.ids for unit in self._pending.copy())
         if queued or self._failed:
             self.flush()
@@ -147,12 +147,12 @@ class Events:
         return self.log.audit(take)
 
     def outcomes(self, catalog: str) -> Iterator[OutcomeEvent]:
-        """Every outcome of a catalog in order of commit, what is queued among them: what statistics are folded from."""
+        """Every outcome of a catalog in order of commit, queued ones included. Statistics are folded from them."""
         self._drain()
         return self.log.read(OutcomeEvent, "catalog = ?", [catalog])
 
     def close(self) -> None:
-        """Write what is queued and end the background thread. Raises as `flush`; a second call does nothing."""
+        """Write the queue and end the background thread. Raises as `flush`; a second call does nothing."""
         self._background.close()
         self.flush()
 

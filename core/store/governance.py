@@ -73,7 +73,7 @@ class Governance:
         self._write(spent.values())
 
     def close(self) -> None:
-        """Write what is pending. A second call does nothing."""
+        """Write pending spending. A second call does nothing."""
         self._background.close()
         self._drain()
 

@@ -26,7 +26,7 @@ from core.store.log import TABLES, Record, checked
 Kept = Record | Spent
 KINDS: Mapping[str, type[Kept]] = {kind.__name__: kind for kind in (*TABLES, Spent)}
 LARGEST_BYTES = 1 << 20
-"""A longer file is made anew with what is still needed of it."""
+"""A longer file is written anew with its needed lines."""
 _TO_JSON = json.JSONEncoder(default=datetime.isoformat).encode
 
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Runs and sweeps of the lab, each stored once, with what they share stored once beside them."""
+"""Runs and sweeps of the lab, their shared inputs, scenario runs and snapshots."""
 
 from __future__ import annotations
 

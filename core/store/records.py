@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, switched_on
@@ -98,47 +100,35 @@ class History:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Judgments of tools, in sets by catalog.
+# Judgments of tools, and labels of sub-tasks, by catalog. Later entries replace or take back earlier ones; all of them stay.
+
+R = TypeVar("R", Judgment, Label)
 
 
-class Judgments:
-    """Append-only. A later judgment of the same judge replaces the effect of an earlier one."""
+@dataclass(eq=False)
+class Appended(Generic[R]):
+    """The records of one kind. Append-only."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    log: Log
+    kind: type[R]
 
-    def append(self, *judgments: Judgment) -> None:
-        """Commit judgments together. Raises StoreError, and keeps none of them, where one cannot be stored."""
-        self._log.write([entry(judgment) for judgment in judgments])
+    def append(self, *records: R) -> None:
+        """Commit records together. Raises StoreError, and keeps none of them, if one cannot be stored."""
+        self.log.write([entry(record) for record in records])
 
-    def history(self, catalog: str) -> tuple[Judgment, ...]:
-        """Every entry of a catalog in order of commit."""
-        return tuple(self._log.read(Judgment, "catalog = ?", [catalog]))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Labels of sub-tasks.
+    def history(self, catalog: str) -> tuple[R, ...]:
+        """Every record of a catalog in order of commit."""
+        return tuple(self.log.read(self.kind, "catalog = ?", [catalog]))
 
 
-class Labels:
-    """Append-only. An entry that names a label takes it back."""
-
-    def __init__(self, log: Log) -> None:
-        self._log = log
-
-    def append(self, *labels: Label) -> None:
-        """Commit labels together. Raises StoreError, and keeps none of them, where one cannot be stored."""
-        self._log.write([entry(label) for label in labels])
-
-    def history(self, catalog: str) -> tuple[Label, ...]:
-        """Every entry of a catalog in order of commit, those that take labels back among them."""
-        return tuple(self._log.read(Label, "catalog = ?", [catalog]))
+class Labels(Appended[Label]):
+    """Labels. An entry that names a label takes it back."""
 
     def find(self, id_: str) -> Label:
         """A label by id. Raises UnknownNameError if it is unknown or was taken back."""
-        label = next(self._log.read(Label, "id = ?", [id_]), None)
+        label = next(self.log.read(Label, "id = ?", [id_]), None)
         if label is None or label.retracts:
             raise UnknownNameError(f"There is no label {id_!r}; choose one of those that the catalog has.")
-        if next(self._log.read(Label, "retracts = ?", [id_]), None) is not None:
+        if next(self.log.read(Label, "retracts = ?", [id_]), None) is not None:
             raise UnknownNameError(f"The label {id_} was taken back already; there is nothing left to take back.")
         return label

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from core.domain.feedback import Judgment, Label
 from core.shared.errors import StoreError
 from core.store.activity import Activity
 from core.store.catalogs import Catalogs, Vectors
@@ -19,7 +20,7 @@ from core.store.governance import Governance
 from core.store.journal import Journal
 from core.store.lab_runs import LabRuns, ScenarioRuns, Snapshots
 from core.store.log import Log
-from core.store.records import Calibrations, EqualJudgments, History, Judgments, Labels
+from core.store.records import Appended, Calibrations, EqualJudgments, History, Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,8 @@ class Store:
         self.lab_runs = LabRuns(self._database)
         self.snapshots = Snapshots(self._database)
         self.equal_judgments = EqualJudgments(self._database)
-        self.labels = Labels(log)
-        self.judgments = Judgments(log)
+        self.labels = Labels(log, Label)
+        self.judgments = Appended(log, Judgment)
         self.governance = Governance(self._database, log, self._journal)
         self.calibrations = Calibrations(log)
         self._settings = TypedTable(self._database, _Setting, "settings")
@@ -67,7 +68,7 @@ class Store:
         return self._database.path
 
     def tables(self) -> dict[str, Table]:
-        """Everything in it, table by table; what is queued is written before. Raises StoreError."""
+        """All tables by name, after writing the queue. Raises StoreError."""
         self.events.flush()
         return all_tables(self._database)
 
@@ -84,7 +85,7 @@ class Store:
         return default if found is None else json.loads(found.value)
 
     def set_setting(self, name: str, value: Any) -> None:
-        """Store a JSON value. Raises StoreError where it has no JSON form."""
+        """Store a JSON value. Raises StoreError for a value without a JSON form."""
         try:
             text = json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -92,7 +93,7 @@ class Store:
         self._settings.put(_Setting(name, text))
 
     def close(self) -> None:
-        """Write what is queued and release the file; a second call does nothing.
+        """Write the queue and release the file; a second call does nothing.
 
         Raises StoreError for queued events that could not be written; the file is released all the same.
         """

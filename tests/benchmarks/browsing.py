@@ -16,7 +16,7 @@ from tests.benchmarks.measuring import ROOT, free_port, report, running
 from tests.browser.chromium import FLAGS
 
 QUESTION = "?q=convert+300+miles+to+kilometres"
-TURNS = 2
+TURNS = 5
 
 
 def starts() -> None:

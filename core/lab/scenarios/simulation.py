@@ -173,7 +173,7 @@ class Step:
 
 @dataclass(frozen=True)
 class World:
-    """What all routers of a scenario share: a catalog's routing context, the traces, the queries in order, random draws.
+    """The common world of a scenario's routers: a catalog's routing context, the traces, the queries in order, random draws.
 
     `order` (N,) are positions of tasks. `draws` (N, 2) are uniform numbers, the same for every router. `conditions` identify the
     world in the store.

@@ -88,7 +88,7 @@ class AgentTask:
 
 @dataclass(frozen=True, slots=True)
 class AgentService:
-    """Runs the loop over the services that pages and the endpoint use: what it decides and calls is recorded, and teaches."""
+    """Runs the loop over the services of pages and endpoint. Its decisions and calls are recorded, and statistics learn from them."""
 
     catalogs: CatalogService
     routing: RoutingService
@@ -137,7 +137,7 @@ class AgentRun:
         return self._task.budget_usd - self.calls_usd - (self.model_usd or 0.0)
 
     def events(self) -> Iterator[AgentEvent]:
-        """The loop. Raises PlannerError where the model cannot answer: what was done until then is done."""
+        """The loop. Raises PlannerError if the model cannot answer; earlier calls stay done."""
         with also_counted(self._model):
             parts = self._planner.decompose(self._task.question)
         for step, part in enumerate(parts):
@@ -253,7 +253,7 @@ class AgentRun:
         return None
 
     def _called(self, call: ToolCall, *, approved_by: str) -> tuple[Outcome, str]:
-        """The outcome, and as much of what it says as budgets leave. Raises NotAllowedError."""
+        """The outcome, and its text cut to the budgets. Raises NotAllowedError."""
         calls = self._services.calls
         if not self._task.live:
             self._call, limit = calls.drawn(call, origin=AGENT, client=AGENT_LOOP), RESULT_TOKENS

@@ -1,4 +1,4 @@
-"""Tool Attention around a model: what is put before it, and whether the call that it makes is allowed."""
+"""Tool Attention around a model: its prompt, and the check of its calls."""
 
 from __future__ import annotations
 

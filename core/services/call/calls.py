@@ -240,7 +240,7 @@ class CallService:
             try:
                 before = self._before(call)
             except UnknownNameError:
-                before = None  # the catalog was removed or replaced meanwhile: the call happened all the same
+                before = None  # the catalog was removed or replaced meanwhile; the call counts
             price = (before or at_start).price_usd
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
             event = OutcomeEvent.of(replace(outcome, error=masked(outcome.error)), origin, client)

@@ -32,7 +32,7 @@ def own_session(target: Transport, client_info: Implementation, abilities: froze
 
 @dataclass(eq=False)
 class ServerRequests:
-    """Thread-safe. `sessions` gives the pool; what is sent goes over the same sessions as calls do."""
+    """Thread-safe. `sessions` returns the pool; requests use the same sessions as calls."""
 
     catalogs: CatalogService
     sessions: Callable[[], SessionPool]

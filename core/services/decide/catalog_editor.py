@@ -192,7 +192,7 @@ class CatalogEditor:
         return read_document(text, source=source)
 
     def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
-        """Keep what was read as a catalog. Raises CatalogError where it cannot have this name."""
+        """Keep an import as a catalog. Raises CatalogError for an unusable name."""
         check_name(name)
         self.keep_secrets(name, imported.servers, imported.secrets)
         return self._saved(Catalog(name, imported.servers), source, imported)

@@ -33,7 +33,7 @@ class ChosenParameters:
 
     @property
     def client(self) -> str:
-        """The client of the endpoint, "" where the visitor is none."""
+        """The client of the endpoint, or ""."""
         return self.visitor if self.origin == AGENT else ""
 
 

@@ -37,7 +37,7 @@ MakeMatcher = Callable[[CatalogIndex, RelevanceIndex], IndexMatcher]
 
 @dataclass
 class LoadedCatalog:
-    """A catalog with what is computed of it. The service that owns it holds a lock around every call.
+    """A catalog with everything computed from it. Its service holds a lock around every call.
 
     The indexes are built when they are first needed; projections and contexts are cached by priors and rates.
     """
@@ -113,7 +113,7 @@ class LoadedCatalog:
         return context
 
     def relevance_index(self) -> RelevanceIndex:
-        """The relevance index. Raises CatalogError where it is not built."""
+        """The relevance index. Raises CatalogError before it is built."""
         if self.relevance is None:
             raise _changed(self.catalog)
         return self.relevance

@@ -85,11 +85,11 @@ def _chances(scorer: IndexScorer, query: LabelledQuery, right: list[int]) -> tup
 
 DECISIONS_KEPT, PREVIEWS_KEPT = 256, 64
 CONSOLE = "console"
-"""The origin of what is decided on a page."""
+"""The origin of decisions on a page."""
 
 
 class RoutingService:
-    """Asks the routers, records what they decide, and keeps the latest decisions. Thread-safe."""
+    """Asks the routers, records decisions, and keeps the latest ones. Thread-safe."""
 
     def __init__(self, catalogs: CatalogService, log: DecisionLog, planners: Mapping[str, Planner]) -> None:
         self._catalogs = catalogs

@@ -43,7 +43,7 @@ class _Burst:
 
 @dataclass(eq=False)
 class RefusedRequests:
-    """Thread-safe. A client that repeats itself cannot fill the log: what it repeats is one record with a count, which is written
+    """Thread-safe. A client that repeats itself cannot fill the log: repetitions are one record with a count, which is written
     with the next refusal of its kind, or by `write_due`."""
 
     store: Store

@@ -226,5 +226,5 @@ class SignIns:
 
 
 def _made(operator: Client) -> str:
-    """Tells a token from the one that an operator of the same name has later."""
+    """Distinguishes a token from a later one of an operator of the same name."""
     return operator.since.isoformat()

@@ -42,7 +42,7 @@ BEYOND = "it is beyond the budget of the day"
 
 
 class _Weighed(NamedTuple):
-    """A call as the policy sees it now: what it may use, why a person has to approve it, and whether it goes beyond a budget."""
+    """A call under the present policy: its allowed amount, the reasons for an approval, and whether it exceeds a budget."""
 
     amount: Amount
     priced: float | None
@@ -137,7 +137,7 @@ class GovernanceService:
         return Outlook(reasons=weighed.reasons)
 
     def before(self, wanted: Wanted) -> Permit:
-        """Reserve what a call may use. Raises NotAllowedError with what is awaited and how to go on; nothing is reserved then."""
+        """Reserve the amount of a call. Raises NotAllowedError with the missing condition and the next step, and reserves nothing."""
         call, tool = wanted.call, wanted.tool
         with self.refused.recorded(wanted.client, call.catalog, tool.id, wanted.origin), self.lock:
             weighed = self._weighed(wanted)
@@ -260,7 +260,7 @@ class GovernanceService:
         raise refusals.approval_needed(name, REASONS.join(weighed.reasons), found.change.id, found.change.expires_at)
 
     def _cheaper(self, wanted: Wanted, left_usd: float) -> list[str]:
-        """Tools of the same search that fit into what is left."""
+        """Tools of the same search that fit into the rest of the budget."""
         catalog, unpriced = wanted.call.catalog, self._policy.unpriced_usd
         with self._catalogs.unchanged():
             rows = self._catalogs.catalog(catalog).tool_row

@@ -47,7 +47,7 @@ class GovernedCalls:
     def start(
         self, wanted: Wanted, *, origin: str, counted: Counted, listener: Callable[[Progress], None] | None = None
     ) -> GovernedCall:
-        """Have a call admitted and begin it. Raises NotAllowedError with what is awaited and how to go on."""
+        """Admit a call and begin it. Raises NotAllowedError with the missing condition and the next step."""
         permit = self.governance.before(wanted)
         client = "" if wanted.client == OPERATOR else wanted.client
         settle = partial(self._settle, permit, counted)

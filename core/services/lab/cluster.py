@@ -74,7 +74,7 @@ class Worker:
 
 
 class RaySpread:
-    """A cluster by its address. `auto` is the one that this machine belongs to, else this machine alone. Close it, or use `with`.
+    """A cluster by its address. `auto` is the cluster of this machine, or this machine alone. Close it, or use `with`.
 
     `opened` makes a worker's app. `hired` counts the workers that took part, `lost` those that were lost. Raises WayfareError if
     there is no such cluster, or if its last worker is lost.

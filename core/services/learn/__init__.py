@@ -1,1 +1,1 @@
-"""Labels, what is learnt from them, calibrations, equal function sets."""
+"""Labels, learnt models, calibrations, equal function sets."""

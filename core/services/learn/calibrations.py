@@ -160,9 +160,9 @@ class CalibrationService:
         return max(0, LEAST_LABELS - usable)
 
     def save(self, result: CalibrationResult, name: str = "", *, apply: bool = False, by: By = OPERATOR) -> Calibration:
-        """Keep a fit under a name ("": the next number), in place of the one of that name, and switch it on where told.
+        """Keep a fit under a name ("": the next number), replacing an older one, and switch it on with `apply`.
 
-        Raises WayfareError where nothing gained: what is within noise is not kept.
+        Raises WayfareError if no part gained beyond noise.
         """
         if not result.accepted:
             raise WayfareError(result.refused)

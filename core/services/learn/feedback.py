@@ -72,7 +72,7 @@ class FeedbackService:
         note: str = "",
         by: By = OPERATOR,
     ) -> Label:
-        """Say that a tool (`server::tool`) is right or wrong for a sub-task. Raises UnknownNameError, WayfareError."""
+        """Label a tool (`server::tool`) as right or wrong for a sub-task. Raises UnknownNameError, WayfareError."""
         label = self._label(subtask, server_hint, tool, right, catalog, decision_id, note, by)
         self._keep(catalog, label)
         return label
@@ -89,7 +89,7 @@ class FeedbackService:
         note: str = "",
         by: By = OPERATOR,
     ) -> tuple[Label, Label]:
-        """Say that one tool is right and the one that was shown is wrong; both are kept, or neither."""
+        """Label one tool right and the shown one wrong; both are kept, or neither."""
         if right == shown:
             raise WayfareError(f"{right} cannot be right and wrong at once; name the tool that it should have been.")
         good = self._label(subtask, server_hint, right, True, catalog, decision_id, note, by)
@@ -160,7 +160,7 @@ class FeedbackService:
     def import_tasks(
         self, text: str | bytes, *, source: str, catalog: str = SAMPLE, by: By | None = None
     ) -> ImportedLabels:
-        """Labels from JSON Lines of labelled tasks, all or none; what was said by the same before is not said again.
+        """Import labels from JSON Lines of labelled tasks, all or none. Known labels of the same author are not repeated.
 
         Raises CatalogError that names file, line and field, WayfareError for too many.
         """
