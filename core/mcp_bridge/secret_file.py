@@ -58,6 +58,7 @@ class SecretFile:
     """The values of a store's servers, encrypted (Fernet: AES-128-CBC with HMAC-SHA256). Several processes may use one file.
 
     >>> import tempfile
+    >>> from datetime import UTC
     >>> file = SecretFile(Path(tempfile.mkdtemp()) / "w.duckdb.secrets", {"WAYFARE_KEY": "correct horse"})
     >>> file.change(lambda known: known.update({(ServerId("work", "mail"), "KEY"): Secret("hunter2", datetime.now(UTC))}))
     >>> [value.value for value in file.read().values()], b"hunter2" in file.path.read_bytes()
