@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from core.services.call.agent import AgentService
     from core.services.call.attention import AttentionService
     from core.services.call.calls import CallService
+    from core.services.call.health import HealthChecks
     from core.services.call.server_requests import LinkedResources, ServerRequests
     from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
     from core.services.decide.catalogs import CatalogService
     from core.services.decide.routing import RefusalService, RoutingService
+    from core.services.decide.server_values import ServerValues
     from core.services.decide.whatif import WhatIfService
     from core.services.govern.governance import GovernanceService
     from core.services.govern.governed_calls import GovernedCalls
@@ -118,9 +120,15 @@ class App:
 
     @built
     def vault(self) -> SecretVault:
-        from core.mcp_bridge.secrets import SecretVault
+        from core.mcp_bridge.secrets import vault_of
 
-        return SecretVault(self.settings.environment)
+        return vault_of(self.settings)
+
+    @built
+    def values(self) -> ServerValues:
+        from core.services.decide.server_values import ServerValues
+
+        return ServerValues(self.catalogs, self.vault)
 
     @built
     def pool(self) -> LazyPool:
@@ -167,6 +175,12 @@ class App:
         from core.services.decide.catalog_editor import CatalogEditor
 
         return CatalogEditor(self.catalogs, self.vault, self.pool.get)
+
+    @built
+    def health(self) -> HealthChecks:
+        from core.services.call.health import HealthChecks
+
+        return HealthChecks(self.catalogs, self.pool.get, self.settings.now)
 
     @built
     def maps(self) -> CatalogMaps:
@@ -380,11 +394,14 @@ class App:
         """
         self.governance.refused.write_due()
         self.pool.get()
+        self.health.start()
         self.lint_reports.errors(catalog)
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""
         made = self.__dict__
+        if "health" in made:
+            self.health.close()
         if "background" in made:
             self.background.close(CLOSING_LIMIT_S)
         if "calls" in made:

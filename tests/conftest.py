@@ -28,13 +28,14 @@ OF_THE_USER = ("WAYFARE_", "OTEL_", "XDG_")  # variables that begin like this
 
 def pytest_configure(config: pytest.Config) -> None:
     """Tests and the programs that they start see nothing of the user's: no variable that changes what is tested, and an empty home,
-    so that no store, no saved network and no setting of the user's is read or written. Browsers that the user installed stay."""
+    so that no store, no keychain, no saved network and no setting of the user's is read or written. Browsers that the user installed stay."""
     os.environ.setdefault("PLAYWRIGHT_BROWSERS_PATH", str(Path(platformdirs.user_cache_dir()) / "ms-playwright"))
     for name in [name for name in os.environ if name.startswith(OF_THE_USER)]:
         del os.environ[name]
     home = TemporaryDirectory(prefix="wayfare-home-", ignore_cleanup_errors=True)
     config.add_cleanup(home.cleanup)
     os.environ["HOME"] = os.environ["USERPROFILE"] = home.name
+    os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
 
 @contextmanager

@@ -114,16 +114,22 @@ def import_(files: tuple[Path, ...], name: str | None, db: Path | None, as_json:
 def discover(file: Path, name: str | None, db: Path | None, as_json: bool) -> None:
     """Connect to the servers of a client configuration and import their current tools.
 
+    Exits 1 if a server or a tool was refused.
+
     Example: wayfare discover ~/.config/client/mcp.json --name mine
     """
     with opened(db) as app:
         report = app.catalog_editor.discover_file(file, name)
     _print_report(report, as_json)
+    if any(one.error or one.refused for one in report.discoveries):
+        sys.exit(1)
 
 
 def _print_report(report: ImportReport, as_json: bool) -> None:
     imported = report.imported
-    refused = [d for d in report.discoveries if d.server is None]
+    refused = [(d, d.error) for d in report.discoveries if d.error] + [
+        (d, why) for d in report.discoveries for why in d.refused
+    ]
     if as_json:
         print_json({
             "catalog": report.catalog,
@@ -131,7 +137,7 @@ def _print_report(report: ImportReport, as_json: bool) -> None:
             "servers": report.servers,
             "tools": report.tools,
             "notes": [{"where": n.where, "text": n.text} for n in imported.notes],
-            "refused": [{"server": d.name, "error": d.error} for d in refused],
+            "refused": [{"server": d.name, "error": why, "kept": d.kept} for d, why in refused],
             "needs_discovery": [] if report.discoveries else list(imported.needs_discovery),
             "needs_values": [p.id for p in imported.prompts],
             "lint_errors": report.lint_errors,
@@ -142,8 +148,9 @@ def _print_report(report: ImportReport, as_json: bool) -> None:
     )
     for note in imported.notes:
         click.echo(f"  note: {printable(note.where)}: {printable(note.text, 200)}")
-    for discovery in refused:
-        click.echo(f"  refused: {printable(discovery.name)}: {printable(discovery.error, 300)}")
+    for discovery, why in refused:
+        kept = " It stays as it was discovered before." if discovery.kept else ""
+        click.echo(f"  refused: {printable(discovery.name)}: {printable(why, 300)}{kept}")
     if imported.needs_discovery and not report.discoveries:
         click.echo("  These servers list their tools themselves: run `wayfare discover` on the same file.")
     click.echo(f"  {_lint_line(report)}")

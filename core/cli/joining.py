@@ -24,7 +24,7 @@ from starlette.responses import JSONResponse, Response
 from core.cli.main import main
 from core.endpoint.door import Owner, owner_of
 from core.endpoint.http_app import stranger
-from core.shared.errors import StoreBusyError
+from core.shared.errors import StoreBusyError, WayfareError
 from core.shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -153,6 +153,17 @@ def joined(command: click.Command, name: str, words: Sequence[str], error: Store
     sys.stdout.flush()
     sys.stderr.write(done["err"])
     return int(done["code"])
+
+
+def printed_by_owner(arguments: list[str], settings: Settings, error: StoreBusyError) -> str:
+    """Returns the standard output of a command that the store's owner ran. Raises `error` without one, WayfareError if it failed."""
+    owner = owner_of(settings.db)
+    if owner is None or not owner.key:
+        raise error
+    done = _handed_over(owner, arguments, error)
+    if done["code"]:
+        raise WayfareError(str(done["err"]).strip())
+    return str(done["out"])
 
 
 def _handed_over(owner: Owner, arguments: list[str], error: StoreBusyError) -> dict[str, Any]:

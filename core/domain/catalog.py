@@ -76,8 +76,8 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How a server is reached. Values of `env` and `headers` are references such as `${env:NAME}` or
-    `${secret:NAME}`, never the secrets themselves: those live in memory only (see `core.mcp_bridge.secrets`)."""
+    """How a server is reached. Secrets stand in it as references, such as `${env:NAME}` or `${secret:NAME}`; their values are
+    in the vault (`core.mcp_bridge.secrets`)."""
 
     transport: Transport
     command: str = ""
@@ -86,6 +86,14 @@ class Connection:
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    shown: tuple[str, ...] = ()
+    """Variables that the operator let be written out, because they are no secrets."""
+    without: tuple[str, ...] = ()
+    """Tools that the client configuration switches off."""
+
+    def texts(self) -> tuple[str, ...]:
+        """Every text in which a reference may stand."""
+        return (self.command, *self.args, self.cwd, *self.env.values(), self.url, *self.headers.values())
 
 
 class ServerId(NamedTuple):
@@ -276,9 +284,14 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The result for one server: itself with its tools, or an error sentence. `connect_s` is None for an open session."""
+    """The result for one server: itself with its tools, or an error sentence. `connect_s` is None for an open session.
+
+    `refused` has a sentence for each of its tools that was refused. `kept`: it did not answer, and stays as it was discovered before.
+    """
 
     name: str
     server: Server | None
     error: str = ""
     connect_s: float | None = None
+    refused: tuple[str, ...] = ()
+    kept: bool = False

@@ -33,6 +33,7 @@ class OutcomeKind(StrEnum):
     CRASH = "crash"
     NOT_CONNECTED = "not_connected"
     CANCELLED = "cancelled"
+    NOT_TRIED = "not_tried"
 
     @property
     def success(self) -> bool:
@@ -46,8 +47,9 @@ class OutcomeKind(StrEnum):
 
     @property
     def counts(self) -> bool:
-        """Whether statistics learn from it. A call that the operator cancelled does not count."""
-        return self is not OutcomeKind.CANCELLED
+        """Whether statistics learn from it. A call that was cancelled or never made, or had wrong arguments, says nothing about the
+        tool."""
+        return self not in {OutcomeKind.CANCELLED, OutcomeKind.NOT_TRIED, OutcomeKind.INVALID_ARGUMENTS}
 
     def charged_usd(self, price_usd: float) -> float | None:
         """The cost of a call at its declared price: 0 if no tool answered, None without a declared price (NaN).

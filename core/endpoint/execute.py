@@ -44,6 +44,7 @@ ERRORS = {
         "connection_lost",
         "The tool may have done its work: call it again only if it just reads",
     ),
+    OutcomeKind.NOT_TRIED: ("not_set_up", "Tell the operator; until then"),
     OutcomeKind.CANCELLED: ("cancelled", "The client or the operator stopped it; ask before you call it again"),
 }
 

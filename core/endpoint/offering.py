@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,6 +13,7 @@ from core.endpoint.base import Request
 
 NOT_ALLOWED = "this client may not use them, or their definition changed"
 MARKED = "Lint finds an error in their definition, which the operator sees on the page Catalog"
+FITS_FROM = 0.3
 PAUSED = "their servers are paused for now"
 
 
@@ -29,19 +30,22 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class Offering:
     """The tools for one request. `marked` maps tools with a Lint error to that error, `paused` maps paused servers to
-    the reason."""
+    the reason, `down` maps servers that are believed to be down to words about that."""
 
     app: App
     client: str
     catalog: str
     marked: Mapping[str, str]
     paused: Mapping[str, str]
+    down: Mapping[str, str]
 
     @classmethod
     def of(cls, app: App, request: Request) -> Self:
         """Reads the current catalog, policy and breakers."""
         catalog = request.options.catalog
-        return cls(app, request.client, catalog, app.lint_reports.errors(catalog), app.governance.paused(catalog))
+        now = app.settings.now()
+        down = {server: state.words(now) for server, state in app.health.down(catalog).items()}
+        return cls(app, request.client, catalog, app.lint_reports.errors(catalog), app.governance.paused(catalog), down)
 
     @property
     def is_whole(self) -> bool:
@@ -71,7 +75,19 @@ class Offering:
         """Returns why a tool is listed after the others, or ""."""
         error, paused = self._error(tool), self.paused.get(tool.server, "")
         said = [f"Lint finds an error in its definition ({error})."] if error else []
+        said += [f"Its server is {self.down[tool.server]}."] if tool.server in self.down else []
         return " ".join([*said, *([f"Its server is paused. {paused}"] if paused else [])])
+
+    def fits_and_is_down(self, fits: Iterable[tuple[int, float, Tool]], most: int) -> tuple[tuple[int, str], ...]:
+        """Returns the rows of the tools that fit best among those on servers that are down, and why each is not a candidate.
+
+        `fits` has the row, the probability of fit and the tool.
+        """
+        seen = [
+            one for one in fits if one[2].server in self.down and one[1] >= FITS_FROM and not self._not_shown(one[2])
+        ]
+        seen.sort(key=lambda one: -one[1])
+        return tuple((row, f"Fits {fit:.0%}, {self.down[tool.server]}.") for row, fit, tool in seen[:most])
 
     def _not_shown(self, tool: Tool) -> str:
         """Returns why a search hides a tool, or ""."""

@@ -12,7 +12,7 @@ import mcp_types
 import numpy as np
 
 from core.app import App
-from core.domain.catalog import Json, Tool, first_sentence
+from core.domain.catalog import Catalog, Json, Tool, first_sentence
 from core.domain.decision import Decision
 from core.domain.trace import DROPS, Drop
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
@@ -95,6 +95,7 @@ def _is_names(value: object) -> bool:
 
 MOST_TOKENS = 2_000
 MOST_CANDIDATES = 20
+MOST_DOWN = 3
 LEFT_OUT_TOKENS = 200
 WHY_CHARS = 240
 NUMBER = or_null("number")
@@ -153,6 +154,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
         _candidate(decision, row, tools[row], _why(decision, row, offering.last(tools[row]), shown))
         for row in shown.rows
     ]
+    found += _down(decision, catalog, offering, shown.rows)
     kept = found if n is not None else _fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
     reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a tool outside the client's scope
     return {
@@ -160,6 +162,18 @@ def _search(app: App, request: Request) -> dict[str, Any]:
         "candidates": kept,
         "left_out": _left_out(decision, len(found), len(kept), shown.notes, reason),
     }
+
+
+def _down(decision: Decision, catalog: Catalog, offering: Offering, listed: Sequence[int]) -> list[dict[str, Any]]:
+    """Returns the tools that fit and are on servers that are down: an agent can wait for them, or tell the operator."""
+    if decision.fit is None or not offering.down:
+        return []
+    known = ((row, catalog.tool_row.get(tool)) for row, tool in enumerate(decision.tools.ids) if row not in listed)
+    fits = [(row, float(decision.fit.tools[row]), catalog.tools[now]) for row, now in known if now is not None]
+    return [
+        _candidate(decision, row, catalog.tools[catalog.tool_row[decision.tools.ids[row]]], why)
+        for row, why in offering.fits_and_is_down(fits, MOST_DOWN)
+    ]
 
 
 def _why(decision: Decision, row: int, caution: str, shown: Shown) -> str:
@@ -206,13 +220,23 @@ def _left_out(decision: Decision, found: int, kept: int, notes: Sequence[str], r
     dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
     parts = [f"{kept} of {len(decision.tools.ids)} tools{f'; left out: {dropped}' if dropped else ''}.", *notes]
     if not found and reason:
-        parts.append(one_line(reason, WHY_CHARS))
+        parts.append(one_line(_for_agents(reason), WHY_CHARS))
     if found > kept:
         parts.append(f"{found - kept} more candidates were too long for one answer: ask with n.")
     if decision.fit is not None:
         parts.append(f"That no tool fits has probability {_rounded(decision.fit.nothing, 2)}.")
     parts.append("Give n or server_hint, or say the task in other words, to see others.")
     return " ".join(parts)
+
+
+def _for_agents(reason: str) -> str:
+    """Returns a reason without advice on knobs, which only the operator can turn.
+
+    >>> _for_agents("None of the 5 short-listed servers accepted the posted price; raise p_bs, p_ofs or the budget cap.")
+    'None of the 5 short-listed servers accepted the posted price. Tell the operator.'
+    """
+    why, advice, _ = reason.partition("; raise ")
+    return f"{why}. Tell the operator." if advice else reason
 
 
 def _rounded(value: float, digits: int) -> float | None:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from core.domain.catalog import Connection, Prompt, Transport
 from core.importers.entry import Entry
 from core.importers.reading import MAX_TEXT, kind, line_fault, shown
-from core.shared.leaks import hide_leaks, telling
+from core.shared.leaks import hide_leaks, looks_secret, plain_value, telling
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Keeping secrets out of catalogs: a literal value becomes a reference, the value itself stays in memory.
@@ -162,7 +162,7 @@ class SecretExtractor:
         subject = f"{found['scheme']}:{key}" if key else f"env:{found['env'] or bare}"
         default = found["default"] or ""
         reference = f"${{{subject}{default}}}"
-        return self._without_default(name, reference) if telling(subject) or _looks_secret(default[2:]) else reference
+        return self._without_default(name, reference) if telling(subject) or looks_secret(default[2:]) else reference
 
     def _without_default(self, name: str, reference: str) -> str:
         subject, default, _ = reference.partition(":-")
@@ -192,10 +192,6 @@ def _started(command: str, arguments: Sequence[str]) -> int:
         if not argument.startswith("-") and before not in flags and argument not in _SUBCOMMANDS
     )
     return next(names, len(arguments))
-
-
-def _looks_secret(text: str) -> bool:
-    return hide_leaks("", text, lambda _name, _value: "") != text
 
 
 _TRANSPORTS: dict[str, Transport] = {
@@ -255,7 +251,7 @@ def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection
             entry.problem(f"{key} {fault}")
     if entry.get("envFile") is not None:
         entry.note("envFile is not read; give its variables under env")
-    env = {name: extractor.hide(name, value) for name, value in pairs(entry, "env").items()}
+    env = {name: _environment_value(entry, extractor, name, value) for name, value in pairs(entry, "env").items()}
     env |= {str(raw): _variable(entry, "env_vars", raw) for raw in entry.list("env_vars")}
     return Connection(
         "stdio",
@@ -264,6 +260,15 @@ def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection
         cwd=extractor.hide_leaks("cwd", cwd),
         env=env,
     )
+
+
+def _environment_value(entry: Entry, extractor: SecretExtractor, name: str, value: str) -> str:
+    if found := plain_value(name, value):
+        entry.note(
+            f"env {shown(name)} stays as it is written, because it is {found}; hide it under its server if it is a secret"
+        )
+        return value
+    return extractor.hide(name, value)
 
 
 def _headers(entry: Entry, extractor: SecretExtractor) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from core.domain.catalog import Connection, Imported, Prompt, Server
@@ -246,13 +247,20 @@ def _add(entry: Entry, name: str, about: Entry | None) -> None:
     prices = read_prices(entry)
     if prices.by_tool:
         entry.note("prices of single tools are left out: its tools are not known yet")
+    connection = read_connection(entry, name)
+    off = tuple(str(tool) for key in ("disabledTools", "disabled_tools") for tool in entry.list(key))
+    if connection is not None and off:
+        connection = replace(connection, without=off)
+        entry.note(f"{len(off)} of its tools are switched off there and left out")
+    if any(entry.get(key) for key in ("alwaysAllow", "autoApprove", "always_allow")):
+        entry.note("which tools its client always allows is ignored: the page Govern says what an agent may call")
     server = Server(
         name=name,
         description=texts.text("description"),
         title=texts.line("title") or (texts.line("name") if texts.get("name") != name else ""),
         category=texts.line("category"),
         ask_usd=prices.default,
-        connection=read_connection(entry, name),
+        connection=connection,
     )
     entry.reading.add(entry.where, server)
 

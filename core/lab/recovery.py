@@ -39,10 +39,11 @@ RETURN_WINDOW = 20  # steps; the server is back once it gets at least half of so
 NEVER = -1
 CURES: Mapping[str, Mapping[str, object]] = MappingProxyType({
     "paper": {},
-    "decay": {"half_life_s": 600.0},
+    "failures fade": {"half_life_s": 120.0, "fading": "failures"},
+    "decay": {"half_life_s": 600.0, "fading": "everything"},
     "thompson": {"exploration": "thompson"},
     "optimism": {"exploration": "optimism"},
-    "decay + thompson": {"half_life_s": 600.0, "exploration": "thompson"},
+    "decay + thompson": {"half_life_s": 600.0, "fading": "everything", "exploration": "thompson"},
 })  # fmt: skip
 
 

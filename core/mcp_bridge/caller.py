@@ -20,6 +20,7 @@ from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome,
 from core.mcp_bridge.asking_back import called
 from core.mcp_bridge.codec import Redact, decode_block, result_without_secrets, without_secrets
 from core.mcp_bridge.pool import SessionPool
+from core.mcp_bridge.secrets import how_to_enter
 from core.mcp_bridge.session import Lease
 from core.mcp_bridge.threads import (
     CallTimeoutError,
@@ -114,7 +115,7 @@ class McpCaller:
         started_at = self.now()
         reason = self._unreachable(call, connection)
         if connection is None or reason:
-            return self._outcome(call, started_at, _Attempt(OutcomeKind.NOT_CONNECTED, reason), 1)
+            return self._outcome(call, started_at, _Attempt(OutcomeKind.NOT_TRIED, reason), 1)
         if problem := not_json(call.arguments):
             return self._outcome(call, started_at, _Attempt(OutcomeKind.INVALID_ARGUMENTS, problem), 1)
         attempts = 1
@@ -134,7 +135,7 @@ class McpCaller:
             where = f"catalog {call.catalog}" if call.catalog else "the catalog"
             return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
         if missing := self.pool.vault.missing(call.server_id, connection):
-            return f"Server {call.server} needs a value for {', '.join(missing)}; enter it to call the server."
+            return f"Server {call.server} needs a value for {', '.join(missing)}. {how_to_enter(call.server_id, missing[0])}"
         return ""
 
     def _attempt(

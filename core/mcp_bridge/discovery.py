@@ -57,8 +57,9 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
         listing = pool.use(key, _reachable(pool, key, server.connection), _list_tools, limit_s=limit_s)
         secrets = pool.vault.in_results  # the listing will be stored
         tools = [result_without_secrets(tool, secrets) for tool in listing.tools]
-        found = described(server, tools, listing.info, text_without_secrets(listing.instructions, secrets))
-        return Discovery(server.name, replace(found, virtual=server.virtual or listing.virtual), "", listing.connect_s)
+        found, refused = described(server, tools, listing.info, text_without_secrets(listing.instructions, secrets))
+        found = replace(found, virtual=server.virtual or listing.virtual)
+        return Discovery(server.name, found, "", listing.connect_s, refused)
     except Exception as error:  # noqa: BLE001  any error of the SDK is reported for this server alone
         reason = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
         sentence = reason if reason.startswith("Server ") else f"Server {server.name} does not list its tools: {reason}"
@@ -81,28 +82,32 @@ async def _list_tools(lease: Lease) -> _Listing:
 
 def described(
     server: Server, tools: Iterable[mcp_types.Tool], info: mcp_types.Implementation | None, instructions: str
-) -> Server:
-    """Returns the server with the tools that it listed. Its own description and title fill in if the catalog has none.
-
-    Raises WayfareError if two tools share a name, or a name is empty, too long, or has control characters.
+) -> tuple[Server, tuple[str, ...]]:
+    """Returns the server with the tools that it listed, and a sentence for each tool that was refused: one whose name is
+    taken, empty, too long, or has control characters. Tools that the configuration switches off are left out. The
+    server's own description and title fill in if the catalog has none.
     """
     declared = {tool.name: tool for tool in server.tools}
+    without = frozenset(server.connection.without if server.connection is not None else ())
     found: dict[str, Tool] = {}
+    refused: list[str] = []
     for listed_tool in tools:
         name = listed_tool.name
         unseen = any(unicodedata.category(letter) in {"Cc", "Cf"} for letter in name[:MAX_NAME_CHARS])
         if unseen or not 0 < len(name) <= MAX_NAME_CHARS:
-            raise WayfareError(f"Server {server.name} lists a tool with an unusable name: {name[:MAX_NAME_CHARS]!r}.")
-        if name in found:
-            raise WayfareError(f"Server {server.name} lists two tools named {name}.")
-        found[name] = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
+            refused.append(f"Server {server.name} lists a tool with an unusable name: {name[:MAX_NAME_CHARS]!r}.")
+        elif name in found:
+            refused.append(f"Server {server.name} lists two tools named {name}; the first one was taken.")
+        elif name not in without:
+            found[name] = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
     own_words = (info.description if info is not None else None) or instructions
-    return replace(
+    made = replace(
         server,
         tools=tuple(found.values()),
         title=server.title or (info.title if info is not None else None) or "",
         description=server.description if server.description.strip() else own_words.strip()[:MAX_DESCRIPTION_CHARS],
     )
+    return made, tuple(refused)
 
 
 def _with_declared(tool: Tool, declared: Tool | None) -> Tool:

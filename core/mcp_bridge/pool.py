@@ -174,6 +174,16 @@ class SessionPool:
             future = self._loop.submit(self._use(server, connection, work, limit_s, abilities))
         return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
 
+    def check(self, server: ServerId, connection: Connection) -> None:
+        """Finds out at once whether a session with the server can be opened, or still responds. Calls no tool. Raises
+        NotConnectedError."""
+        with self._closing:
+            if self._closed:
+                raise NotConnectedError("The pool of sessions is closed.")
+            pooled = self._pooled_connection(server, connection, NOBODY)
+            future = self._loop.submit(pooled.checked())
+        ThreadInbox().wait_for(future, None)
+
     def states(self) -> tuple[ConnectionState, ...]:
         """Returns a snapshot of each connection that was used, in order of first use."""
         return tuple(pooled.state() for pooled in tuple(self._connections.values()))

@@ -53,6 +53,10 @@ class Backoff:
         self.failures = 0
         self._not_before_s = float("-inf")
 
+    def allow(self) -> None:
+        """Allows the next attempt at once. If it fails, the waits go on as before."""
+        self._not_before_s = float("-inf")
+
     def wait_s(self, now_s: float) -> float:
         """Returns the time until the next attempt is allowed, s."""
         return max(0.0, self._not_before_s - now_s)
@@ -130,6 +134,12 @@ class PooledConnection:
             self._replace(session)
             return await self.lease()
         return session.lease(connect_s)
+
+    async def checked(self) -> None:
+        """Opens a session or probes the open one, without waiting for the time of the next attempt. Raises
+        NotConnectedError."""
+        self._backoff.allow()
+        await self.lease()
 
     def enter(self, session: Session) -> None:
         """Records that a call begins on the session."""

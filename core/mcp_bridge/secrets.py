@@ -1,17 +1,21 @@
-"""References to secrets, and their values, which exist only in this process's memory."""
+"""References to secrets, and their values: in memory, and in the encrypted file of values if there is one."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from types import MappingProxyType
 
 from core.domain.catalog import Connection, ServerId, Transport
+from core.mcp_bridge.secret_file import PASSPHRASE, SOURCES, Secret, SecretFile, SecretFileError
 from core.shared.errors import WayfareError
 from core.shared.leaks import MASK, USERINFO, masked, telling
+from core.shared.settings import Settings
 
 SHORTEST_REDACTED, SHORTEST_IN_RESULTS = 4, 8
 _REFERENCE = re.compile(
@@ -43,7 +47,9 @@ class MissingReferenceError(WayfareError):
 
 
 class SecretVault:
-    """Secrets in memory only, each for one server of one catalog. Thread-safe. No method and no repr prints a value.
+    """Secrets, each for one server of one catalog. Thread-safe, and nothing shows a value.
+
+    They stay in the `file` of values; without one, or while it cannot be used (`note` says why), in memory alone.
 
     References: `${env:NAME}` and `${NAME}` (`environ` first, then the vault), `${input:id}` and `${secret:NAME}` (the
     vault), each with an optional default as in `${env:NAME:-default}`, and `${python}`, the running interpreter.
@@ -56,26 +62,89 @@ class SecretVault:
     ('${secret:KEY}',)
     """
 
-    def __init__(self, environ: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(self, environ: Mapping[str, str] = MappingProxyType({}), file: SecretFile | None = None) -> None:
         self._environ = environ
+        self._file = file
         self._lock = threading.Lock()
-        self._secrets: dict[tuple[ServerId, str], str] = {}
+        self._in_memory: dict[tuple[ServerId, str], Secret] = {}
+        self._note = ""
         self._seen: frozenset[str] = frozenset()
         self._in_results: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"SecretVault({len(self._secrets)} secrets)"
+        return f"SecretVault({len(self._known())} secrets)"
+
+    @property
+    def where(self) -> str:
+        """Where values are, as a sentence for people."""
+        if self._file is None or self._note:
+            return "Values stay in memory until Wayfare stops."
+        return f"Values stay in {self._file.path.name}, encrypted. The key is in {SOURCES[self._file.source()]}."
+
+    @property
+    def note(self) -> str:
+        """Why the file of values cannot be used, "" if it can."""
+        self._known()
+        return self._note
 
     def put(self, server: ServerId, name: str, value: str) -> None:
-        """Keeps a server's secret under the name in its references. Replaces an earlier value."""
-        with self._lock:
-            self._secrets[server, name] = value
-        self._remember(name, value)
+        """Keep a server's secret under the name that its references use, replacing the one before it."""
+        self.put_all([(server, name, value)])
+
+    def put_all(self, values: Iterable[tuple[ServerId, str, str]]) -> None:
+        """Keep several, written together. What cannot be written stays in memory, and `note` says why."""
+        now = datetime.now(UTC)
+        added = {(server, name): Secret(value, now) for server, name, value in values}
+        if added:
+            self._change(lambda known: known.update(added))
+        for (_, name), secret in added.items():
+            self._remember(name, secret.value)
+
+    def remove(self, server: ServerId, name: str) -> bool:
+        """Drop a secret; it stays masked. Returns whether there was one."""
+        if (server, name) not in self._known():
+            return False
+        self._change(lambda known: known.pop((server, name), None))
+        return True
 
     def forget(self, catalog: str) -> None:
-        """Drops the secrets of a catalog's servers. They are still masked."""
+        """Drop the secrets of a catalog's servers; they stay masked."""
+        gone = [key for key in self._known() if key[0].catalog == catalog]
+        if gone:
+            self._change(lambda known: [known.pop(key, None) for key in gone])
+
+    def names(self) -> Mapping[tuple[ServerId, str], datetime]:
+        """The names of all secrets by server, and when each was set."""
+        return {key: secret.set_at for key, secret in self._known().items()}
+
+    def _known(self) -> Mapping[tuple[ServerId, str], Secret]:
+        """The secrets of the file, as it is now, and those that could not be written to it."""
+        if self._file is None:
+            return self._in_memory
+        try:
+            kept = self._file.read()
+            self._note = ""
+        except SecretFileError as error:
+            self._note = str(error)
+            return self._in_memory
+        return {**kept, **self._in_memory} if self._in_memory else kept
+
+    def _change(self, edit: Callable[[dict[tuple[ServerId, str], Secret]], object]) -> None:
         with self._lock:
-            self._secrets = {key: value for key, value in self._secrets.items() if key[0].catalog != catalog}
+            edit(self._in_memory)
+            if self._file is None:
+                return
+            waiting = dict(self._in_memory)
+
+            def both(known: dict[tuple[ServerId, str], Secret]) -> None:
+                known.update(waiting)
+                edit(known)
+
+            try:
+                self._file.change(both)
+                self._in_memory.clear()
+            except SecretFileError as error:
+                self._note = str(error)
 
     def missing(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
         """Returns the unresolved references as written, in order, each once; empty without a connection."""
@@ -83,9 +152,9 @@ class SecretVault:
         return tuple(dict.fromkeys(found))
 
     def replaceable(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
-        """Returns the references whose value was entered here, as written, in order, each once. Their values can be
-        replaced."""
-        found = (match for match in _references(connection) if (server, _name(match)) in self._secrets)
+        """The references whose value was put here, as written, in order, each once: another can be put in its place."""
+        kept = self._known()
+        found = (match for match in _references(connection) if (server, _name(match)) in kept)
         used = (match[0] for match in found if not (match["kind"] in _ENVIRONMENT and _name(match) in self._environ))
         return tuple(dict.fromkeys(used))
 
@@ -134,8 +203,10 @@ class SecretVault:
         kind, name, default = match["kind"], _name(match), match["default"]
         if name == "python" and kind is None:
             return sys.executable
-        in_vault = self._secrets.get((server, name))
-        value = self._environ.get(name, in_vault) if kind in _ENVIRONMENT else in_vault
+        looked_up = kind in _ENVIRONMENT and name != PASSPHRASE  # no server gets the key to the others' values
+        value = self._environ.get(name) if looked_up else None
+        if value is None and (secret := self._known().get((server, name))) is not None:
+            value = secret.value
         if default is not None and not value:
             return default
         if value is not None:
@@ -152,6 +223,13 @@ class SecretVault:
                 self._in_results = tuple(sorted({*self._in_results, value}, key=len, reverse=True))
 
 
+def vault_of(settings: Settings) -> SecretVault:
+    """The vault beside a store."""
+    path = settings.secrets_path
+    file = None if path is None else SecretFile(path, settings.environment)
+    return SecretVault(settings.environment, file)
+
+
 def _is_secret(name: str, value: str) -> bool:
     """Whether a value is secret by its name, without the server's name before it, or by its looks. `user:password` of a
     URL has a name of ours."""
@@ -162,8 +240,31 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 def reference_names(connection: Connection | None) -> set[str]:
-    """Returns the names in the references of a connection."""
-    return {_name(match) for match in _references(connection)}
+    """The names that the references of a connection use."""
+    return set() if connection is None else names_in(*connection.texts())
+
+
+def names_in(*texts: str) -> set[str]:
+    """The names of the values that texts refer to; the interpreter's is none of them.
+
+    >>> names_in("${secret:web/KEY} ${python}")
+    {'web/KEY'}
+    """
+    found = (match for text in texts for match in _REFERENCE.finditer(text))
+    return {_name(match) for match in found if match["bare"] != "python"}
+
+
+def how_to_enter(server: ServerId, reference: str) -> str:
+    """What an operator does about a missing value.
+
+    >>> how_to_enter(ServerId("mine", "web"), "${secret:web/KEY}")
+    'The operator enters it on the Catalog page, or with `wayfare secrets set web KEY --catalog mine`.'
+    """
+    name = next(iter(names_in(reference)), reference).removeprefix(f"{server.server}/")
+    command = (
+        f"wayfare secrets set {shlex.quote(server.server)} {shlex.quote(name)} --catalog {shlex.quote(server.catalog)}"
+    )
+    return f"The operator enters it on the Catalog page, or with `{command}`."
 
 
 def _name(match: re.Match[str]) -> str:
@@ -172,14 +273,5 @@ def _name(match: re.Match[str]) -> str:
 
 def _references(connection: Connection | None) -> Iterator[re.Match[str]]:
     if connection is not None:
-        for text in _texts(connection):
+        for text in connection.texts():
             yield from _REFERENCE.finditer(text)
-
-
-def _texts(connection: Connection) -> Iterator[str]:
-    yield connection.command
-    yield from connection.args
-    yield connection.cwd
-    yield from connection.env.values()
-    yield connection.url
-    yield from connection.headers.values()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.domain.params import CUBE_ROOT, SHARE, Parameters, Range, knob
-from core.stats.ema import Rates
+from core.stats.ema import Fading, Rates
 from core.stats.projection import Priors
 
 SIMILARITY, VIEWS = "similarity", "views of the texts"
@@ -109,12 +109,15 @@ class LearningParameters(Parameters):
     prior_pfail: float = _prior_knob(0.02, Range(0.0, 0.99, 0.01), "pfail₀", "Post-accept failure", label="Assumed late failures")  # fmt: skip
     prior_call_s: float = _prior_knob(1.0, PRIOR_TIME, "Lcall₀", "Call time", label="Assumed call time")
     prior_conn_s: float = _prior_knob(0.3, PRIOR_TIME, "Lconn₀", "Connection time", label="Assumed connection time")
-    half_life_s: float = knob(0.0, Range(0.0, 86_400.0, 60.0, "s", CUBE_ROOT), group=LEARNING, symbol="t½", label="Half-life of experience", advanced=True,
-        help="Time without a call after which a figure is half-way back to its declared or prior value; 0, the paper: never.")  # fmt: skip
+    half_life_s: float = knob(120.0, Range(0.0, 86_400.0, 60.0, "s", CUBE_ROOT), group=LEARNING, symbol="t½", label="Half-life of experience", advanced=True,
+        help="Time without a call after which what failures have taught is half forgotten. It is longer the longer they lasted. 0, the paper: never.")  # fmt: skip
+    fading: str = knob("failures", group=LEARNING, symbol="fading", label="What fades", advanced=True, choices=("failures", "everything"),
+        help="failures: a figure goes back to where it stood after the last success. everything: to its declared or prior value.")  # fmt: skip
 
     def rates(self) -> Rates:
-        """The smoothing coefficients and the half-life."""
-        return Rates(self.lambda_r, self.lambda_var, self.lambda_p, self.lambda_l, self.half_life_s)
+        """The smoothing coefficients, the half-life and what fades."""
+        fading: Fading = "everything" if self.fading == "everything" else "failures"
+        return Rates(self.lambda_r, self.lambda_var, self.lambda_p, self.lambda_l, self.half_life_s, fading)
 
     def priors(self) -> Priors:
         """The assumptions."""

@@ -22,6 +22,30 @@ _TELLING = ("key", "keys", "token", "tokens", "secret", "secrets", "password", "
 _TELLING_WORDS = {"auth", "authorization", "bearer", "cookie", "dsn", "jwt", "pass", "passphrase", "pat", "pwd", "sig"}
 _NO_VALUE = frozenset({"file", "path", "dir", "error", "exception"})
 
+_SURELY_SECRET = frozenset(
+    {"code", "cvv", "hash", "otp", "passcode", "phrase", "pin", "salt", "seed", "user", "username", "webhook"}
+)
+"""Words of names, beside those that tell of a secret, whose values are hidden whatever they look like."""
+PLAIN_VALUES: Mapping[str, re.Pattern[str]] = {
+    "true or false": re.compile(r"(?i:true|false|yes|no|on|off|auto|none|all|enabled|disabled)"),
+    "a number, a time or a size": re.compile(r"-?[\d.,:]+(?:ms|s|m|h|d|k|[kmg]b)?"),
+    "a path": re.compile(
+        r"\.{1,2}|(?:\.{0,2}|~|[A-Za-z]:)[/\\][^\x00-\x1f]*|[\w-]+\.(?:json|ya?ml|toml|db|sqlite3?|log|md|csv|txt|[jt]s|py)"
+    ),
+    "an address": re.compile(r"(?:https?|wss?)://[^\s?#@]+|localhost(?::\d+)?|[\w-]+(?:\.[\w-]+)+:\d+"),
+    "a flag": re.compile(r"--?[A-Za-z][\w-]*"),
+    "a region": re.compile(
+        r"(?:us|eu|ap|sa|ca|me|af|il|mx|cn|asia|europe|northamerica|southamerica|australia|africa|gov)(?:-[a-z]{2,12}){1,2}-?\d{0,2}(?:-[a-f])?"
+        r"|(?:east|west|north|south|central)(?:us|europe|uk|asia|india|japan)\d?"
+    ),
+    "a language or a time zone": re.compile(r"[a-z]{2}[_-][A-Z]{2}(?:\.[\w-]+)?|UTC|GMT|[A-Z][a-z]+/[A-Z][A-Za-z_]+"),
+    "a level or a mode": re.compile(
+        r"(?i:trace|debug|verbose|info|notice|warn|warning|error|critical|silent|development|dev|production|prod|staging|test|local"
+        r"|default|read-?only|read-?write|stdio|https?|sse|streamable[-_]?http|websocket|tcp|json|text|markdown|html|utf-?8)"
+    ),
+}
+"""Values of variables that stay as they are written, by what they are. Every other literal is kept as a secret."""
+
 _WEB_USER = re.compile(r"(?i)\b(?P<head>(?:git\+)?(?:https?|ssh|wss?)://)(?P<value>[^\s/@\"']+)@")
 _OTHER_USER = re.compile(
     r"(?i)\b(?P<head>(?!(?:git\+)?(?:https?|ssh|wss?)://)[a-z][a-z0-9+.-]{0,20}://)(?P<value>[^\s\"']{1,2000})@"
@@ -61,6 +85,25 @@ def opaque(text: str) -> bool:
     if _HEX.fullmatch(text):
         return True
     return all(re.search(letters, text) for letters in ("[A-Z]", "[a-z]", "[0-9]"))
+
+
+def looks_secret(text: str) -> bool:
+    """Whether some part of a text looks like a secret, whatever its name."""
+    return masked(text) != text
+
+
+def plain_value(name: str, value: str) -> str:
+    """Returns what a variable's value is if it is plainly no secret, else "".
+
+    >>> plain_value("ROOT", "/home/me/files"), plain_value("AWS_REGION", "eu-west-1"), plain_value("MAX_TOKENS", "4000")
+    ('a path', 'a region', '')
+    >>> plain_value("PIN", "1234"), plain_value("PLAN", "hunter2"), plain_value("HOOK", "https://x.org/a?key=1")
+    ('', '', '')
+    """
+    words = set(re.findall(r"[a-z]+", name.lower()))
+    if telling(name) or words & _SURELY_SECRET or looks_secret(value):
+        return ""
+    return next((kind for kind, pattern in PLAIN_VALUES.items() if pattern.fullmatch(value)), "")
 
 
 def masked(text: str) -> str:

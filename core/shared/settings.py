@@ -8,6 +8,7 @@
 | WAYFARE_ENCODER_DIFFERENCE | the file that tunes the encoder which estimates fit; `none`: the encoder as it was published |
 | WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
 | WAYFARE_MAX_ANSWER_MB | how large an answer of a server may be |
+| WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.mcp_bridge.secret_file` |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY | the language model of `planner=model`, read from `environment` by `core.planning` |
 """
 
@@ -124,6 +125,18 @@ class Settings:
         '/data/networks'
         """
         return self._data_folder / "networks"
+
+    @property
+    def secrets_path(self) -> Path | None:
+        """Where values of servers are kept, encrypted: beside the store. None if nothing is kept.
+
+        >>> Settings(db="/data/b.duckdb").secrets_path.as_posix(), Settings(db=":memory:").secrets_path
+        ('/data/b.duckdb.secrets', None)
+        """
+        if str(self.db) == IN_MEMORY:
+            return None
+        file = Path(self.db).expanduser().absolute()
+        return file.with_name(f"{file.name}.secrets")
 
     @property
     def tuned_encoder(self) -> Path:

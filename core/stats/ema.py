@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +23,17 @@ def ema(old: float, observed: float, rate: float) -> float:
     return (1.0 - rate) * old + rate * observed
 
 
-def decayed_share(age_s: Array, half_life_s: float) -> Array:
+def decayed_share(age_s: Array, half_life_s: float | Array) -> Array:
     """The share of what was learnt `age_s` ago that time has taken back: 1 - 2^(-age / half-life). 0 without a half-life.
 
-    An age of NaN means that nothing was learnt. Shapes: (N,) each, in s.
+    An age of NaN means that nothing was learnt. Shapes: (N,), and (N,) or one half-life for all, in s.
 
     >>> decayed_share(np.array([0.0, 600.0, 1200.0, np.nan]), 600.0).tolist()
     [0.0, 0.5, 0.75, 0.0]
     >>> decayed_share(np.array([600.0]), 0.0).tolist()
     [0.0]
     """
-    if half_life_s == 0:
+    if np.ndim(half_life_s) == 0 and half_life_s == 0:
         return np.zeros(age_s.shape)
     return 1.0 - np.exp2(-np.nan_to_num(np.maximum(age_s, 0.0)) / half_life_s)
 
@@ -47,11 +47,15 @@ def decayed(figure: Array, start: Array, share: Array) -> Array:
     return np.where(share == 0, figure, figure + share * (start - figure)) if share.any() else figure.copy()
 
 
+Fading = Literal["everything", "failures"]
+
+
 @dataclass(frozen=True, slots=True)
 class Rates:
     """The smoothing coefficients of (8): success, variance, post-accept failure, latency. Each in (0, 1).
 
-    After `half_life_s` without a call a figure is half-way back to its start. 0, the paper's form, never decays.
+    After `half_life_s` without a call a figure is half-way back: with `fading` "everything" to its start, with "failures" to where it
+    stood after the last call that succeeded. 0, the paper's form, never decays.
     """
 
     success: float = 0.15
@@ -59,6 +63,7 @@ class Rates:
     failure: float = 0.15
     latency: float = 0.15
     half_life_s: float = 0.0
+    fading: Fading = "everything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +117,40 @@ class RunningTable:
     """Rows go in and out as `Running`. Each keeps the time of its last write, in seconds of any one clock.
 
     `sources` are those of the figures of each row of `start`, in the order of `Running`.
+
+    Figures fade back to a base. With `rates.fading` "everything" it is the start. With "failures" it is the row after its last call
+    that succeeded, so only what failures have taught since then fades. The half-life is then at least as long as the failures have
+    lasted: a server that was down for a second is tried again soon, one that has been down for a day is tried ever more rarely.
     """
 
-    def __init__(self, start: Sequence[Running], sources: Sequence[Sequence[Source]], *, half_life_s: float) -> None:
+    def __init__(self, start: Sequence[Running], sources: Sequence[Sequence[Source]], *, rates: Rates) -> None:
         rows = list(map(_figures, start))
-        self._start = np.array(rows, dtype=np.float64).reshape(len(rows), len(SOURCES)).T.copy()
-        self._figures = self._start.copy()  # (5, N)
+        self._base = np.array(rows, dtype=np.float64).reshape(len(rows), len(SOURCES)).T.copy()
+        self._figures = self._base.copy()  # (5, N)
         self._sources = np.array(sources, dtype=np.int8).reshape(len(rows), len(SOURCES)).T.copy()
         self._counts = np.zeros((2, len(rows)), dtype=np.int64)  # calls, connects
         self._seen_s = np.full((2, len(rows)), np.nan)  # the last call, the last connect
         self._seen_version = np.zeros(len(rows), dtype=np.int64)
-        self._half_life_s = half_life_s
+        self._failing_since_s = np.full(len(rows), np.nan)
+        self._rates = rates
+
+    @property
+    def fades(self) -> bool:
+        """Whether some figure changes with time alone."""
+        if self._rates.half_life_s == 0:
+            return False
+        failures_only = self._rates.fading == "failures"
+        return not failures_only or bool(np.any(~np.isnan(self._failing_since_s)))
 
     def row(self, row: int, at_s: float | None = None) -> Running:
         """The figures of one row after its last call or, with decay, at a later time."""
         figures = self._figures[:, row]
-        if at_s is not None and self._half_life_s:
-            share = decayed_share(at_s - self._seen_s[:1, row], self._half_life_s)
-            figures = decayed(figures, self._start[:, row], share)
+        if at_s is not None and self._rates.half_life_s:
+            share = self._share(at_s - self._seen_s[0, row : row + 1], slice(row, row + 1))
+            figures = decayed(figures, self._base[:, row], share)
         return Running(*figures.tolist(), *self._counts[:, row].tolist())
 
-    def put(self, row: int, running: Running, *, at_s: float, version: int) -> None:
+    def put(self, row: int, running: Running, *, at_s: float, version: int, succeeded: bool) -> None:
         """Write a row: the figures after the outcome number `version`, seen at `at_s`."""
         if running.connects > self._counts[1, row]:
             self._seen_s[1, row] = at_s
@@ -143,13 +161,19 @@ class RunningTable:
         self._sources[:CONN_ROW, row] = Source.MEASURED
         self._figures[:, row] = _figures(running)
         self._counts[:, row] = running.calls, running.connects
+        if self._rates.fading == "failures":
+            if succeeded:
+                self._base[:, row] = self._figures[:, row]
+                self._failing_since_s[row] = np.nan
+            else:
+                self._failing_since_s[row] = np.fmin(self._failing_since_s[row], at_s)
 
     def columns(self, at_s: float) -> dict[str, NDArray[Any]]:
         """Every column at `at_s`, (N,) each, by the names of `ServerStatistics`. The arrays are the caller's own."""
-        share, conn_share = decayed_share(at_s - self._seen_s, self._half_life_s)
+        share, conn_share = self._share(at_s - self._seen_s, slice(None))
         calls, connects = self._counts.copy()
         return {
-            **dict(zip(SOURCES, decayed(self._figures, self._start, share), strict=True)),
+            **dict(zip(SOURCES, decayed(self._figures, self._base, share), strict=True)),
             **dict(zip(SOURCES.values(), self._sources.copy(), strict=True)),
             "calls": calls,
             "connects": connects,
@@ -157,3 +181,16 @@ class RunningTable:
             "decayed": share,
             "conn_decayed": conn_share,
         }
+
+    def forgive(self, row: int, at_s: float) -> None:
+        """End what failures have taught: something else than a call, such as a ping, has shown that the server answers again."""
+        self._figures[:, row] = self._base[:, row]
+        self._failing_since_s[row] = np.nan
+        self._seen_s[0, row] = np.fmax(self._seen_s[0, row], at_s)
+
+    def _share(self, age_s: Array, rows: slice) -> Array:
+        if self._rates.fading == "everything" or self._rates.half_life_s == 0:
+            return decayed_share(age_s, self._rates.half_life_s)
+        failing_s = self._seen_s[0, rows] - self._failing_since_s[rows]  # NaN: the last call succeeded
+        share = decayed_share(age_s, np.fmax(failing_s, self._rates.half_life_s))
+        return np.where(np.isnan(failing_s), 0.0, share)

@@ -34,8 +34,8 @@ class Priors:
 class StatisticsProjection:
     """Statistics of one catalog under given priors and rates. `observe` folds one outcome, `snapshot` is immutable.
 
-    With a half-life figures decay towards their declared or prior values from the start of the last call on. Simulated outcomes and
-    cancelled calls change nothing here.
+    With a half-life, figures fade with the time since the last call (`RunningTable`). Simulated outcomes, cancelled calls and calls
+    that were not tried change nothing here.
     """
 
     def __init__(
@@ -49,13 +49,12 @@ class StatisticsProjection:
         self._catalog = catalog
         self._rates = rates or Rates()
         priors = priors or Priors()
-        half_life_s = self._rates.half_life_s
         servers, tools = catalog.servers, catalog.tools
         self._servers = RunningTable(
-            [_server_start(s, priors) for s in servers], [_server_sources(s) for s in servers], half_life_s=half_life_s
+            [_server_start(s, priors) for s in servers], [_server_sources(s) for s in servers], rates=self._rates
         )
         self._tools = RunningTable(
-            [_tool_start(t, priors) for t in tools], [_tool_sources(t) for t in tools], half_life_s=half_life_s
+            [_tool_start(t, priors) for t in tools], [_tool_sources(t) for t in tools], rates=self._rates
         )
         self._ask, self._ask_source, self._price, self._price_source = _prices(catalog, overrides)
         self._version = 0
@@ -68,13 +67,13 @@ class StatisticsProjection:
         if row is None or not teaches(outcome):
             return
         tool_row = self._catalog.tool_row.get(f"{outcome.server}::{outcome.tool}")
-        at_s = outcome.at.timestamp()
+        at_s, succeeded = outcome.at.timestamp(), OutcomeKind(outcome.kind).success
         self._version += 1
         server = self._after(self._servers.row(row, at_s), outcome, outcome.connect_s)
-        self._servers.put(row, server, at_s=at_s, version=self._version)
+        self._servers.put(row, server, at_s=at_s, version=self._version, succeeded=succeeded)
         if tool_row is not None:
             tool = self._after(self._tools.row(tool_row, at_s), outcome, None)
-            self._tools.put(tool_row, tool, at_s=at_s, version=self._version)
+            self._tools.put(tool_row, tool, at_s=at_s, version=self._version, succeeded=succeeded)
         self._latest_s = max(self._latest_s, at_s)
         self._snapshot = None
 
@@ -101,10 +100,25 @@ class StatisticsProjection:
 
     def snapshot(self, at: datetime | None = None) -> Statistics:
         """The statistics as arrays. With decay they depend on the time: `at`, else that of the latest outcome."""
-        at_s = self._latest_s if at is None or self._rates.half_life_s == 0 else at.timestamp()
+        at_s = at.timestamp() if at is not None and self.fades else self._latest_s
         if self._snapshot is None or self._snapshot[0] != at_s:
             self._snapshot = at_s, Statistics(self._server_statistics(at_s), self._tool_statistics(at_s), self._version)
         return self._snapshot[1]
+
+    @property
+    def fades(self) -> bool:
+        """Whether the statistics change with time alone: two snapshots between outcomes may differ."""
+        return self._servers.fades or self._tools.fades
+
+    def answered(self, server: str, at: datetime) -> None:
+        """A server answers again, seen without a call of a tool: what failures have taught of it and its tools ends."""
+        if self._rates.half_life_s == 0 or (row := self._catalog.server_row.get(server)) is None:
+            return
+        self._servers.forgive(row, at.timestamp())
+        for tool in self._catalog.servers[row].tools:
+            self._tools.forgive(self._catalog.tool_row[tool.id], at.timestamp())
+        self._version += 1
+        self._snapshot = None
 
     def server(self, row: int) -> Running:
         """The running figures of one server after its last call."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
 from core.domain.events import Override
 from core.shared.errors import StoreError, UnknownNameError
+from core.shared.leaks import plain_value
 from core.store.connection import Array, Database, Table, TypedTable, insert_arrow, pa
 from core.store.log import Log, entry
 
@@ -61,11 +62,13 @@ def is_reference(value: str) -> bool:
 def _require_references(server: Server) -> None:
     if server.connection is None:
         return
+    shown = server.connection.shown
     for part, values in (("variable", server.connection.env), ("header", server.connection.headers)):
         for name, value in values.items():
-            if not is_reference(value):
+            plain = part == "variable" and (name in shown or bool(plain_value(name, value)))
+            if not plain and not is_reference(value):
                 raise StoreError(
-                    f"The {part} {name} of server {server.name} holds a value, which is never stored; replace it with "
+                    f"The {part} {name} of server {server.name} may be a secret, which is never stored; replace it with "
                     "a reference such as ${secret:NAME}."
                 )
 
@@ -93,6 +96,7 @@ def _tool(data: dict[str, Any]) -> Tool:
 
 def _connection(data: dict[str, Any]) -> Connection:
     data["args"] = tuple(data["args"])
+    data["shown"], data["without"] = tuple(data.get("shown", ())), tuple(data.get("without", ()))
     data["env"] = MappingProxyType(data["env"])
     data["headers"] = MappingProxyType(data["headers"])
     return Connection(**data)

@@ -46,13 +46,13 @@ def _without(catalog: str) -> Constants:
 
 
 def refusals() -> None:
-    """Of what nothing can do, the share refused where 5 % of the rest of the set are: by the rules' score, by P(no tool fits)
+    """Of what nothing can do, the share refused where 5 % of the rest of the set are: by the rules' score, by P(nothing fits)
     fitted without the catalog; then what the knob gives there, with limits from the other catalogs."""
     rows = _rows()
     constants = fitted(rows)
-    print(f"P(no tool fits) = sigmoid({' '.join(f'{x:+.3f}' for x in constants.nothing)} . (spread, cosine, 1))")
+    print(f"P(nothing fits) = sigmoid({' '.join(f'{x:+.3f}' for x in constants.nothing)} . (spread, cosine, 1))")
     print(
-        f"refused at {ADMITTED} % wrong refusals in the same set, %: by rules, by P(no tool fits) with the catalog left out"
+        f"refused at {ADMITTED} % wrong refusals in the same set, %: by rules, by P(nothing fits) with the catalog left out"
     )
     for name in dict.fromkeys(row.question.set for row in rows):
         of_set = [row for row in rows if row.question.set == name]
@@ -78,12 +78,12 @@ def reliability() -> None:
 
 
 def picture(path: Path) -> None:
-    """Reliability of p_fit, shipped and left out, and of P(no tool fits), left out; a line for each catalog."""
+    """Reliability of p_fit, shipped and left out, and of P(nothing fits), left out; a line for each catalog."""
     from matplotlib.figure import Figure
 
     rows = _rows()
     drawn = Figure(figsize=(11, 4), layout="constrained")
-    titles = ("p_fit, as shipped", "p_fit, catalog left out", "P(no tool fits), catalog left out")
+    titles = ("p_fit, as shipped", "p_fit, catalog left out", "P(nothing fits), catalog left out")
     for panel, (axes, title) in enumerate(zip(drawn.subplots(1, 3), titles, strict=True)):
         axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
         for catalog in catalogs(rows):

@@ -24,7 +24,10 @@ SITUATIONS: Mapping[str, Callable[[int], World]] = {
     "no outage": lambda seed: _quiet(drawn_world(seed)),
 }
 SETTINGS: Mapping[str, Mapping[str, object]] = {
-    **{f"decay, half-life {s:.0f} s": {"half_life_s": s} for s in (120.0, 300.0, 1800.0, 3600.0)},
+    **{
+        f"decay, half-life {s:.0f} s": {"half_life_s": s, "fading": "everything"}
+        for s in (120.0, 300.0, 1800.0, 3600.0)
+    },
     **{f"thompson, memory {m}": {"exploration": "thompson", "explore_memory": m} for m in (10, 100)},
     **{f"optimism, c {c}": {"exploration": "optimism", "optimism": c} for c in (0.1, 0.6)},
 }

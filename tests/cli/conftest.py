@@ -29,7 +29,11 @@ class Run(NamedTuple):
 
     def json(self) -> Any:
         """The one document on standard output, of a command that succeeded and said nothing else."""
-        assert (self.code, self.err) == (0, ""), self.err
+        return self.json_with(0)
+
+    def json_with(self, code: int) -> Any:
+        """The one document on standard output, of a command that ended with this code and said nothing else."""
+        assert (self.code, self.err) == (code, ""), self.err
         return json.loads(self.out)
 
 

@@ -35,7 +35,7 @@ def mixed(wayfare: Command, write) -> Run:
 
 
 def test_one_is_taken_and_the_others_are_refused_with_a_sentence(wayfare: Command, mixed: Run) -> None:
-    d = mixed.json()
+    d = mixed.json_with(1)
     assert (d["catalog"], d["servers"], d["needs_discovery"]) == ("mcp", 1, [])
     assert d["tools"] == 7
     gone, leaking = d["refused"]
@@ -55,7 +55,7 @@ def test_secrets_are_nowhere(mixed: Run, db: Path) -> None:
 
 def test_the_text_names_what_was_refused(wayfare: Command, write) -> None:
     run = discover(wayfare, write, "mcp.json", "--name", "mine", small=SMALL, gone=MISSING)
-    assert (run.code, run.err) == (0, "")
+    assert (run.code, run.err) == (1, "")
     assert run.out.startswith("Catalog mine: took 1 servers with 10 tools")
     assert "refused: gone: " in run.out
     assert SECRET not in run.out

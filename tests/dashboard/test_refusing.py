@@ -29,7 +29,7 @@ def test_the_knob_is_on_the_shipped_curve(app: App) -> None:
 
 
 def test_a_router_without_the_knob_has_no_such_part() -> None:
-    assert "P(no tool fits)" not in markdown_of(visit(router="tool_attention"))
+    assert "P(nothing fits)" not in markdown_of(visit(router="tool_attention"))
 
 
 @each("percent", [0.0, 5.0, 50.0])

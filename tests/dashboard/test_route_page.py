@@ -185,7 +185,7 @@ def test_every_router_can_be_chosen_and_decides(app: App, router: str) -> None:
     assert chooser.value == router
     assert chooser.options == [kind.title for kind in ROUTERS.values()]
     economic = ROUTERS[router].score == "utility"
-    refuses = "P(no tool fits)" in markdown_of(page)
+    refuses = "P(nothing fits)" in markdown_of(page)
     assert refuses == issubclass(ROUTERS[router].parameters, RefusingParameters)
     assert len(titles(page)) - refuses == (6 if economic else 2 if "Order of tries" in text_of(page) else 3)
     app.store.events.flush()

@@ -204,7 +204,7 @@ BAD: list[tuple[str, str, dict[str, Any], str]] = [
     ("arguments as a text", "execute_tool", {"tool": "raw::echo", "arguments": "[1]"}, "invalid_arguments"),
     ("unknown route", "execute_tool", {"tool": "raw::echo", "route_id": "x"}, "unknown_route"),
     ("server down", "execute_tool", {"tool": "gone::send"}, "server_down"),
-    ("no connection", "execute_tool", {"tool": "sky::look1"}, "server_down"),
+    ("no connection", "execute_tool", {"tool": "sky::look1"}, "not_set_up"),
     ("may write", "execute_readonly_tool", {"tool": "raw::pid"}, "not_read_only"),
     ("unknown handle", "read_result", {"handle": "x"}, "unknown_handle"),
     ("negative offset", "read_result", {"handle": "x", "offset": -1}, "invalid_arguments"),

@@ -182,7 +182,6 @@ def test_addresses(url: str, expected: str) -> None:
         ("${secret:web/K}", "${secret:web/K}"),
         ("${workspaceFolder}", "${workspaceFolder}"),
         ("", ""),
-        (4000, "${secret:web/K}"),
     ],
 )
 def test_variables_and_headers(value: Any, expected: str) -> None:
@@ -193,6 +192,37 @@ def test_variables_and_headers(value: Any, expected: str) -> None:
         imported = read(entry)
         assert getattr(imported.servers[0].connection, kind) == {"K": expected}
         assert SECRET not in repr(imported)
+
+
+@each(
+    "name, value, expected",
+    [
+        ("LIMIT", 4000, "4000"),
+        ("ROOT", "/home/me/files", "/home/me/files"),
+        ("MODE", "read-only", "read-only"),
+        ("AWS_REGION", "eu-west-1", "eu-west-1"),
+        ("TZ", "Europe/Berlin", "Europe/Berlin"),
+        ("DEBUG", "true", "true"),
+        ("LOG_LEVEL", "info", "info"),
+        ("ARGS", "--verbose", "--verbose"),
+        ("BASE", "https://api.example.org/v1", "https://api.example.org/v1"),
+        ("PIN", 1234, "${secret:web/PIN}"),
+        ("DB_PASSWORD", "true", "${secret:web/DB_PASSWORD}"),
+        ("PLAN", "hunter2", "${secret:web/PLAN}"),
+        ("HOOK", "https://x.org/?key=abc", "${secret:web/HOOK}"),
+        ("HOOK", f"https://hooks.example/services/{OPAQUE}", "${secret:web/HOOK}"),
+        ("WEBHOOK_URL", "https://hooks.example/x", "${secret:web/WEBHOOK_URL}"),
+        ("ADDRESS", "https://me:pw@x.org", "${secret:web/ADDRESS}"),
+        ("PATH_TO", f"/{OPAQUE}", "${secret:web/PATH_TO}"),
+    ],
+)
+def test_a_variable_that_is_plainly_no_secret_stays_as_it_is_written(name: str, value: Any, expected: str) -> None:
+    imported = read({"command": "run", "env": {name: value}})
+    assert imported.servers[0].connection is not None
+    assert imported.servers[0].connection.env == {name: expected}
+    noted = any(f'env "{name}" stays as it is written' in note.text for note in imported.notes)
+    assert noted is not expected.startswith("$")
+    assert all(str(value) not in note.text for note in imported.notes if value != "true")
 
 
 def test_a_name_can_have_two_values_and_no_name_ends_a_reference_early() -> None:

@@ -122,14 +122,14 @@ def test_an_error_is_passed_on_though_a_value_of_the_server_is_a_word_of_the_pro
 @each("connection", [None, Connection("stdio"), Connection("http", command="x")])
 def test_nothing_to_connect_to(bench: Any, connection: Connection | None) -> None:
     outcome = bench.caller.call(ToolCall("Atlas", "t", catalog="mine"), None, connection)
-    assert outcome.kind is OutcomeKind.NOT_CONNECTED
+    assert outcome.kind is OutcomeKind.NOT_TRIED
     assert outcome.error == "Server Atlas has no command or URL in catalog mine; add a connection to call it."
     assert (outcome.connect_s, outcome.latency_s) == (None, 0.0)
 
 
 def test_a_missing_secret_is_named_and_no_session_is_tried(bench: Any) -> None:
     outcome = bench.call(Connection("http", url="http://x", headers={"A": "Bearer ${secret:a/KEY}"}), "t")
-    assert outcome.kind is OutcomeKind.NOT_CONNECTED
+    assert outcome.kind is OutcomeKind.NOT_TRIED
     assert "${secret:a/KEY}" in outcome.error
     assert bench.pool.states() == ()
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import mcp_types
-import pytest
 
 from core.domain.catalog import Connection, Server, ServerId, Tool
 from core.mcp_bridge.discovery import described, discover
-from core.shared.errors import WayfareError
 from tests.cases import each
 
 from .conftest import Bench
@@ -48,10 +46,10 @@ def test_good_and_bad_servers_side_by_side(bench: Bench, raw: Any, sample: Conne
     assert (len(paged.tools), paged.description) == (15, "Ours.")
     assert [tool.description for tool in paged.tools[-5:-3]] == ["•••", "Does extra1."]
     errors = {name: discovery.error for name, discovery in found.items() if discovery.server is None}
-    assert set(errors) == {"dead", "double", "control", "endless", "unlisted", "nowhere", "secretive"}
+    assert set(errors) == {"dead", "endless", "unlisted", "nowhere", "secretive"}
     assert "no licence for you" in errors["dead"]
-    assert errors["double"] == "Server double lists two tools named echo."
-    assert "unusable name: 'bad\\x07name'" in errors["control"]
+    assert found["double"].refused == ("Server double lists two tools named echo; the first one was taken.",)
+    assert "unusable name: 'bad\\x07name'" in found["control"].refused[0]
     assert "more than 100 pages" in errors["endless"]
     assert errors["unlisted"] == "Server unlisted does not list its tools: Method not found"
     assert "has no command or URL" in errors["nowhere"]
@@ -60,19 +58,27 @@ def test_good_and_bad_servers_side_by_side(bench: Bench, raw: Any, sample: Conne
 
 def test_what_the_catalog_declares_stays() -> None:
     declared = Tool("s", "a", description="old", price_usd=0.01, success=0.9, tier="low", tier_reason="ours")
-    server = described(Server("s", title="T", tools=(declared,)), wire("a", "b"), None, "  How to use me. ")
+    server, refused = described(Server("s", title="T", tools=(declared,)), wire("a", "b"), None, "  How to use me. ")
+    assert refused == ()
     assert [(tool.name, tool.price_usd, tool.tier) for tool in server.tools] == [("a", 0.01, "low"), ("b", None, "")]
     assert (server.tools[0].description, server.title, server.description) == ("", "T", "How to use me.")
 
 
 def test_the_server_speaks_for_itself_only_where_the_catalog_is_silent() -> None:
     info = mcp_types.Implementation(name="s", version="1", title="Theirs", description="Their words.")
-    assert described(Server("s", description="Ours."), [], info, "").description == "Ours."
-    assert described(Server("s"), [], info, "instructions").description == "Their words."
-    assert described(Server("s"), [], info, "").title == "Theirs"
+    assert described(Server("s", description="Ours."), [], info, "")[0].description == "Ours."
+    assert described(Server("s"), [], info, "instructions")[0].description == "Their words."
+    assert described(Server("s"), [], info, "")[0].title == "Theirs"
+
+
+def test_a_tool_that_the_configuration_switches_off_is_left_out() -> None:
+    off = Connection("stdio", command="x", without=("b",))
+    server, refused = described(Server("s", connection=off), wire("a", "b"), None, "")
+    assert ([tool.name for tool in server.tools], refused) == (["a"], ())
 
 
 @each("name", ["", "a\nb", "a\u202eb"])
 def test_unusable_names_are_refused(name: str) -> None:
-    with pytest.raises(WayfareError, match="unusable name"):
-        described(Server("s"), wire(name), None, "")
+    server, refused = described(Server("s"), wire("good", name), None, "")
+    assert [tool.name for tool in server.tools] == ["good"]
+    assert "unusable name" in refused[0]

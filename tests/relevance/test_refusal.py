@@ -1,4 +1,4 @@
-"""The limit on P(no tool fits), and the curve that it draws."""
+"""The limit on P(nothing fits), and the curve that it draws."""
 
 from __future__ import annotations
 

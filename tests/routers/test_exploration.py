@@ -66,7 +66,6 @@ def alike(one: Decision, other: Decision) -> bool:
 def test_off_is_the_default_and_its_other_knobs_then_do_nothing(context):
     plain = routed(context)
     assert EhrrParameters().exploration == "none"
-    assert EhrrParameters().half_life_s == 0
     assert plain.explored is None
     assert alike(plain, routed(context, explore_seed=7, explore_memory=3, optimism=1.0))
     assert Ehrr().event(plain) == {}

@@ -96,7 +96,7 @@ def test_what_is_started(
 
 def test_a_server_that_is_not_virtual_and_has_no_connection_is_still_not_connected(virtual_app: App) -> None:
     outcome = virtual_app.calls.run(call("read", server="files")).outcome
-    assert (outcome.kind, outcome.mode) == (OutcomeKind.NOT_CONNECTED, CallMode.REAL)
+    assert (outcome.kind, outcome.mode) == (OutcomeKind.NOT_TRIED, CallMode.REAL)
 
 
 def test_a_cache_that_cannot_be_written_is_said(virtual_app: App) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -198,10 +198,12 @@ class CatalogEditor:
         return self._saved(Catalog(name, imported.servers), source, imported)
 
     def keep_secrets(self, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
-        """Keep values by the name of their reference, in memory, for those servers of a catalog that refer to them."""
-        for server in servers:
-            for name in reference_names(server.connection) & values.keys():
-                self.vault.put(ServerId(catalog, server.name), name, values[name])
+        """Keep values by the name of their reference, for those servers of a catalog that refer to them."""
+        self.vault.put_all(
+            (ServerId(catalog, server.name), name, values[name])
+            for server in servers
+            for name in reference_names(server.connection) & values.keys()
+        )
 
     def import_files(self, paths: Iterable[Path], name: str | None = None) -> ImportReport:
         """Read catalogs or client configurations and keep them as one catalog. All or nothing."""
@@ -221,7 +223,8 @@ class CatalogEditor:
     def discover(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Connect to every server of a read document, take its tools live and keep the catalog.
 
-        A server that does not answer harms only itself; where none answers, nothing is kept (CatalogError).
+        A server that does not answer stays as it was discovered before, or is left out. If no server answers, nothing changes
+        (CatalogError).
         """
         check_name(name)
         self.keep_secrets(name, imported.servers, imported.secrets)
@@ -229,11 +232,22 @@ class CatalogEditor:
         from core.mcp_bridge.discovery import discover
 
         found = discover(self.sessions(), name, imported.servers)
-        servers = tuple(d.server for d in found if d.server is not None)
-        if not servers:
+        if all(one.server is None for one in found):
             reasons = "; ".join(d.error for d in found)
             raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
+        before = self._before(name)
+        found = tuple(
+            replace(one, server=before[one.name], kept=True) if one.server is None and one.name in before else one
+            for one in found
+        )
+        servers = tuple(d.server for d in found if d.server is not None)
         return self._saved(Catalog(name, servers), source, imported, found)
+
+    def _before(self, name: str) -> dict[str, Server]:
+        """The servers of a stored catalog that have tools, by name."""
+        if name not in {info.name for info in self.catalogs.infos()}:
+            return {}
+        return {server.name: server for server in self.catalogs.catalog(name).servers if server.tools}
 
     def remove(self, name: str) -> None:
         """Forget an imported catalog and its servers' secrets. Its events stay."""

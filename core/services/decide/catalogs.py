@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog
+from core.domain.catalog import Catalog, ServerId
 from core.domain.events import OutcomeEvent, Override
 from core.domain.params import Parameters
 from core.domain.statistics import Statistics
@@ -28,7 +28,7 @@ from core.relevance.scoring import FitMatcher, IndexScorer
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
-from core.services.decide.loaded_catalog import LoadedCatalog, token_counts, without_names
+from core.services.decide.loaded_catalog import Down, LoadedCatalog, token_counts, without_names
 from core.services.learn.learnt_models import LearntModels
 from core.shared.errors import CatalogError, UnknownNameError
 from core.stats.projection import StatisticsProjection
@@ -128,6 +128,23 @@ class CatalogService:
         with self._lock:
             self._loaded_catalog(outcome.catalog).observe(outcome)
 
+    def down(self, name: str) -> Mapping[str, Down]:
+        """The servers of a catalog that are believed to be down: every call since then was lost."""
+        with self._lock:
+            return {server: down for server, down in self._loaded_catalog(name).down.items() if down.believed}
+
+    def down_anywhere(self) -> Mapping[ServerId, Down]:
+        """The same over all catalogs in use."""
+        with self._lock:
+            return {
+                ServerId(name, server): down for name, one in self._loaded.items() for server, down in one.down.items()
+            }
+
+    def answered(self, name: str, server: str) -> None:
+        """A server answers again, as a check has shown: what failures have taught of it ends."""
+        with self._lock:
+            self._loaded_catalog(name).answered(server, self._now())
+
     def projection(self, name: str, learning: LearningParameters | None = None) -> StatisticsProjection:
         """The statistics of a catalog as a fold under these priors and rates."""
         with self._lock:
@@ -159,7 +176,9 @@ class CatalogService:
 
     def _statistics_at(self, learning: LearningParameters | None) -> datetime | None:
         """The time of a snapshot, rounded so that it stays the same for a while; None without decay."""
-        if learning is None or learning.half_life_s == 0:
+        if learning is None:
+            learning = LearningParameters()
+        if learning.half_life_s == 0:
             return None
         step_s = learning.half_life_s / STEPS_IN_HALF_LIFE
         return datetime.fromtimestamp(self._now().timestamp() // step_s * step_s, UTC)

@@ -35,6 +35,20 @@ Learning = tuple[Priors, Rates]
 MakeMatcher = Callable[[CatalogIndex, RelevanceIndex], IndexMatcher]
 
 
+@dataclass(frozen=True, slots=True)
+class Down:
+    """A server that loses calls without a break since a time: how many, and whether the last one could not even connect."""
+
+    since: datetime
+    lost: int
+    unreachable: bool
+
+    @property
+    def believed(self) -> bool:
+        """Whether it is believed to be down: a single call may be lost by chance."""
+        return self.unreachable or self.lost > 1
+
+
 @dataclass
 class LoadedCatalog:
     """A catalog with everything computed from it. Its service holds a lock around every call.
@@ -54,6 +68,29 @@ class LoadedCatalog:
     projections: LRUCache[Learning, StatisticsProjection] = field(default_factory=lambda: LRUCache(PROJECTIONS_CACHED))
     contexts: LRUCache[Learning, RoutingContext] = field(default_factory=lambda: LRUCache(PROJECTIONS_CACHED))
     latest: RoutingContext | None = None
+    down: dict[str, Down] = field(default_factory=dict[str, Down])
+
+    def __post_init__(self) -> None:
+        for outcome in self.outcomes:
+            self._notice(outcome)
+
+    def answered(self, server: str, at: datetime) -> None:
+        """A server answers again, as a check has shown and no call: what failures have taught of it ends."""
+        self.down.pop(server, None)
+        for projection in self.projections.values():
+            projection.answered(server, at)
+
+    def _notice(self, outcome: OutcomeEvent) -> None:
+        """Take over whether the server of an outcome is down."""
+        if not teaches(outcome):
+            return
+        kind = OutcomeKind(outcome.kind)
+        if kind.post_accept_failure:
+            known = self.down.get(outcome.server)
+            since, lost = (outcome.at, 0) if known is None else (known.since, known.lost)
+            self.down[outcome.server] = Down(since, lost + 1, kind is OutcomeKind.NOT_CONNECTED)
+        else:
+            self.down.pop(outcome.server, None)
 
     def projection(self, learning: LearningParameters | None) -> StatisticsProjection:
         """The statistics as a fold under these priors and rates."""
@@ -72,6 +109,7 @@ class LoadedCatalog:
     def observe(self, outcome: OutcomeEvent) -> None:
         """Fold one more outcome into every projection in use."""
         self.outcomes.append(without_names(outcome))
+        self._notice(outcome)
         for projection in self.projections.values():
             projection.observe(outcome)
 

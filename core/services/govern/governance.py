@@ -34,6 +34,8 @@ from core.store import Store
 
 NOT_THE_SERVERS = {
     OutcomeKind.CANCELLED,
+    OutcomeKind.NOT_TRIED,
+    OutcomeKind.INVALID_ARGUMENTS,
     OutcomeKind.NOT_CONNECTED,
 }  # the wait after the latter is the connection's own
 LOST = {OutcomeKind.TIMEOUT, OutcomeKind.CRASH}

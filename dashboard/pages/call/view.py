@@ -63,12 +63,19 @@ WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
         "tool error", "orange", ":material/report:", "The tool was reached and answered with an error.",
     ),
     OutcomeKind.INVALID_ARGUMENTS: (
-        "invalid arguments", "orange", ":material/rule:", "The server did not accept the arguments.",
+        "invalid arguments", "orange", ":material/rule:",
+        "The server did not accept the arguments. The statistics are unchanged.",
     ),
     OutcomeKind.TIMEOUT: ("timeout", "red", ":material/timer_off:", "The tool gave no answer within the time limit."),
     OutcomeKind.CRASH: ("crash", "red", ":material/power_off:", "The server was lost before it answered."),
     OutcomeKind.NOT_CONNECTED: (
         "not connected", "red", ":material/link_off:", "The server could not be reached, so nothing was called.",
+    ),
+    OutcomeKind.NOT_TRIED: (
+        "not tried",
+        "gray",
+        ":material/key_off:",
+        "The server is not set up, so nothing was called. The statistics are unchanged.",
     ),
     OutcomeKind.CANCELLED: (
         "cancelled", "gray", ":material/stop_circle:", "You cancelled the call. The statistics are unchanged.",
@@ -93,7 +100,7 @@ def outcome_head(run: Run, outcome: Outcome) -> None:
     if outcome.error:
         text = visible(outcome.error)
         st.code(text, language=None, wrap_lines=True, height=300 if len(text) > 1500 else "content")
-    missing = outcome.kind is OutcomeKind.NOT_CONNECTED and not outcome.simulated
+    missing = outcome.kind in {OutcomeKind.NOT_CONNECTED, OutcomeKind.NOT_TRIED} and not outcome.simulated
     if missing and st.button("Open the Catalog page to connect it", icon=":material/inventory_2:", key="call.connect"):
         open_page("catalog", catalog=outcome.call.catalog, server=outcome.call.server)
     _arguments(run, outcome)
@@ -101,7 +108,9 @@ def outcome_head(run: Run, outcome: Outcome) -> None:
 
 def _metrics(outcome: Outcome) -> None:
     connected = "open session" if outcome.connect_s is None else units.seconds(outcome.connect_s)
-    if outcome.mode is CallMode.DRAWN or (outcome.connect_s is None and outcome.kind is OutcomeKind.NOT_CONNECTED):
+    if outcome.mode is CallMode.DRAWN or (
+        outcome.connect_s is None and outcome.kind in {OutcomeKind.NOT_CONNECTED, OutcomeKind.NOT_TRIED}
+    ):
         connected = "none"
     charged = outcome.price_usd
     metrics = (

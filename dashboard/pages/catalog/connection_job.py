@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Connection, Discovery, Imported, Server, ServerId
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.background_jobs import Job
 from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import WayfareError
@@ -91,9 +92,11 @@ def _report(job: Job) -> None:
 
 
 def _result(discoveries: Sequence[Discovery], catalog: str, tools: int) -> None:
-    answered = sum(found.server is not None for found in discoveries)
+    answered = sum(not found.error for found in discoveries)
     summary = f"{answered:,} of {counted(len(discoveries), 'server')} answered with {counted(tools, 'tool')}."
-    rest = "" if answered == len(discoveries) else " The other servers are left out."
+    kept = sum(found.kept for found in discoveries)
+    rest = "" if answered + kept == len(discoveries) else " The other servers are left out."
+    rest += f" {counted(kept, 'server')} did not answer: the earlier tools stay." if kept else ""
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
     frame = report_frame(discoveries)
     table(frame, REPORT_COLUMNS, most=8)
@@ -109,15 +112,21 @@ def _buttons(job: Job, *, again: bool, show: str = "") -> None:
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 
 
+def _result_words(found: Discovery) -> str:
+    if found.kept:
+        return "· kept as before"
+    return "✗ failed" if found.server is None else "✓ answered"
+
+
 def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
     """Returns the reply of each server. `connect_s` is empty for a session that was already open."""
     return pd.DataFrame(
         {
             "server": [found.name for found in discoveries],
-            "result": ["✗ failed" if found.server is None else "✓ answered" for found in discoveries],
+            "result": [_result_words(found) for found in discoveries],
             "tools": [None if found.server is None else len(found.server.tools) for found in discoveries],
             "connect_s": [found.connect_s for found in discoveries],
-            "error": [found.error for found in discoveries],
+            "error": [" ".join([found.error, *found.refused]).strip() for found in discoveries],
         }
     ).astype({"tools": "Int64", "connect_s": "float64"})
 
@@ -217,7 +226,7 @@ def wanted_values(app: App, catalog: str, imported: Imported) -> tuple[Wanted, .
     )
 
 
-def value_fields(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
+def value_fields(app: App, wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
     """Draw a password field for each value. Their keys begin with `prefix`."""
     if not wanted:
         return
@@ -227,7 +236,7 @@ def value_fields(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> None:
         if lacking
         else "All values are entered. A new value replaces the old one."
     )
-    st.markdown(f"**{head}** Values stay in memory for this catalog until Wayfare stops, and are never stored.")
+    st.markdown(f"**{head}** {escaped(app.vault.note or app.vault.where, 400)}")
     for position, (left, right) in enumerate(zip(wanted[::2], (*wanted[1::2], None), strict=False)):
         columns = st.columns(2)
         for place, item in enumerate(one for one in (left, right) if one is not None):
@@ -242,18 +251,55 @@ def values_given(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> dict[str, 
 
 
 def own_values(app: App, catalog: str, server: Server) -> None:
-    """Draw a form for the values of one server, if it has any."""
+    """Draw a form for the values of one server, if it has any, and the list of those that are kept or written out."""
+    _known_values(app, catalog, server)
     wanted = wanted_values(app, catalog, Imported("catalog", (server,)))
     if not wanted:
         return
     prefix = f"{OWN_PREFIX}{catalog}::{server.name}."
     with st.form(f"{prefix}form", clear_on_submit=True):
-        value_fields(wanted, prefix)
+        value_fields(app, wanted, prefix)
         st.form_submit_button(
             "Keep them", key=f"{prefix}keep", icon=":material/key:", on_click=_keep,
             args=(app, catalog, server, wanted, prefix),
         )  # fmt: skip
     st.caption("The next call uses the new value. A session with the old value is closed.")
+
+
+def _known_values(app: App, catalog: str, server: Server) -> None:
+    known = [one for one in app.values.list(catalog) if one.server == server.name and one.state in {"kept", "written"}]
+    if not known or catalog in SHIPPED_CATALOGS:
+        return
+    with st.expander(f"{counted(len(known), 'value')} kept or written out"):
+        for value in known:
+            prefix, name = f"{OWN_PREFIX}{catalog}::{server.name}::{value.name}", value.short_name
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                if value.state == "written":
+                    about = f"Written out: {value.written}" + (f" ({value.kind})" if value.kind else "")
+                    st.markdown(f"**{escaped(name, 80)}** {escaped(about, 200)}", width="stretch")
+                    _value_button(app.values.hide, "Hide it", f"{prefix}.hide", catalog, server.name, name)
+                else:
+                    since = f"kept since {value.set_at:%Y-%m-%d}" if value.set_at else "kept"
+                    st.markdown(f"**{escaped(name, 80)}** Secret, {since}", width="stretch")
+                    if name in (server.connection.env if server.connection else {}):
+                        _value_button(app.values.show, "No secret", f"{prefix}.show", catalog, server.name, name)
+                    _value_button(app.values.remove, "Remove", f"{prefix}.remove", catalog, server.name, name)
+        st.caption(
+            "A variable is written out if it is plainly no secret, such as a path, a number or a region. You can overrule this."
+        )
+
+
+def _value_button(
+    work: Callable[[str, str, str], None], label: str, key: str, catalog: str, server: str, name: str
+) -> None:
+    st.button(label, key=key, on_click=_done, args=(work, catalog, server, name))
+
+
+def _done(work: Callable[[str, str, str], None], catalog: str, server: str, name: str) -> None:
+    try:
+        work(catalog, server, name)
+    except WayfareError as error:
+        st.toast(escaped(str(error)), icon=":material/error:")
 
 
 def _keep(app: App, catalog: str, server: Server, wanted: tuple[Wanted, ...], prefix: str) -> None:

@@ -84,7 +84,7 @@ def _plan(app: App, known: state.Known) -> None:
     wanted = wanted_values(app, name, imported)
     with table:
         _servers(imported, wanted)
-    value_fields(wanted)
+    value_fields(app, wanted)
     st.warning(_warning(imported), icon=":material/warning:")
     st.button(
         "Connect and discover", type="primary", icon=":material/cable:", key="catalog.import.discover",

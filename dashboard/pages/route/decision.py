@@ -52,7 +52,7 @@ def refusing(app: App, decision: Decision, parameters: Parameters) -> None:
     with st.expander("What if no tool fits?", icon=":material/block:"):
         curve = app.refusals.curve(decision.catalog)
         text, drawing = st.columns([2, 3], gap="medium")
-        text.markdown(f"P(no tool fits) **{decision.fit.nothing:.2f}** for this sub-task, {_limit(app, percent)}.")
+        text.markdown(f"P(nothing fits) **{decision.fit.nothing:.2f}** for this sub-task, {_limit(app, percent)}.")
         text.markdown(f":small[{_point(curve, percent)}]")
         text.caption(
             "P assumes that half of all sub-tasks are impossible. It orders sub-tasks and is not a frequency. "
