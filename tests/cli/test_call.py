@@ -92,7 +92,7 @@ def test_a_server_that_is_not_there(wayfare: Command, write) -> None:
 def test_a_server_without_connection(wayfare: Command, raw_catalog: Path) -> None:
     wayfare("import", raw_catalog)
     d = wayfare("call", "island", "swim", "--catalog", "tools", "--json").json()
-    assert (d["outcome"], d["latency_s"], d["connect_s"], d["price_usd"]) == ("not_connected", 0, None, None)
+    assert (d["outcome"], d["latency_s"], d["connect_s"], d["price_usd"]) == ("not_tried", 0, None, None)
     assert d["error"] == "Server island has no command or URL in catalog tools; add a connection to call it."
     assert d["statistics"]["server_after"]["latency_s"] == d["statistics"]["server_before"]["latency_s"]
     text = wayfare("call", "island", "swim", "--catalog", "tools")
@@ -103,8 +103,9 @@ def test_a_server_without_connection(wayfare: Command, raw_catalog: Path) -> Non
 def test_a_server_whose_secret_is_not_there(wayfare: Command, write) -> None:
     hidden = server("vault", tool("open"), connection=stdio("-c", "", env={"API_KEY": "tr0ub4dor&3"}))
     wayfare("import", write("c.json", {"servers": [hidden]}))
+    assert wayfare("secrets", "remove", "vault", "API_KEY", "--catalog", "c").code == 0
     d = wayfare("call", "vault", "open", "--catalog", "c", "--json").json()
-    assert d["outcome"] == "not_connected"
+    assert d["outcome"] == "not_tried"
     assert "${secret:vault/API_KEY}" in d["error"]
 
 

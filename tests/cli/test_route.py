@@ -216,7 +216,7 @@ def test_a_preset_may_be_a_file_that_the_console_exported(wayfare: Command, warm
     parameters = routed(wayfare, "k=9", "--preset", file)["parameters"]
     assert (parameters["alpha_t"], parameters["k"]) == (0.5, 9)
     for text, said in (
-        ("[parameters]\nk = 7", "it is for the router None"),
+        ("[parameters]\nk = 7", "router is missing"),
         ('router = "ehrr"\n[parameters]\nk = 0', "k = 0"),
     ):
         file.write_text(text, encoding="utf-8")

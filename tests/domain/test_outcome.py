@@ -9,11 +9,12 @@ from tests.cases import each
     [
         ("ok", True, False, True),
         ("tool_error", False, False, True),
-        ("invalid_arguments", False, False, True),
+        ("invalid_arguments", False, False, False),
         ("timeout", False, True, True),
         ("crash", False, True, True),
         ("not_connected", False, True, True),
         ("cancelled", False, False, False),
+        ("not_tried", False, False, False),
     ],
 )
 def test_each_kind_has_the_bits_of_the_specification(kind, y, fail, counts):
@@ -22,4 +23,4 @@ def test_each_kind_has_the_bits_of_the_specification(kind, y, fail, counts):
 
 
 def test_every_kind_is_judged_above():
-    assert len(OutcomeKind) == 7
+    assert len(OutcomeKind) == 8
