@@ -63,7 +63,15 @@ def test_the_document_is_the_one_of_the_contract(wayfare: Command, small) -> Non
 
 def test_the_hybrid_network_of_the_paper_on_its_testbed(wayfare: Command, kept_vectors) -> None:
     """FR: published 91 to 96 % for PRAG, 0 for SONAR; AL: about 900 against 22 ms."""
-    table_v = ("similarity=views", "alpha_s=0.1", "alpha_t=0.25", "kappa=1", "p_bs=0.0025", "worthwhile=off", "half_life_s=0")
+    table_v = (
+        "similarity=views",
+        "alpha_s=0.1",
+        "alpha_t=0.25",
+        "kappa=1",
+        "p_bs=0.0025",
+        "worthwhile=off",
+        "half_life_s=0",
+    )
     knobs = [part for value in table_v for part in ("--set", value)]
     line = ("scenario", "hybrid", "--steps", "300", "--setting", "s3t6", "--setting", "s6t12", *knobs, "--json")
     runs = {(run["router"], run["setting"]): run for run in wayfare(*line).json()["runs"]}
