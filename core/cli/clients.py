@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -17,22 +18,37 @@ from core.services.govern.clients import ANONYMOUS, Client
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 
-LIST, ADD, REVOKE = ACTIONS = ("list", "add", "revoke")
+LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 
 
 @click.command()
 @click.argument("action", type=click.Choice(ACTIONS), default=LIST)
 @click.argument("name", required=False)
 @click.option(
-    "--in-catalog", "catalogs", multiple=True, metavar="PATTERN", help="add: catalogs it may use (default: all)."
+    "--in-catalog",
+    "catalogs",
+    multiple=True,
+    metavar="PATTERN",
+    help="add, change: catalogs it may use (default: all).",
 )
-@click.option("--server", "servers", multiple=True, metavar="PATTERN", help="add: servers it may use (default: all).")
-@click.option("--tool", "tools", multiple=True, metavar="PATTERN", help="add: tools it may use, as server::tool.")
-@click.option("--read-only", is_flag=True, help="add: it may only use read-only tools.")
 @click.option(
-    "--per-minute", type=click.FloatRange(0), help="add: its rate limit; 0 is no limit (default: the policy's)."
+    "--server", "servers", multiple=True, metavar="PATTERN", help="add, change: servers it may use (default: all)."
 )
-@click.option("--operator", is_flag=True, help="add: the token signs in to the pages, and gives no access to /mcp.")
+@click.option(
+    "--tool", "tools", multiple=True, metavar="PATTERN", help="add, change: tools it may use, as server::tool."
+)
+@click.option("--read-only", is_flag=True, help="add, change: it may only use read-only tools.")
+@click.option(
+    "--per-minute", type=click.FloatRange(0), help="add, change: its rate limit; 0 is no limit (default: the policy's)."
+)
+@click.option(
+    "--days",
+    type=click.FloatRange(0, min_open=True),
+    help="add, change: the token expires after so many days (default: never).",
+)
+@click.option(
+    "--operator", is_flag=True, help="add, change: the token signs in to the pages, and gives no access to /mcp."
+)
 @common
 def clients(
     action: str,
@@ -42,12 +58,13 @@ def clients(
     tools: tuple[str, ...],
     read_only: bool,
     per_minute: float | None,
+    days: float | None,
     operator: bool,
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """List the clients of the endpoint and the operators of the pages, add one, or revoke one. A token is shown once;
-    only its hash is kept.
+    """List the clients of the endpoint and the operators of the pages, add one, change what one may use, or revoke one. A token is
+    shown once; only its hash is kept. A changed client keeps its token.
 
     The client `anonymous` has no token: it covers all requests of this machine without a token, once there is another
     client or a budget.
@@ -56,8 +73,9 @@ def clients(
     """
     if (action == LIST) is not (name is None):
         raise click.UsageError(f"{action} {'takes no NAME' if name else 'needs a NAME'}.")
-    scope = Scope(catalogs, servers, tools, read_only, per_minute, operator)
-    if operator and scope != Scope(pages=True):
+    until = None if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
+    scope = Scope(catalogs, servers, tools, read_only, per_minute, operator, until)
+    if operator and scope != Scope(pages=True, until=until):
         raise click.UsageError("--operator is for the pages; it does not go with options about tools.")
     with opened(db) as app:
         register = app.governance.clients
@@ -71,6 +89,13 @@ def clients(
             print_outcome(
                 {"client": name, "token": token or None, "without_token": about or None},
                 _made(name, token, about, operator=operator),
+                as_json,
+            )
+        elif action == CHANGE:
+            register.change(name, scope, origin="cli")
+            print_outcome(
+                {"client": name, **json.loads(scope.to_json())},
+                f"{name} may use from its next request on: {scope.words()}.",
                 as_json,
             )
         else:
@@ -106,13 +131,16 @@ def _list(found: tuple[Client, ...], as_json: bool) -> None:
     elif found:
         print_table(
             ("client", "", "since", "may use"),
-            [
-                (one.name, "revoked" if one.revoked else "", f"{one.since:%Y-%m-%d %H:%M}", one.scope.words())
-                for one in found
-            ],
+            [(one.name, _state(one), f"{one.since:%Y-%m-%d %H:%M}", one.scope.words()) for one in found],
         )
     else:
         click.echo("There is no client with a token; this machine needs none. `wayfare clients add NAME` makes one.")
+
+
+def _state(client: Client) -> str:
+    if client.revoked:
+        return "revoked"
+    return "expired" if client.scope.expired(datetime.now(UTC)) else ""
 
 
 POLICY_ACTIONS = ("show", "import", "export")

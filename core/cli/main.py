@@ -32,7 +32,7 @@ COMMANDS = {
     "runs": ("runs", "runs", "List the stored runs and sweeps, newest first."),
     "replay": ("papers", "replay", "Decide recorded sub-tasks again, with the statistics of their time, and compare winners and their costs."),
     "audit": ("clients", "audit", "Verify the log: decisions, calls, labels, judgments, approvals and denials, and changes of parameters, prices, calibrations, clients and policies."),
-    "clients": ("clients", "clients", "List the clients of the endpoint and the operators of the pages, add one, or revoke one."),
+    "clients": ("clients", "clients", "List the clients of the endpoint and the operators of the pages, add one, change what one may use, or revoke one."),
     "policy": ("clients", "policy", "Show the policy for agents as TOML, import one, or export it to a file: approvals, budgets, rates, breakers, lists."),
     "secrets": ("secrets", "secrets", "List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret."),
     "approvals": ("clients", "approvals", "List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny one."),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Self
 
@@ -16,7 +17,8 @@ from core.domain.catalog import Tool
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Names or patterns (`*`, `?`); an empty list means all. `per_minute` is the client's own rate, None means the
-    policy's. `pages` marks an operator: the token signs in to the pages, and gives no access to `/mcp`.
+    policy's. `pages` marks an operator: the token signs in to the pages, and gives no access to `/mcp`. `until` is the
+    time at which the token expires (ISO 8601), None means never.
 
     >>> scope = Scope(servers=("files",), read_only=True)
     >>> scope.refusal("demo", Tool("mail", "send")), scope.refusal("demo", Tool("files", "write"))
@@ -29,6 +31,15 @@ class Scope:
     read_only: bool = False
     per_minute: float | None = None
     pages: bool = False
+    until: str | None = None
+
+    def expired(self, now: datetime) -> bool:
+        """Whether the token is no longer accepted.
+
+        >>> Scope(until="2026-11-23T12:00:00+00:00").expired(datetime.fromisoformat("2026-11-23T12:00:00+00:00"))
+        True
+        """
+        return self.until is not None and now >= datetime.fromisoformat(self.until)
 
     def refusal(self, catalog: str, tool: Tool) -> str:
         """Returns why a tool is outside the scope, or ""."""
@@ -58,6 +69,10 @@ class Scope:
         >>> Scope().words(), Scope(servers=("files",), read_only=True).words()
         ('everything', 'servers files, only read-only tools')
         """
+        until = f" until {self.until[:16].replace('T', ' ')} UTC" if self.until else ""
+        return f"{self._may_use()}{until}"
+
+    def _may_use(self) -> str:
         if self.pages:
             return "the pages, as an operator"
         lists = (("catalogs", self.catalogs), ("servers", self.servers), ("tools", self.tools))
@@ -75,11 +90,11 @@ class Scope:
         """Returns the scope of a stored text.
 
         >>> Scope.from_json(Scope(tools=("a::b",)).to_json())
-        Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None, pages=False)
+        Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None, pages=False, until=None)
         """
         found = json.loads(text)
         lists = {name: tuple(found[name]) for name in ("catalogs", "servers", "tools")}
-        rest = {"per_minute": found["per_minute"], "pages": found.get("pages", False)}
+        rest = {"per_minute": found["per_minute"], "pages": found.get("pages", False), "until": found.get("until")}
         return cls(**lists, read_only=found["read_only"], **rest)
 
 

@@ -42,6 +42,27 @@ def test_a_token_is_printed_once_and_a_client_is_revoked(wayfare):
     assert "4 records in 4 writes" in wayfare("audit").out
 
 
+def test_a_client_changes_without_a_new_token_and_a_token_expires(wayfare, db: Path):
+    token = wayfare("clients", "add", "ann", "--json").json()["token"]
+    assert "only read-only tools" in wayfare("clients", "change", "ann", "--read-only").out
+    with open_app(Settings(db=db)) as app:
+        client = app.governance.clients.of_token(token)
+        assert client is not None
+        assert client.scope.read_only
+    assert "until 20" in wayfare("clients", "change", "ann", "--days", 1e-9).out
+    with open_app(Settings(db=db)) as app:
+        assert app.governance.clients.of_token(token) is None
+        assert not app.governance.clients.any_in_force
+    assert "expired" in wayfare("clients").out
+    wayfare("clients", "change", "ann", "--days", 30)
+    with open_app(Settings(db=db)) as app:
+        assert app.governance.clients.of_token(token) is not None
+    for words in (("change", "nobody"), ("change", "ann", "--operator"), ("add", "ann"), ("change",)):
+        run = wayfare("clients", *words)
+        assert (run.code, run.out, run.err.count("\n")) == (2, "", 1), words
+    assert "4 records in 4 writes" in wayfare("audit").out
+
+
 def test_a_policy_goes_out_and_in_and_a_wrong_one_changes_nothing(wayfare, tmp_path: Path):
     file = tmp_path / "policy.toml"
     assert wayfare("policy", "export", file).code == 0

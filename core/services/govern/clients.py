@@ -23,7 +23,7 @@ from core.store import Store
 
 MOST_NAME_CHARS = 80
 TOKEN_START = "wf_"  # noqa: S105 - how tokens begin, so that people and scanners know one
-MADE, REVOKED = "made", "revoked"
+MADE, CHANGED, REVOKED = "made", "changed", "revoked"
 AGENT_LOOP = "wayfare agent"
 ANONYMOUS = "anonymous"
 """The client of a request without a token, if there are clients or budgets. Its own name does not count."""
@@ -61,14 +61,14 @@ class ClientRegister:
         return tuple(sorted(self._clients.values(), key=lambda client: (client.revoked, client.name)))
 
     def in_force(self, name: str) -> Client | None:
-        """The client of a name. Returns None for an unknown or revoked one."""
+        """The client of a name. Returns None for an unknown, revoked or expired one."""
         client = self._clients.get(name)
-        return None if client is None or client.revoked else client
+        return None if client is None or client.revoked or client.scope.expired(self.now()) else client
 
     @property
     def any_in_force(self) -> bool:
         """Whether any client has a token."""
-        return bool(self._by_hash)
+        return any(self.in_force(name) is not None for name in tuple(self._by_hash.values()))
 
     @property
     def any_client(self) -> bool:
@@ -101,7 +101,8 @@ class ClientRegister:
             )
         token = "" if name == ANONYMOUS else f"{TOKEN_START}{secrets.token_urlsafe(32)}"
         with self._lock:
-            if self.in_force(name) is not None:
+            known = self._clients.get(name)
+            if known is not None and not known.revoked:
                 raise WayfareError(f"There is a client {name!r} already; revoke it first, or choose another name.")
             hash_ = digest(token) if token else ""
             made = ClientChange(self.now(), name, MADE, hash_, (scope or Scope()).to_json(), origin)
@@ -109,13 +110,21 @@ class ClientRegister:
             self._take(made)
         return token
 
+    def change(self, name: str, scope: Scope, *, origin: str) -> None:
+        """Give a client another scope from its next request on. Its token stays. Raises UnknownNameError, WayfareError."""
+        with self._lock:
+            client = self._known(name)
+            if client.scope.pages is not scope.pages:
+                raise WayfareError(f"{name!r} cannot change between the pages and the endpoint; make another client.")
+            hash_ = next((hash_ for hash_, owner in self._by_hash.items() if owner == name), "")
+            changed = ClientChange(self.now(), name, CHANGED, hash_, scope.to_json(), origin)
+            self.store.governance.append(changed)
+            self._take(changed)
+
     def revoke(self, name: str, *, origin: str) -> None:
         """Have a client's token be worth nothing from now on. Raises UnknownNameError."""
         with self._lock:
-            client = self.in_force(name)
-            if client is None:
-                known = ", ".join(one.name for one in self.all() if not one.revoked) or "none"
-                raise UnknownNameError(f"There is no client {one_line(name, 80)!r}; there are: {known}.")
+            client = self._known(name)
             revoked = ClientChange(self.now(), name, REVOKED, "", client.scope.to_json(), origin)
             self.store.governance.append(revoked)
             self._take(revoked)
@@ -128,22 +137,30 @@ class ClientRegister:
         """Returns the operator of a token, or None if the token is unknown."""
         return self._owner(token, pages=True)
 
+    def _known(self, name: str) -> Client:
+        """A client that is not revoked; it may be expired. Raises UnknownNameError."""
+        client = self._clients.get(name)
+        if client is None or client.revoked:
+            known = ", ".join(one.name for one in self.all() if not one.revoked) or "none"
+            raise UnknownNameError(f"There is no client {one_line(name, 80)!r}; there are: {known}.")
+        return client
+
     def _in_force(self) -> list[Client]:
-        return [client for client in tuple(self._clients.values()) if not client.revoked]
+        return [client for client in tuple(self._clients.values()) if self.in_force(client.name) is not None]
 
     def _owner(self, token: str, *, pages: bool) -> Client | None:
         given = digest(token)
         with self._lock:
             # every hash is compared, each in constant time: how long it takes says nothing
             names = [name for hash_, name in self._by_hash.items() if secrets.compare_digest(hash_, given)]
-            if not names or self._clients[names[0]].scope.pages is not pages:
+            if not names or self.in_force(names[0]) is None or self._clients[names[0]].scope.pages is not pages:
                 return None
             self._clients[names[0]] = replace(self._clients[names[0]], seen=self.now())
             return self._clients[names[0]]
 
     def _take(self, change: ClientChange) -> None:
         self._by_hash = {hash_: name for hash_, name in self._by_hash.items() if name != change.client}
-        if change.action == MADE and change.token_hash:
+        if change.action in {MADE, CHANGED} and change.token_hash:
             self._by_hash[change.token_hash] = change.client
         self._clients[change.client] = Client(
             change.client, Scope.from_json(change.scope_json), change.at, revoked=change.action == REVOKED
