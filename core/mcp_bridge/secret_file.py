@@ -65,8 +65,11 @@ class SecretFile:
     (['hunter2'], False)
     """
 
-    def __init__(self, path: Path, environ: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self, path: Path, environ: Mapping[str, str] = MappingProxyType({}), *, lock_limit_s: float = LOCK_LIMIT_S
+    ) -> None:
         self.path = path
+        self._lock_limit_s = lock_limit_s
         self._passphrase = environ.get(PASSPHRASE, "")
         self._read: tuple[tuple[int, int], Secrets] | None = None
         self._salt = b""
@@ -95,7 +98,7 @@ class SecretFile:
 
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(f"{self.path}.lock", timeout=LOCK_LIMIT_S, mode=0o600):
+            with FileLock(f"{self.path}.lock", timeout=self._lock_limit_s, mode=0o600):
                 known = dict(self.read())
                 edit(known)
                 self._write(known)

@@ -29,9 +29,7 @@ _SURELY_SECRET = frozenset(
 PLAIN_VALUES: Mapping[str, re.Pattern[str]] = {
     "true or false": re.compile(r"(?i:true|false|yes|no|on|off|auto|none|all|enabled|disabled)"),
     "a number, a time or a size": re.compile(r"-?[\d.,:]+(?:ms|s|m|h|d|k|[kmg]b)?"),
-    "a path": re.compile(
-        r"\.{1,2}|(?:\.{0,2}|~|[A-Za-z]:)[/\\][^\x00-\x1f]*|[\w-]+\.(?:json|ya?ml|toml|db|sqlite3?|log|md|csv|txt|[jt]s|py)"
-    ),
+    "a path": re.compile(r"\.{1,2}|(?:\.{0,2}|~|[A-Za-z]:)[/\\][^\x00-\x1f]*"),
     "an address": re.compile(r"(?:https?|wss?)://[^\s?#@]+|localhost(?::\d+)?|[\w-]+(?:\.[\w-]+)+:\d+"),
     "a flag": re.compile(r"--?[A-Za-z][\w-]*"),
     "a region": re.compile(

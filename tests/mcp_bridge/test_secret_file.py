@@ -150,7 +150,7 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
 def test_a_locked_file_is_said_and_a_representation_shows_no_value(tmp_path: Path) -> None:
     from filelock import FileLock
 
-    file = SecretFile(tmp_path / "values", PHRASE)
+    file = SecretFile(tmp_path / "values", PHRASE, lock_limit_s=0.1)
     secret = Secret(VALUE, datetime.now(UTC))
     assert VALUE not in repr(secret)
     with FileLock(str(tmp_path / "values.lock")), pytest.raises(SecretFileError, match="locked by another process"):
