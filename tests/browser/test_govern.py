@@ -36,7 +36,7 @@ def test_a_person_approves_what_an_agent_wants_to_write(own_console: ConsoleProg
     visit = visitor(own_console)
     visit.open("govern")
     visit.press("Let calls that may write wait")
-    visit.see(re.compile("Nothing waits for a person"))
+    visit.see(re.compile("No call waits for a person"))
 
     refused = asked(own_console.url)
     assert refused["error"] == "approval_needed"
@@ -45,13 +45,13 @@ def test_a_person_approves_what_an_agent_wants_to_write(own_console: ConsoleProg
     visit.see("<b>bought</b> milk")
     assert visit.metric("Calls waiting") == "1"
     visit.press("Approve")
-    visit.see("Decided or expired lately: 1")
+    visit.see("Recently decided or expired: 1")
 
     assert asked(own_console.url)["ok"]
     assert asked(own_console.url)["error"] == "approval_needed"  # once
     expect(visit.main.get_by_role("button", name="Approve")).to_be_visible(timeout=LIMIT_MS)
     visit.press("Deny")
-    visit.see("Decided or expired lately: 2").click()
+    visit.see("Recently decided or expired: 2").click()
     rows = visit.table("decided by")
     assert [row[3] for row in rows[1:]] == ["✗ denied", "✓ approved and called"]
     visit.go("Activity")

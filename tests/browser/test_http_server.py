@@ -37,7 +37,7 @@ def test_a_server_that_is_connected_called_and_lost(
         dialog.get_by_role("textbox", name="Text").fill(json.dumps(configuration))
         visit.press("Check it")
         visit.fill("Save as", "live-units")
-        visit.see(re.compile("1 address will be asked over the network"), within=dialog)
+        visit.see(re.compile("1 address will be contacted over the network"), within=dialog)
         visit.press("Connect and discover")  # right after typing: the name must not be the one of a moment ago
         visit.see(re.compile("1 of 1 server answered with 7 tools"))
         visit.press("Show the catalog")

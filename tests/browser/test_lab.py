@@ -38,6 +38,7 @@ def test_run_compare_sweep_apply_and_undo(own_console: ConsoleProgram, visitor: 
 
     visit.show("Sweep")
     visit.fill("to", "0.2")
+    visit.settled()  # the page draws both fields anew
     visit.fill("values", "3")
     visit.see("3 points over")
     visit.press("Sweep")
@@ -90,7 +91,7 @@ def test_search_repeat_and_snapshot(own_console: ConsoleProgram, visitor: Visito
     visit.show("Runs")
     visit.show("Snapshots")
     visit.press("Restore")
-    visit.see("Everything is as in first again.")
+    visit.see("first is restored.")
     assert visit.too_wide() == []
 
 

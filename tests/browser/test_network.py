@@ -45,7 +45,7 @@ def test_an_outage_comes_and_goes_while_it_plays(own_console: ConsoleProgram, vi
     at = int(slider.input_value())
     assert at >= 35
     visit.until_query(step=str(at))
-    for title in ("Simulated latency", "What happened when"):
+    for title in ("Simulated latency", "Events"):
         expect(chart(visit, title)).to_be_visible(timeout=LIMIT_MS)
         assert moment(visit, title) == at
     visit.see(f"Step {at}")
