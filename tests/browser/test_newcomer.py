@@ -169,7 +169,8 @@ class Walk:
         if found is None or any(one.chosen for one in self.offered() if one.place == offer.place):
             return True
         self.pressed += 1
-        before, events = self._press(found, offer), len(self._events)
+        events = len(self._events)  # counted first: a quick download arrives while the click is still under way
+        before = self._press(found, offer)
         if offer.kind == "combobox":
             self._choose_another()
         return self._comes(lambda: len(self._events) > events or self._changed(before, offer))
