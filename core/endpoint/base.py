@@ -206,14 +206,15 @@ async def no_progress(progress: float, total: float | None = None, message: str 
 @dataclass(frozen=True)
 class Request:
     """One tools/call: the tool, its arguments, the client and the options. `client` is the name that the client gives
-    itself, or the name of its token if the token is `known`. A `mirrored` call wants the unchanged result of the
-    tool."""
+    itself, or the name of its token if the token is `known`; `announced` is always the former. A `mirrored` call wants the
+    unchanged result of the tool."""
 
     tool: str
     arguments: Mapping[str, Any]
     options: EndpointOptions = field(default_factory=EndpointOptions)
     client: str = ""
     known: bool = False
+    announced: str = ""
     progress: ProgressFnT = no_progress
     mirrored: bool = False
 
@@ -227,6 +228,7 @@ class PartRequest:
     options: EndpointOptions
     client: str = ""
     known: bool = False
+    announced: str = ""
 
 
 @dataclass(frozen=True)

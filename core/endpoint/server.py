@@ -174,6 +174,7 @@ def mcp_server(
             options=whose.options,
             client=whose.client,
             known=whose.known,
+            announced=whose.announced,
             progress=context.session.report_progress,
         )
         if not request.options.mirror:
@@ -212,9 +213,9 @@ def _asked(
     params: Any,
 ) -> PartRequest:
     """Returns a request with its options and client. Raises MCPError for wrong options."""
-    known = client_of(context)
+    known, announced = client_of(context), client_name(context)
     try:
-        return PartRequest(method, params, options_of(context), known or client_name(context), bool(known))
+        return PartRequest(method, params, options_of(context), known or announced, bool(known), announced)
     except WayfareError as error:
         raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
 

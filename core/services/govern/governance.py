@@ -28,7 +28,7 @@ from core.services.decide.catalogs import CatalogService
 from core.services.decide.decision_log import AGENT
 from core.services.govern.admission import Admission, RefusedRequests
 from core.services.govern.approvals import REASONS, Approval, ApprovalQueue
-from core.services.govern.clients import ClientRegister, SignIns
+from core.services.govern.clients import ClientRegister, ClientVisits, SignIns
 from core.services.govern.definitions import KnownDefinitions
 from core.store import Store
 
@@ -72,6 +72,7 @@ class GovernanceService:
         self.lock = threading.RLock()
         self._breakers: dict[ServerId, Breaker] = {}
         self.clients = ClientRegister(store, now)
+        self.visits = ClientVisits(store, now)
         self.sign_ins = SignIns(store, self.clients, now=now, clock=clock)
         self.approvals = ApprovalQueue(store, now, redact)
         self.definitions = KnownDefinitions(store, catalogs, now)
