@@ -17,7 +17,7 @@ from core.importers.reading import parse
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.lab.token_meter import Counted, TokenMeter, token_meter
 from core.services.decide.catalogs import CatalogService
-from core.services.govern.client_texts import CLIENTS, SetupClient, Target
+from core.services.govern.client_texts import CLIENTS, NAME, SetupClient, Target
 from core.services.govern.clients import ClientVisits, Visit
 from core.shared.errors import WayfareError
 from core.shared.settings import FIRST_CATALOG, Settings, launched
@@ -139,7 +139,6 @@ def _is_wayfare(server: Server) -> bool:
     reached = server.connection
     if reached is None:
         return False
-    program = Path(reached.command.replace("\\", "/")).stem
-    return (program == "wayfare" and "mcp" in reached.args) or reached.url.partition("?")[
-        0
-    ] == f"{launched().url or OWN_URL}{PATH}"
+    program, address = Path(reached.command.replace("\\", "/")).stem, reached.url.partition("?")[0]
+    named = server.name == NAME and address.endswith(PATH)
+    return named or (program == "wayfare" and "mcp" in reached.args) or address == f"{launched().url or OWN_URL}{PATH}"
