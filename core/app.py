@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from core.services.decide.routing import RefusalService, RoutingService
     from core.services.decide.server_values import ServerValues
     from core.services.decide.whatif import WhatIfService
+    from core.services.decide.wordings import Wordings
     from core.services.govern.governance import GovernanceService
     from core.services.govern.governed_calls import GovernedCalls
     from core.services.lab.judgments import JudgmentService, ModelJudgeService
@@ -175,6 +176,12 @@ class App:
         from core.services.decide.catalog_editor import CatalogEditor
 
         return CatalogEditor(self.catalogs, self.vault, self.pool.get)
+
+    @built
+    def wordings(self) -> Wordings:
+        from core.services.decide.wordings import Wordings
+
+        return Wordings(self.store, self.catalogs, self.settings.now)
 
     @built
     def health(self) -> HealthChecks:

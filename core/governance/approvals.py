@@ -43,7 +43,7 @@ def definition_json(tool: Tool) -> str:
     said: dict[str, Any] = {
         "name": tool.name,
         "title": tool.title,
-        "description": tool.description,
+        "description": tool.own_description,
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         "annotations": {name: value for name, value in asdict(tool.hints).items() if value is not None},
