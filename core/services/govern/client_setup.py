@@ -20,10 +20,8 @@ from core.services.decide.catalogs import CatalogService
 from core.services.govern.client_texts import CLIENTS, NAME, SetupClient, Target
 from core.services.govern.clients import ClientVisits, Visit
 from core.shared.errors import WayfareError
-from core.shared.settings import FIRST_CATALOG, Settings, launched
+from core.shared.settings import FIRST_CATALOG, Settings, own_url
 
-OWN_URL = "http://127.0.0.1:8501"
-"""The address of a console that was started without options."""
 PATH = "/mcp"
 TURNS = 30
 
@@ -34,7 +32,7 @@ def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "")
     if str(settings.db) != str(Settings().db):
         options += ["--db", str(Path(settings.db).expanduser().absolute())]
     query = "" if catalog == FIRST_CATALOG else f"?catalog={catalog}"
-    return Target((*_program(), "mcp", *options), f"{launched().url or OWN_URL}{PATH}{query}", token)
+    return Target((*_program(), "mcp", *options), f"{own_url()}{PATH}{query}", token)
 
 
 def _program() -> tuple[str, ...]:
@@ -141,4 +139,4 @@ def _is_wayfare(server: Server) -> bool:
         return False
     program, address = Path(reached.command.replace("\\", "/")).stem, reached.url.partition("?")[0]
     named = server.name == NAME and address.endswith(PATH)
-    return named or (program == "wayfare" and "mcp" in reached.args) or address == f"{launched().url or OWN_URL}{PATH}"
+    return named or (program == "wayfare" and "mcp" in reached.args) or address == f"{own_url()}{PATH}"
