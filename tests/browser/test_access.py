@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -22,7 +24,7 @@ INACTIVE = "[disabled], [aria-disabled=true], [data-disabled]"  # exempt (1.4.3)
 HAS_INACTIVE = f"([...target]) => !!document.querySelector(target.join(' '))?.closest('[data-testid=stElementContainer]')?.querySelector('{INACTIVE}')"
 
 
-def faults(visit: Visit, axe: Axe, options: object) -> list[str]:
+def faults(visit: Visit, axe: Axe, options: dict[str, Any]) -> list[str]:
     """What axe finds on the page as it stands."""
     found: list[str] = []
     for fault in axe.run(visit.page, options=options).response["violations"]:
