@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from core.services.learn.equal_sets import EqualSetsService
     from core.services.learn.feedback import FeedbackService
     from core.services.learn.learnt_models import LearntModels
+    from core.services.learn.requests import RequestService
     from core.store import Store
     from core.telemetry.base import Telemetry
 
@@ -296,6 +297,12 @@ class App:
         return CalibrationService(
             self.store, self.catalogs, self._learnt, self.routing, self.feedback, now=self.settings.now
         )
+
+    @built
+    def requests(self) -> RequestService:
+        from core.services.learn.requests import RequestService
+
+        return RequestService(self.store, self.catalogs, self._learnt, self.settings.now)
 
     @built
     def equal_sets(self) -> EqualSetsService:

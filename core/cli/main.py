@@ -38,6 +38,7 @@ COMMANDS = {
     "policy": ("clients", "policy", "Show the policy for agents as TOML, import one, or export it to a file: approvals, budgets, rates, breakers, lists."),
     "secrets": ("secrets", "secrets", "List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret."),
     "approvals": ("clients", "approvals", "List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny one."),
+    "requests": ("requests", "requests", "Import, export or undo example requests of tools, which make decisions better."),
     "label": ("calibration", "label", "Label a tool as right or wrong for a sub-task."),
     "judgments": ("judgments", "judgments", "List the judgment sets of a catalog, import or export one, or show the agreement of its judges."),
     "calibrate": ("calibration", "calibrate", "Fit relevance, the probability of fit and Tool Attention's threshold to labels, and judge the fit on held-back folds."),

@@ -47,7 +47,8 @@ class ToolHints:
 class Tool:
     """One tool of one server. Undeclared economic figures are None, which is never zero.
 
-    `preconditions` are what has to hold before it may be called, as `core.domain.preconditions` writes them.
+    `preconditions` are what has to hold before it may be called, as `core.domain.preconditions` writes them. `requests` are example
+    requests that the catalog gives; `offered` are those that the server itself sent, which count once the operator accepts them.
     """
 
     server: str
@@ -63,6 +64,8 @@ class Tool:
     tier: str = ""
     tier_reason: str = ""
     preconditions: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
     original: str | None = None
     """The server's own description, where `description` is the operator's wording."""
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from core.domain.catalog import Prompt, Tool, ToolHints
 from core.domain.preconditions import Precondition
+from core.domain.requests import MOST_REQUESTS, cleaned, offered_requests
 from core.importers import reading as checks
 from core.importers.reading import Reading, kind, number_fault, shown
 from core.shared.json_schema import schema_fault
@@ -265,6 +266,8 @@ class ToolReader:
 
     server: str
     prices: Prices = field(default_factory=Prices)
+    by_operator: bool = False
+    """Whether the document is the operator's own, so that its example requests count."""
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
     def read(self, entries: Iterable[Entry]) -> tuple[Tool, ...]:
@@ -296,7 +299,22 @@ class ToolReader:
             tier=entry.line("tier"),
             tier_reason=entry.text("tier_reason"),
             preconditions=_preconditions(entry),
+            requests=_requests(entry) if self.by_operator else (),
+            offered=offered_requests(entry.get("_meta")),
         )
+
+
+def _requests(entry: Entry) -> tuple[str, ...]:
+    """The example requests of a tool. One that cannot be kept is left out with a remark, and so are those beyond the limit."""
+    found: dict[str, None] = {}
+    for position, text in enumerate(entry.list("requests")):
+        try:
+            found[cleaned(text)] = None
+        except ValueError as error:
+            entry.note(f"requests[{position}] {error}: it was left out")
+    if len(found) > MOST_REQUESTS:
+        entry.note(f"{len(found):,} example requests: the first {MOST_REQUESTS} were taken")
+    return tuple(found)[:MOST_REQUESTS]
 
 
 def _preconditions(entry: Entry) -> tuple[str, ...]:

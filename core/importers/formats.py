@@ -86,7 +86,7 @@ def read_server(entry: Entry) -> Server:
     if not description.strip():
         entry.note("no description: its profile is made from its tools")
     prices = read_prices(entry)
-    tools = ToolReader(name, prices).read(entry.entries("tools"))
+    tools = ToolReader(name, prices, by_operator=True).read(entry.entries("tools"))
     _remark(entry, has_connection=reached is not None, has_tools=bool(tools))
     for stranger in sorted(set(prices.by_tool) - {tool.name for tool in tools}) if tools else ():
         entry.note(f"a price is given for {shown(stranger)}, which is none of its tools")

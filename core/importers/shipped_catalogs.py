@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -60,7 +60,22 @@ def check_name(name: str) -> None:
 def shipped(name: str) -> Catalog:
     """A shipped catalog by name; read once in a process, as it is immutable."""
     documents = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_CATALOGS[name].files()]
-    return Catalog(name, read_document(json.dumps({"servers": documents}), source="sample catalog").servers)
+    servers = read_document(json.dumps({"servers": documents}), source="sample catalog").servers
+    requests = shipped_requests(name)
+    return Catalog(
+        name,
+        tuple(
+            replace(one, tools=tuple(replace(tool, requests=requests.get(tool.id, ())) for tool in one.tools))
+            for one in servers
+        ),
+    )
+
+
+def shipped_requests(name: str) -> dict[str, tuple[str, ...]]:
+    """The example requests of a shipped catalog by tool: four in the words of an agent, eight in those of people."""
+    path = sample_catalog.REQUESTS / f"{name}.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return {one["tool"]: tuple(one["requests"]) for one in map(json.loads, lines)}
 
 
 def sample() -> Catalog:

@@ -121,6 +121,7 @@ def _with_declared(tool: Tool, declared: Tool | None) -> Tool:
         tier=declared.tier,
         tier_reason=declared.tier_reason,
         preconditions=declared.preconditions,
+        requests=declared.requests,
     )
 
 

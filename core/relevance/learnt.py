@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from core.relevance.feedback import BOUND, FLOOR, HALF, Memory, QueryMap, Shift,
 from core.shared import documents
 from core.shared.documents import ToolId, Wanted, number
 from core.shared.errors import CatalogError
+
+if TYPE_CHECKING:
+    from core.relevance.requests import RequestIndex
 
 MOST_SOLVED = 20_000
 MOST_BOUND = 12.0
@@ -125,13 +128,14 @@ class _Values:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What is in force for one catalog: a calibration's values, its query map, and the memory of labels. Immutable: a new
-    label or another calibration makes a new one. `calibration` is the name, "" where there is none."""
+    """What is in force for one catalog: a calibration's values, its query map, the memory of labels, and the example requests.
+    Immutable: a new label, request or calibration makes a new one. `calibration` is the name, "" where there is none."""
 
     values: LearntValues = field(default_factory=LearntValues)
     calibration: str = ""
     memory: Memory | None = None
     query_map: QueryMap | None = None
+    requests: RequestIndex | None = None
 
     def moved(self, query: Vectors) -> Vectors:
         """(D,) the query's vector for the dense signal: the query itself where there is no map."""

@@ -12,8 +12,9 @@ from pathlib import Path
 from threading import Lock
 
 import numpy as np
+from numpy.typing import NDArray
 
-from core.relevance.encoder import EncoderError, Vectors, VectorStore
+from core.relevance.encoder import EncoderError, Vectors, VectorStore, eight_bits
 from core.shared.progress import Report, Step, silent
 from core.store.connection import pa, pa_parquet
 
@@ -118,3 +119,30 @@ def write_vectors(folder: Path, model: str, vectors: Mapping[str, Vectors]) -> P
         write_page_checksum=True,
     )
     return vector_file(folder, model)
+
+
+# Vectors of the example requests that come with Wayfare: in 8 bits, because there are 13,000 ----------------------------------------
+
+
+def request_file(folder: Path, model: str) -> Path:
+    """The file of a model's vectors of requests."""
+    return folder / f"{model}.npz"
+
+
+def read_requests(folder: Path, model: str) -> tuple[Mapping[str, int], NDArray[np.int8]] | None:
+    """The row of each text by its hash, and the rows (N, D) of any length. Returns None if none ship for the model."""
+    file = request_file(folder, model)
+    if not file.is_file():
+        return None
+    with np.load(file, allow_pickle=False) as known:
+        hashes, rows = known["hashes"], known["rows"]
+    return {key.tobytes().hex(): row for row, key in enumerate(hashes)}, rows
+
+
+def write_requests(folder: Path, model: str, vectors: Mapping[str, Vectors]) -> Path:
+    """Write a model's vectors of requests by their hashes."""
+    hashes = sorted(vectors)
+    rows = eight_bits(np.stack([vectors[key] for key in hashes]))
+    keys = np.frombuffer(bytes.fromhex("".join(hashes)), dtype=np.uint8).reshape(len(hashes), HASH_BYTES)
+    np.savez_compressed(request_file(folder, model), hashes=keys, rows=rows)
+    return request_file(folder, model)

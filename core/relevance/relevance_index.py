@@ -16,7 +16,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
@@ -27,13 +27,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Tool
-from core.relevance.encoder import CachedEncoder, Vectors
+from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
 
 VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one mixed matrix, one product
 SIGNALS = ("dense", "profile", "words", "everyday", "concept")
 DAMPED = frozenset({"words", "everyday"})
+Prior = Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestModel:
+    """Constants of the signals of example requests (`core.relevance.requests`). `slope` is that of the line of a tool without requests;
+    `fit` holds where all tools have some.
+    """
+
+    weights: Mapping[str, float]
+    prior: Prior
+    slope: Mapping[str, float]
+    fit: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +54,10 @@ class RelevanceModel:
     """Constants by name. `prior` holds (mean, deviation) of each signal over the tools of large catalogs."""
 
     weights: Mapping[str, float]
-    prior: Mapping[str, tuple[float, float]]
+    prior: Prior
     fit: Mapping[str, float]
     nothing: Mapping[str, float]
+    requests: RequestModel
 
     @classmethod
     @cache
@@ -58,8 +72,21 @@ class RelevanceModel:
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> RelevanceModel:
         """A model from its tables. Raises KeyError for a missing one."""
-        prior = {name: (float(mean), float(deviation)) for name, (mean, deviation) in document["prior"].items()}
-        return cls(dict(document["weights"]), prior, dict(document["fit"]), dict(document["nothing"]))
+        asked = document["requests"]
+        requests = RequestModel(dict(asked["weights"]), _prior(asked), dict(asked["slope"]), dict(asked["fit"]))
+        return cls(
+            dict(document["weights"]), _prior(document), dict(document["fit"]), dict(document["nothing"]), requests
+        )
+
+    def with_requests(self, coverage: float) -> RelevanceModel:
+        """The model where a share of the tools in [0, 1] has requests: their weights, and constants of p_fit in between."""
+        asked = self.requests
+        fit = {name: (1 - coverage) * value + coverage * asked.fit[name] for name, value in self.fit.items()}
+        return replace(self, weights={**self.weights, **asked.weights}, fit=fit)
+
+
+def _prior(document: Mapping[str, Any]) -> Prior:
+    return {name: (float(mean), float(deviation)) for name, (mean, deviation) in document["prior"].items()}
 
 
 # Example questions of general kinds of tools, which move a query towards tools ----------------------------------------
@@ -79,6 +106,7 @@ KINDS, TEMPERATURE = 5, 0.03
 LOOKED_AT = 32  # kinds, nearest by their mean question, whose examples are compared
 FAR, NEAR = 0.30, 0.65
 SHARE = 0.7
+GENERAL = 256  # questions that requests near everything are told by
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +124,11 @@ class Examples:
     def of(cls, questions: Vectors, tools: Vectors) -> Examples:
         """From unit vectors of the questions, (K, Q, D)."""
         return cls(questions, np.ones(questions.shape[:2], dtype=np.float32), _unit(questions.mean(axis=1)), tools)
+
+    def some(self, count: int) -> Vectors:
+        """(B, D) about `count` of the questions, of as many kinds."""
+        step = max(1, len(self.questions) // count)
+        return self.questions[::step, 0].astype(np.float32) / self.lengths[::step, :1]
 
     def shift(self, vector: Vectors) -> Vectors:
         """(D,) -> (D,): 0.7 sure d, which is added to a query. Zeros if no example is near.
@@ -139,18 +172,17 @@ def write_examples(encoder: CachedEncoder) -> tuple[Path, Path]:
     kinds = [json.loads(line) for line in TEXTS.read_text("utf-8").splitlines()]
     tools = [Tool(kind["server"], kind["tool"], kind["description"]) for kind in kinds]
     asked: Vectors = encoder.encode_documents([text for kind in kinds for text in kind["questions"]])
-    peaks: Vectors = np.abs(asked).max(axis=1, keepdims=True)
-    coarse = np.round(asked / peaks * np.float32(127)).reshape(len(kinds), QUESTIONS, -1)
+    coarse = eight_bits(asked).reshape(len(kinds), QUESTIONS, -1)
     mixed = sum(
         np.float32(share) * encoder.encode_documents([VIEWS[view](tool) for tool in tools])
         for view, share in VIEW_MIX.items()
     )
     questions, of_kinds = vector_files(encoder.model)
-    np.save(questions, coarse.astype(np.int8))
+    np.save(questions, coarse)
     np.savez_compressed(
         of_kinds,
         texts=np.array(digest()),
-        lengths=np.linalg.norm(coarse, axis=2).astype(np.float32),
+        lengths=np.linalg.norm(coarse.astype(np.float32), axis=2),
         centres=_unit(asked.reshape(coarse.shape).mean(axis=1)).astype(np.float16),
         tools=np.asarray(mixed, dtype=np.float16),
     )
@@ -233,6 +265,11 @@ class RelevanceIndex:
     def rows(self) -> Vectors:
         """(T, D): the tools' mixed views."""
         return self._mixed
+
+    @property
+    def general_questions(self) -> Vectors | None:
+        """(B, D) questions of all kinds. Returns None if none ship for the encoder."""
+        return None if self._examples is None else self._examples.some(GENERAL)
 
     def dense(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
         """(T,) cosines with a query that examples move towards tools. `moved` (D,) replaces its `vector`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.labelled import DENSE, QuerySignals
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel, asked_text
+
+if TYPE_CHECKING:
+    from core.relevance.requests import RequestIndex
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Whether probabilities of fit mean what they say, and the line that makes their logits do so (Platt scaling, shrunk to none).
@@ -94,11 +98,17 @@ def z_scores(x: Vectors, prior: tuple[float, float]) -> Vectors:
     array([4.], dtype=float32)
     """
     values = np.asarray(x, dtype=np.float32)
+    mean, deviation = moments(values, prior)
+    return (values - mean) / deviation
+
+
+def moments(values: Vectors, prior: tuple[float, float]) -> tuple[np.float32, np.float32]:
+    """Mean and deviation of (T,) values, both shrunk towards the prior's."""
     size = len(values)
     mean = (float(values.sum()) + N0 * prior[0]) / (size + N0)
     centred = values - np.float32(mean)
     square = (float(np.dot(centred, centred)) + N0 * (prior[1] ** 2 + (prior[0] - mean) ** 2)) / (size + N0)
-    return centred / np.float32(max(square**0.5, LEAST))
+    return np.float32(mean), np.float32(max(square**0.5, LEAST))
 
 
 def damped(scores: Vectors) -> Vectors:
@@ -111,9 +121,25 @@ def contributions(signals: Mapping[str, Vectors], model: RelevanceModel) -> dict
     """What each signal adds to the relevance of each tool, (T,) each."""
     found: dict[str, Vectors] = {}
     for name, x in signals.items():
-        scores = z_scores(x, model.prior[name])
-        found[name] = np.float32(model.weights[name]) * (damped(scores) if name in DAMPED else scores)
+        found[name] = np.float32(model.weights[name]) * normalised(name, x, model)
     return found
+
+
+def normalised(name: str, x: Vectors, model: RelevanceModel) -> Vectors:
+    """(T,) a signal as it enters the sum, before its weight. Those of requests come normalised."""
+    if name in model.requests.weights:
+        return x
+    scores = z_scores(x, model.prior[name])
+    return damped(scores) if name in DAMPED else scores
+
+
+def with_requests(
+    signals: dict[str, Vectors], requests: RequestIndex | None, text: str, vector: Vectors, model: RelevanceModel
+) -> dict[str, Vectors]:
+    """The signals of a query with those of example requests, if there are any."""
+    if requests is None:
+        return signals
+    return signals | requests.signals(text, vector, _sum(contributions(signals, model)), model.requests)
 
 
 def leads(best: Floats, same: Floats, forgiven: Floats | float = 0.0) -> Floats:
@@ -220,6 +246,11 @@ class FitMatcher:
     model: RelevanceModel
     learnt: Learnt = NOTHING_LEARNT
 
+    @classmethod
+    def of(cls, index: RelevanceIndex, encoder: CachedEncoder, learnt: Learnt = NOTHING_LEARNT) -> FitMatcher:
+        """With the shipped model, as it is for the catalog's example requests."""
+        return cls(index, encoder, model_for(learnt.requests), learnt)
+
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         """The fit of every tool, and the ms that embedding took. A hint joins the text for every signal."""
         asked = asked_text(text, hint)
@@ -229,11 +260,18 @@ class FitMatcher:
         alone = self.encoder.encode_query(text) if hint and self.learnt.memory is not None else vector
         embed_ms = (time.perf_counter() - started) * 1e3
         learnt, values = self.learnt, self.learnt.values
-        signals = self.index.signals(asked, vector, learnt.moved(vector))
         model = (
             self.model if not values.weights else replace(self.model, weights={**self.model.weights, **values.weights})
         )
+        signals = self.index.signals(asked, vector, learnt.moved(vector))
+        signals = with_requests(signals, learnt.requests, asked, vector, model)
         return fit_of(self.index, signals, model, learnt.shift(alone), (values.slope, values.offset)), embed_ms
+
+
+def model_for(requests: RequestIndex | None) -> RelevanceModel:
+    """The shipped model of a catalog with these example requests."""
+    shipped = RelevanceModel.shipped()
+    return shipped if requests is None else shipped.with_requests(requests.coverage)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -247,6 +285,12 @@ class IndexScorer:
     index: RelevanceIndex
     encoder: CachedEncoder
     model: RelevanceModel
+    requests: RequestIndex | None = None
+
+    @classmethod
+    def of(cls, index: RelevanceIndex, encoder: CachedEncoder, requests: RequestIndex | None) -> IndexScorer:
+        """With the shipped model, as it is for the catalog's example requests."""
+        return cls(index, encoder, model_for(requests), requests)
 
     @property
     def weights(self) -> Mapping[str, float]:
@@ -271,14 +315,13 @@ class IndexScorer:
         """The signals of a sub-task with its hint."""
         text = asked_text(query.subtask, query.server_hint)
         vector = self.encoder.encode_query(text)
-        signals = self.index.signals(text, vector)
+        signals = with_requests(self.index.signals(text, vector), self.requests, text, vector, self.model)
         alone = self.encoder.encode_query(query.subtask) if query.server_hint else vector
         return QuerySignals(vector, alone, signals)
 
     def normalised(self, name: str, raw: Vectors) -> Vectors:
         """As in `core.relevance.scoring`."""
-        scores = z_scores(raw, self.model.prior[name])
-        return damped(scores) if name in DAMPED else scores
+        return normalised(name, raw, self.model)
 
     def logits(
         self,

@@ -90,7 +90,8 @@ def _server(data: dict[str, Any]) -> Server:
 
 def _tool(data: dict[str, Any]) -> Tool:
     data["hints"] = ToolHints(**data["hints"])
-    data["preconditions"] = tuple(data.get("preconditions", ()))
+    for name in ("preconditions", "requests", "offered"):
+        data[name] = tuple(data.get(name, ()))
     return Tool(**data)
 
 

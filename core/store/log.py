@@ -32,6 +32,7 @@ from core.domain.governance_events import (
     RefusedRequest,
     Spent,
 )
+from core.domain.requests import RequestChange
 from core.shared.errors import StoreError
 from core.store.connection import Array, Database, Schema, insert_arrow, pa
 
@@ -93,7 +94,7 @@ def _plain(value: object) -> object:
 
 Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent | RefusedRequest
 Governing = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
-Record = Event | Override | Label | Judgment | Calibration | CalibrationSwitch | Governing
+Record = Event | Override | Label | Judgment | Calibration | CalibrationSwitch | RequestChange | Governing
 R = TypeVar("R", bound=Record)
 
 TABLES: Mapping[type[Record], str] = {
@@ -106,6 +107,7 @@ TABLES: Mapping[type[Record], str] = {
     Judgment: "judgments",
     Calibration: "calibrations",
     CalibrationSwitch: "calibration_switches",
+    RequestChange: "request_changes",
     ClientChange: "client_changes",
     PolicyChange: "policy_changes",
     DefinitionChange: "definition_changes",

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from core.domain.events import DecisionEvent, OutcomeEvent, Override
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, switched_on
+from core.domain.requests import RequestChange
 from core.domain.tasks import EqualJudgment
 from core.shared.errors import UnknownNameError
 from core.store.connection import Database, TypedTable
@@ -102,7 +103,7 @@ class History:
 # ----------------------------------------------------------------------------------------------------------------------
 # Judgments of tools, and labels of sub-tasks, by catalog. Later entries replace or take back earlier ones; all of them stay.
 
-R = TypeVar("R", Judgment, Label)
+R = TypeVar("R", Judgment, Label, RequestChange)
 
 
 @dataclass(eq=False)

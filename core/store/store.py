@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from core.domain.feedback import Judgment, Label
+from core.domain.requests import RequestChange
 from core.shared.errors import StoreError
 from core.store.activity import Activity
 from core.store.catalogs import Catalogs, Vectors
@@ -57,6 +58,7 @@ class Store:
         self.equal_judgments = EqualJudgments(self._database)
         self.labels = Labels(log, Label)
         self.judgments = Appended(log, Judgment)
+        self.requests = Appended(log, RequestChange)
         self.governance = Governance(self._database, log, self._journal)
         self.calibrations = Calibrations(log)
         self._settings = TypedTable(self._database, _Setting, "settings")

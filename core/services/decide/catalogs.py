@@ -23,7 +23,7 @@ from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import Shift
 from core.relevance.learnt import Learnt
-from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
+from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.scoring import FitMatcher, IndexScorer
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
@@ -175,7 +175,7 @@ class CatalogService:
         learnt = self._learnt.of(loaded.catalog, loaded.relevance_index)  # labels are embedded without the lock
 
         def matcher(index: CatalogIndex, relevance: RelevanceIndex) -> IndexMatcher:
-            fit = FitMatcher(relevance, self._relevance_encoder, RelevanceModel.shipped(), learnt)
+            fit = FitMatcher.of(relevance, self._relevance_encoder, learnt)
             return IndexMatcher(index, self._encoder, fit.fit, relevance.own)
 
         with self._lock:
@@ -217,10 +217,10 @@ class CatalogService:
         return _built(self._loaded_catalog(name).index, name)
 
     def scorer(self, name: str) -> IndexScorer:
-        """The relevance of a catalog as a fit sees it, without anything learnt."""
+        """The relevance of a catalog as a fit sees it: with example requests, without anything learnt from labels."""
         self.prepare(name)
         relevance = _built(self._loaded_catalog(name).relevance, name)
-        return IndexScorer(relevance, self._relevance_encoder, RelevanceModel.shipped())
+        return IndexScorer.of(relevance, self._relevance_encoder, self.learnt(name).requests)
 
     def learnt(self, name: str) -> Learnt:
         """The learnt model of a catalog: its labels, and the calibration in force."""

@@ -18,6 +18,7 @@ from core.relevance.feedback import AGENT_WEIGHT, AGENTS, Evidence, Memory, Quer
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues
 from core.relevance.relevance_index import RelevanceIndex, asked_text
 from core.relevance.scoring import SAME_HIGH
+from core.services.learn.request_book import RequestBook
 from core.shared.errors import CatalogError
 from core.store import Store
 
@@ -54,6 +55,7 @@ class LearntModels:
     encoder: CachedEncoder
 
     def __post_init__(self) -> None:
+        self.requests = RequestBook(self.store, self.encoder)
         self._known: dict[str, _Known] = {}
         self._lock = threading.RLock()
 
@@ -95,6 +97,7 @@ class LearntModels:
             if (known := self._known.get(name)) is not None:
                 known.made = known.labels = None
                 known.forgotten += 1
+            self.requests.forget(name)
 
     def _known_of(self, name: str) -> _Known:
         return self._known.setdefault(name, _Known())
@@ -103,8 +106,9 @@ class LearntModels:
         self, catalog: Catalog, labels: Sequence[Label], known: _Known, index: Callable[[], RelevanceIndex]
     ) -> Learnt:
         active = self.store.calibrations.active(catalog.name)
+        requests = self.requests.index(catalog, index)
         if not labels and active is None:
-            return NOTHING_LEARNT
+            return NOTHING_LEARNT if requests is None else Learnt(requests=requests)
         values, name = LearntValues(), ""
         if active is not None:
             with suppress(CatalogError, ValueError):  # of another version: what Wayfare comes with stays in force
@@ -112,7 +116,11 @@ class LearntModels:
                 name = active.name
         facts = _facts(labels, values, catalog.tool_row)
         return Learnt(
-            values, name, self._memory(facts, known, values, catalog, index), self._map(values, known, catalog, index)
+            values,
+            name,
+            self._memory(facts, known, values, catalog, index),
+            self._map(values, known, catalog, index),
+            requests,
         )
 
     def _memory(

@@ -1,0 +1,172 @@
+"""The example requests of a catalog's tools as two signals: how near the nearest ones are, and the words that they share with a query.
+
+    asked_j       = mean of the three greatest cos(q, r_jk)      r_jk: request k of tool j; the tool's own text stands in for missing ones
+    asked_words_j = BM25(q, the requests of j as one text)
+    z             = both over the tools that have requests, shrunk towards a prior (`core.relevance.scoring`)
+    line_j        = SLOPE z(s_j)                                 s_j: relevance without requests; z over the same tools
+
+A tool without requests takes `line`, so it neither gains nor loses. A tool with few requests gains in full from a near one, and loses
+by far ones only as much as it has requests: there are others that nobody wrote down. Only the 64 tools whose mean request is nearest
+are compared request by request; the others are estimated from that mean. docs/decisions/0020-example-requests.md has the figures.
+
+A tool must not attract what is not its own. A request counts if its tool is among the nearest fifth of all tools by definition.
+If more than a third of a tool's requests do not count, or they are near questions of every kind, none of them does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.relevance.encoder import Vectors, eight_bits
+from core.relevance.lexical import LexicalIndex, words_and_stems
+from core.relevance.relevance_index import WORD_LENGTH_SHARE, RelevanceIndex, RequestModel
+from core.relevance.scoring import moments
+
+ASKED, ASKED_WORDS = "asked", "asked_words"
+NEAREST = 3  # requests of a tool that its signal is the mean of
+COMPARED = 64  # tools that are compared request by request
+ENOUGH = 8  # requests from which on a tool loses in full by far ones
+MEAN_SLOPE, MEAN_OFFSET = 1.09, 0.056  # the mean of the three nearest, estimated from the mean request
+OWN_SHARE, OWN_MARGIN, LEAST_NEARER = 0.2, 0.1, 3
+FOREIGN_LIMIT = 1 / 3
+GENERAL_LIMIT = 0.2  # mean cosine with questions of all kinds: .11 with a deviation of .02 for honest tools
+SEEN = 512  # tools that stand for a larger catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The nearest request of a tool, with its cosine."""
+
+    text: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """N requests: `texts` (N,) with their unit `vectors` (N, D), and `owners` (N,), ascending rows of their tools. `honest` (N,): those
+    that come with Wayfare, which are not checked.
+    """
+
+    texts: Sequence[str]
+    vectors: Vectors
+    owners: NDArray[np.int64]
+    honest: NDArray[np.bool_]
+
+
+class RequestIndex:
+    """The requests of T tools that count, as 8-bit rows. Immutable; safe for several threads.
+
+    `counts` (N,) says which of the given requests count. `greedy` are the rows of the tools of which none does.
+    """
+
+    def __init__(self, given: Given, index: RelevanceIndex) -> None:
+        self.counts, self.greedy = counting(given, index)
+        own = index.own
+        kept = np.flatnonzero(self.counts)
+        self.texts = [given.texts[place] for place in kept.tolist()]
+        rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(own))
+        self.covered = sizes > 0
+        self._tools = np.flatnonzero(self.covered)
+        self._sizes = sizes
+        self._starts = np.cumsum(sizes) - sizes
+        self._against = np.minimum(sizes[self._tools] / ENOUGH, 1.0).astype(np.float32)
+        self._rows = eight_bits(rows)
+        self._lengths = np.linalg.norm(self._rows.astype(np.float32), axis=1)
+        self._means = _means(rows, self._starts[self._tools], sizes[self._tools])
+        self._own = own
+        width = np.arange(max(int(sizes.max(initial=0)), 1))
+        self._places = self._starts[:, None] + np.minimum(width, np.maximum(sizes - 1, 0)[:, None])
+        self._lexical = LexicalIndex(
+            [" ".join(self.texts[self._starts[row] : self._starts[row] + sizes[row]]) for row in self._tools],
+            words_of=words_and_stems, b=WORD_LENGTH_SHARE,
+        )  # fmt: skip
+
+    @property
+    def coverage(self) -> float:
+        """Share of the tools that have requests."""
+        return float(self.covered.mean()) if len(self.covered) else 0.0
+
+    def signals(
+        self, text: str, vector: Vectors, relevance: NDArray[np.float64], model: RequestModel
+    ) -> dict[str, Vectors]:
+        """Both signals of a query, normalised, (T,) each. `relevance` (T,) is that of the tools without requests."""
+        raw = {ASKED: self._nearest(vector), ASKED_WORDS: self._lexical.scores_of(words_and_stems(text))}
+        base = relevance.astype(np.float32)
+        mean, deviation = moments(base[self._tools], model.prior["relevance"])
+        base = (base - mean) / deviation
+        found: dict[str, Vectors] = {}
+        for name, values in raw.items():
+            mean, deviation = moments(values, model.prior[name])
+            line = np.float32(model.slope[name]) * base
+            change = (values - mean) / deviation - line[self._tools]
+            line[self._tools] += np.where(change > 0, change, self._against * change)
+            found[name] = line
+        return found
+
+    def near(self, row: int, vector: Vectors) -> Near | None:
+        """The nearest request of a tool. Returns None if none of its requests counts."""
+        if not self.covered[row]:
+            return None
+        start, end = self._starts[row], self._starts[row] + self._sizes[row]
+        cosines = self._rows[start:end].astype(np.float32) @ vector / self._lengths[start:end]
+        best = int(cosines.argmax())
+        return Near(self.texts[start + best], float(cosines[best]))
+
+    def _nearest(self, vector: Vectors) -> Vectors:
+        """(C,) the mean of the three nearest requests of each tool that has some."""
+        means = self._means @ vector
+        found = np.float32(MEAN_SLOPE) * means + np.float32(MEAN_OFFSET)
+        size = min(COMPARED, len(means))
+        best = np.argpartition(-means, size - 1)[:size]
+        tools = self._tools[best]
+        places, sizes = self._places[tools], self._sizes[tools][:, None]
+        cosines = self._rows[places].astype(np.float32) @ vector / self._lengths[places]
+        cosines[np.arange(places.shape[1]) >= sizes] = -1.0
+        if (sizes < NEAREST).any():
+            own = np.repeat((self._own[tools] @ vector)[:, None], NEAREST, axis=1)
+            own[np.arange(NEAREST) >= NEAREST - sizes] = -1.0
+            cosines = np.concatenate([cosines, own], axis=1)
+        found[best] = np.partition(cosines, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)
+        return found
+
+
+def counting(given: Given, index: RelevanceIndex) -> tuple[NDArray[np.bool_], frozenset[int]]:
+    """(N,) which requests count, and the rows of the tools of which none does."""
+    counts = given.honest | ~foreign(given, index.own)
+    greedy: set[int] = set()
+    general = index.general_questions
+    for row in np.unique(given.owners[~given.honest]).tolist():
+        mine = np.flatnonzero(given.owners == row)
+        if (~counts[mine]).mean() > FOREIGN_LIMIT or _near_everything(given.vectors[mine], general):
+            greedy.add(row)
+            counts[mine] = given.honest[mine]
+    return counts, frozenset(greedy)
+
+
+def foreign(given: Given, own: Vectors) -> NDArray[np.bool_]:
+    """(N,) the requests that are not about their tool: a fifth of all tools are clearly nearer by definition. `own` (T, D)."""
+    found = np.zeros(len(given.texts), dtype=np.bool_)
+    others = own[:: -(-len(own) // SEEN)]
+    limit = max(LEAST_NEARER, OWN_SHARE * len(others))
+    asked = np.flatnonzero(~given.honest)
+    for at in range(0, len(asked), 4096):
+        block = asked[at : at + 4096]
+        mine = np.vecdot(given.vectors[block], own[given.owners[block]])
+        found[block] = (given.vectors[block] @ others.T > mine[:, None] + OWN_MARGIN).sum(axis=1) >= limit
+    return found
+
+
+def _near_everything(vectors: Vectors, general: Vectors | None) -> bool:
+    if general is None or len(vectors) < NEAREST:
+        return False
+    return bool(np.partition(vectors @ general.T, -NEAREST, axis=0)[-NEAREST:].mean() > GENERAL_LIMIT)
+
+
+def _means(rows: Vectors, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Vectors:
+    if not len(starts):
+        return np.zeros((0, rows.shape[1]), dtype=np.float32)
+    return (np.add.reduceat(rows, starts) / sizes[:, None]).astype(np.float32)

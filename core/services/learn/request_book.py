@@ -1,0 +1,108 @@
+"""The example requests in force of each catalog, and the index over them that decisions read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+import sample_catalog
+from core.domain.catalog import Catalog
+from core.domain.requests import Request, in_force
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.relevance.encoder import CachedEncoder, Vectors, text_hash, unit_rows
+from core.relevance.packaged_vectors import read_requests
+from core.relevance.relevance_index import RelevanceIndex
+from core.relevance.requests import Given, RequestIndex
+from core.store import Store
+
+SHIPPED, OF_CATALOG = "shipped", "catalog"
+Requests = Mapping[str, tuple[Request, ...]]
+
+
+@dataclass
+class _Known:
+    catalog: Catalog
+    requests: Requests
+    index: RequestIndex | None = None
+    made: bool = False
+    making: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(eq=False)
+class RequestBook:
+    """Requests by catalog. Thread-safe. `folder` has the vectors of the requests that come with Wayfare."""
+
+    store: Store
+    encoder: CachedEncoder
+    folder: Path = sample_catalog.REQUESTS
+
+    def __post_init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+        self._lock = threading.RLock()
+
+    def of(self, catalog: Catalog) -> Requests:
+        """The requests in force by tool, in the order of the catalog. Tools without any are left out."""
+        return self._read(catalog).requests
+
+    def index(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex]) -> RequestIndex | None:
+        """The index over the requests that count. Returns None if none does. It may embed texts, which takes long."""
+        checked = self.checked(catalog, relevance)
+        return checked if checked is not None and checked.covered.any() else None
+
+    def checked(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex]) -> RequestIndex | None:
+        """The index with what it says of greedy tools. Returns None if the catalog has no requests."""
+        known = self._read(catalog)
+        with known.making:
+            if not known.made:
+                known.index = self._made(catalog, known.requests, relevance)
+                known.made = True
+            return known.index
+
+    def forget(self, name: str) -> None:
+        """Read the requests of a catalog anew at the next use, after a change."""
+        with self._lock:
+            self._known.pop(name, None)
+
+    def _read(self, catalog: Catalog) -> _Known:
+        with self._lock:
+            known = self._known.get(catalog.name)
+            if known is None or known.catalog is not catalog:
+                source = SHIPPED if catalog.name in SHIPPED_CATALOGS else OF_CATALOG
+                tools = {tool.id: tool for tool in catalog.tools}
+                found = in_force(self.store.requests.history(catalog.name), tools, source=source)
+                known = self._known[catalog.name] = _Known(catalog, found)
+            return known
+
+    def _made(
+        self, catalog: Catalog, requests: Requests, relevance: Callable[[], RelevanceIndex]
+    ) -> RequestIndex | None:
+        every = [(catalog.tool_row[tool], one) for tool, of in requests.items() for one in of]
+        shipped = self._shipped([one.text for _, one in every if one.source == SHIPPED])
+        # another encoder than the shipped one would embed 13,000 texts at its first start
+        used = [(row, one) for row, one in every if one.source != SHIPPED or one.text in shipped]
+        if not used:
+            return None
+        used.sort(key=lambda each: each[0])
+        own = list(dict.fromkeys(one.text for _, one in used if one.source != SHIPPED))
+        vectors = dict(zip(own, self.encoder.encode_documents(own), strict=True)) if own else {}
+        given = Given(
+            [one.text for _, one in used],
+            np.stack([(shipped if one.source == SHIPPED else vectors)[one.text] for _, one in used]),
+            np.array([row for row, _ in used], dtype=np.int64),
+            np.array([one.source == SHIPPED for _, one in used], dtype=np.bool_),
+        )
+        return RequestIndex(given, relevance())
+
+    def _shipped(self, texts: list[str]) -> dict[str, Vectors]:
+        """The vectors that come with Wayfare, by text."""
+        found = read_requests(self.folder, self.encoder.model) if texts else None
+        if found is None:
+            return {}
+        places, rows = found
+        there = [(text, places[key]) for text in texts if (key := text_hash(text)) in places]
+        unit = unit_rows(rows[[place for _, place in there]].astype(np.float32))
+        return dict(zip((text for text, _ in there), unit, strict=True))
