@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from core.services.learn.calibrations import CalibrationService
     from core.services.learn.equal_sets import EqualSetsService
     from core.services.learn.feedback import FeedbackService
+    from core.services.learn.findable import FindableService
     from core.services.learn.learnt_models import LearntModels
     from core.services.learn.requests import RequestService
     from core.store import Store
@@ -200,7 +201,7 @@ class App:
     def lint_reports(self) -> LintReports:
         from core.services.decide.catalog_editor import LintReports
 
-        return LintReports(self.catalogs)
+        return LintReports(self.catalogs, lambda name: self.findable.known(name))  # noqa: PLW0108 - built when it is needed
 
     @built
     def routing(self) -> RoutingService:
@@ -303,6 +304,12 @@ class App:
         from core.services.learn.requests import RequestService
 
         return RequestService(self.store, self.catalogs, self._learnt, self.settings.now)
+
+    @built
+    def findable(self) -> FindableService:
+        from core.services.learn.findable import FindableService
+
+        return FindableService(self.catalogs, self._learnt, self.equal_sets)
 
     @built
     def equal_sets(self) -> EqualSetsService:

@@ -24,6 +24,7 @@ from core.lint.descriptions import (
     UnmarkedDestruction,
     VagueDescription,
 )
+from core.lint.findability import SeldomFound, TakenForEachOther
 from core.lint.hidden import BuriedText, EncodedText, HiddenCharacters, StrayCharacters
 from core.lint.injection import (
     AsksForContext,
@@ -101,6 +102,9 @@ RULES: dict[str, type[Rule]] = {
         # rules that need vectors
         SimilarSiblings,
         NearDuplicates,
+        # rules over example requests
+        SeldomFound,
+        TakenForEachOther,
     )
 }
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server, Tool, definition_text
+from core.domain.findable import Findable
 from core.domain.lint import Finding, Severity
 from core.lint.texts import Folded, Passage, passages
 from core.relevance.catalog_index import CatalogIndex
@@ -80,7 +81,7 @@ class Context:
     """The inputs of rules beside the catalog. Costly parts are made on first use.
 
     `tokens` (T,) counts each tool's definition, `priced` (T,) marks the tools with a price. `index` has the vectors;
-    without it the rules that need them are skipped.
+    without it the rules that need them are skipped. `findable` is an estimate from example requests, once it was made.
     """
 
     def __init__(
@@ -90,10 +91,12 @@ class Context:
         index: CatalogIndex | None = None,
         tokens: Callable[[], NDArray[np.int64]] | None = None,
         priced: NDArray[np.bool_] | None = None,
+        findable: Findable | None = None,
     ) -> None:
         self._catalog = catalog
         self._tokens = tokens
         self.index = index
+        self.findable = findable
         self.priced = (
             np.array([t.price_usd is not None for t in catalog.tools], dtype=bool) if priced is None else priced
         )

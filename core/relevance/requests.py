@@ -56,6 +56,11 @@ class Given:
     owners: NDArray[np.int64]
     honest: NDArray[np.bool_]
 
+    def some(self, chosen: NDArray[np.bool_]) -> Given:
+        """The chosen requests alone."""
+        texts = [self.texts[place] for place in range(len(self.texts)) if chosen[place]]
+        return Given(texts, self.vectors[chosen], self.owners[chosen], self.honest[chosen])
+
 
 class RequestIndex:
     """The requests of T tools that count, as 8-bit rows. Immutable; safe for several threads.

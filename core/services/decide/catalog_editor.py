@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Discovery, Imported, Server, ServerId
 from core.domain.events import Override
+from core.domain.findable import Findable
 from core.domain.lint import Finding, LintReport, Severity
 from core.domain.statistics import CatalogMap, Neighbour, Placement
 from core.importers import read_document, read_files
@@ -41,17 +42,22 @@ class _CachedReport:
     catalog: Catalog
     index: CatalogIndex | None
     priced: NDArray[np.bool_]
+    findable: Findable | None
     report: LintReport
 
-    def fits(self, catalog: Catalog, index: CatalogIndex | None, priced: NDArray[np.bool_]) -> bool:
-        return self.catalog is catalog and self.index is index and np.array_equal(self.priced, priced)
+    def fits(
+        self, catalog: Catalog, index: CatalogIndex | None, priced: NDArray[np.bool_], findable: Findable | None
+    ) -> bool:
+        same = self.catalog is catalog and self.index is index and self.findable is findable
+        return same and np.array_equal(self.priced, priced)
 
 
 class LintReports:
-    """Lint reports by catalog. Thread-safe."""
+    """Lint reports by catalog. Thread-safe. `findable` returns the estimate of a catalog if it was made."""
 
-    def __init__(self, catalogs: CatalogService) -> None:
+    def __init__(self, catalogs: CatalogService, findable: Callable[[str], Findable | None] = lambda _: None) -> None:
         self._catalogs = catalogs
+        self._findable = findable
         self._cache: dict[str, _CachedReport] = {}
         self._lock = threading.Lock()
         self._errors: dict[str, tuple[Catalog, Mapping[str, str]]] = {}
@@ -63,11 +69,18 @@ class LintReports:
         index = self._catalogs.index(name) if ready else None
         catalog = index.catalog if index is not None else self._catalogs.catalog(name)
         priced = ~np.isnan(self._catalogs.statistics(name).tools.price_usd)
+        findable = self._findable(name) if ready else None
         with self._lock:
             cached = self._cache.get(name)
-            if cached is None or not cached.fits(catalog, index, priced):
-                seen = Context(catalog, index=index, tokens=lambda: self._catalogs.tokens(name), priced=priced)
-                cached = self._cache[name] = _CachedReport(catalog, index, priced, lint(catalog, seen))
+            if cached is None or not cached.fits(catalog, index, priced, findable):
+                seen = Context(
+                    catalog,
+                    index=index,
+                    tokens=lambda: self._catalogs.tokens(name),
+                    priced=priced,
+                    findable=findable,
+                )
+                cached = self._cache[name] = _CachedReport(catalog, index, priced, findable, lint(catalog, seen))
             return cached.report
 
     def errors(self, name: str) -> Mapping[str, str]:

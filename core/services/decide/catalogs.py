@@ -222,6 +222,10 @@ class CatalogService:
         relevance = _built(self._loaded_catalog(name).relevance, name)
         return IndexScorer.of(relevance, self._relevance_encoder, self.learnt(name).requests)
 
+    def relevance_of(self, catalog: Catalog) -> RelevanceIndex:
+        """The relevance index of a catalog that is not kept. Only texts that are new are embedded."""
+        return RelevanceIndex.build(catalog, self._relevance_encoder)
+
     def learnt(self, name: str) -> Learnt:
         """The learnt model of a catalog: its labels, and the calibration in force."""
         self.prepare(name)

@@ -58,7 +58,7 @@ class RequestBook:
         known = self._read(catalog)
         with known.making:
             if not known.made:
-                known.index = self._made(catalog, known.requests, relevance)
+                known.index = self._made(catalog, relevance)
                 known.made = True
             return known.index
 
@@ -77,9 +77,13 @@ class RequestBook:
                 known = self._known[catalog.name] = _Known(catalog, found)
             return known
 
-    def _made(
-        self, catalog: Catalog, requests: Requests, relevance: Callable[[], RelevanceIndex]
-    ) -> RequestIndex | None:
+    def _made(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex]) -> RequestIndex | None:
+        given = self.given(catalog)
+        return None if given is None else RequestIndex(given, relevance())
+
+    def given(self, catalog: Catalog) -> Given | None:
+        """The requests in force with their vectors. Returns None if the catalog has none. It may embed texts, which takes long."""
+        requests = self.of(catalog)
         every = [(catalog.tool_row[tool], one) for tool, of in requests.items() for one in of]
         shipped = self._shipped([one.text for _, one in every if one.source == SHIPPED])
         # another encoder than the shipped one would embed 13,000 texts at its first start
@@ -89,13 +93,12 @@ class RequestBook:
         used.sort(key=lambda each: each[0])
         own = list(dict.fromkeys(one.text for _, one in used if one.source != SHIPPED))
         vectors = dict(zip(own, self.encoder.encode_documents(own), strict=True)) if own else {}
-        given = Given(
+        return Given(
             [one.text for _, one in used],
             np.stack([(shipped if one.source == SHIPPED else vectors)[one.text] for _, one in used]),
             np.array([row for row, _ in used], dtype=np.int64),
             np.array([one.source == SHIPPED for _, one in used], dtype=np.bool_),
         )
-        return RequestIndex(given, relevance())
 
     def _shipped(self, texts: list[str]) -> dict[str, Vectors]:
         """The vectors that come with Wayfare, by text."""

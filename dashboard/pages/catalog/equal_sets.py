@@ -23,11 +23,11 @@ from dashboard.ui.text import escaped, file_name
 LONGEST, MOST_PARAMETERS = 1_200, 12
 
 
-def pair_cards(catalog: Catalog, pair: Proposal) -> None:
+def pair_cards(catalog: Catalog, pair: tuple[str, str]) -> None:
     """Draw both tools in two columns, or one below the other on a narrow screen."""
     columns = st.grid(2, min_column_width=360, gap="small")
-    for name in (pair.one, pair.other):
-        with columns.cell(), st.container(border=True, key=f"equal:{'one' if name == pair.one else 'other'}"):
+    for place, name in zip(("one", "other"), pair, strict=True):
+        with columns.cell(), st.container(border=True, key=f"equal:{place}"):
             _card(catalog, catalog.tools[catalog.tool_row[name]])
 
 
@@ -141,7 +141,7 @@ def _pair(app: App, catalog: Catalog, pair: Proposal) -> None:
         "Back", key="catalog.equal.back", icon=":material/undo:", shortcut="b", disabled=st.session_state.get(LAST) is None,
         on_click=_back, args=(app, catalog.name), help="Undo the last judgment.",
     )  # fmt: skip
-    pair_cards(catalog, pair)
+    pair_cards(catalog, (pair.one, pair.other))
 
 
 def _judge(app: App, catalog: str, pair: Proposal, says: Says) -> None:

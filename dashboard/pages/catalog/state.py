@@ -18,9 +18,9 @@ DIALOG, NOTICE, NEXT, CATALOG, SERVER, VIEW, QUERY = (
     "catalog.q",
 )  # fmt: skip
 SERVERS, TOOLS, LINT, CALIBRATION, CONNECTIONS = "Servers", "Tools", "Lint", "Calibration", "Connections"
-EQUAL = "Equal"
+EQUAL, FINDABLE = "Equal", "Findable"
 ALL_SERVERS = "All servers"
-VIEWS = (SERVERS, TOOLS, LINT, CALIBRATION, EQUAL, CONNECTIONS)
+VIEWS = (SERVERS, TOOLS, FINDABLE, LINT, CALIBRATION, EQUAL, CONNECTIONS)
 
 
 class Notice(NamedTuple):

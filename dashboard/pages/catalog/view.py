@@ -15,6 +15,7 @@ from dashboard.pages.catalog.calibration import calibration_body
 from dashboard.pages.catalog.connection_job import job_panel
 from dashboard.pages.catalog.connections import connection_dialog, connections_panel
 from dashboard.pages.catalog.equal_sets import equal_sets_body
+from dashboard.pages.catalog.findable import findable_body
 from dashboard.pages.catalog.imports import counted, import_dialog
 from dashboard.pages.catalog.lint import complete, lint_body
 from dashboard.pages.catalog.testbed import multiply_dialog, testbed_dialog
@@ -207,6 +208,9 @@ def _body(app: App, catalog: Catalog, statistics: Statistics, linked: Texts) -> 
     elif view == state.EQUAL:
         equal_sets_body(app, catalog, query)
         return {"view": "equal", "q": query}
+    elif view == state.FINDABLE:
+        findable_body(app, catalog, query)
+        return {"view": "findable", "q": query}
     elif view == state.TOOLS:
         tool = tools_body(app, catalog, statistics, query, server=server, chosen=tool)
     else:

@@ -35,13 +35,40 @@ def description_panel(app: App, catalog: Catalog, one: Server | Tool, otherwise:
         st.text_area("Your description", one.description, key=key, max_chars=LONGEST, height=120, help=HELP)
         with st.container(horizontal=True):
             st.form_submit_button("Save", icon=":material/check:", on_click=_put, args=(app, catalog.name, place, key))
+            tried = "::" in place and st.form_submit_button(
+                "Try", icon=":material/science:", help="Ask the example requests of this tool and of those nearest to it, without saving."
+            )  # fmt: skip
             st.form_submit_button(
                 "Take the server's words back", icon=":material/undo:", on_click=_remove, args=(app, catalog.name, place, key),
                 disabled=one.original is None, help="There is no description of yours." if one.original is None else None,
             )  # fmt: skip
+        if tried:
+            _tried(app, catalog.name, place, st.session_state[key])
     about, sentence = st.session_state.get(PROBLEM, ("", ""))
     if about == key:
         st.error(escaped(sentence), icon=":material/error:")
+
+
+def _tried(app: App, catalog: str, place: str, text: str) -> None:
+    """Show what the text would change."""
+    try:
+        with st.spinner("Asking the example requests…"):
+            found = app.findable.preview(catalog, place, text)
+    except WayfareError as error:
+        st.info(escaped(str(error), 400), icon=":material/info:")
+        return
+    now, then = found.now, found.then
+    st.markdown(
+        f"First for **{now.first} → {then.first}** of its {now.of} requests, among three for **{now.found} → {then.found}**."
+    )
+    if found.others:
+        lines = [
+            f"- {escaped(old.tool, 120)}: first {old.first} → {new.first}, among three {old.found} → {new.found} of {old.of}"
+            for old, new in found.others
+        ]
+        st.markdown("Tools nearby that it changes:\n" + "\n".join(lines))
+    else:
+        st.caption("No tool nearby is found more or less often.")
 
 
 def _put(app: App, catalog: str, place: str, key: str) -> None:

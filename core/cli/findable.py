@@ -1,0 +1,81 @@
+"""`wayfare findable`: how often the tools of a catalog would be found, and what they are taken for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from core.cli.options import TerminalProgress, catalog_option, common, opened, print_json, print_table, printable
+from core.domain.findable import Findable
+from core.shared import units
+from core.shared.progress import Step, silent
+
+LISTED = 20
+NAMED = 3
+
+
+@click.command()
+@click.option(
+    "--min", "least", type=click.FloatRange(0, 1), help="Exit 1 if fewer than this share of requests find their tool among three."
+)  # fmt: skip
+@catalog_option
+@common
+def findable(least: float | None, catalog: str, db: Path | None, as_json: bool) -> None:
+    """Estimate from example requests how often each tool would be found, the worst first, and what it is taken for.
+
+    A quarter of each tool's requests is left out in turn and ranked by what the others teach. Tools that do the same count
+    as one.
+
+    Example: wayfare findable --catalog mine --min 0.8
+    """
+    report = TerminalProgress() if sys.stderr.isatty() else silent
+    with opened(db) as app:
+        name = app.catalogs.open(catalog).name
+        found = app.findable.estimate(name, lambda done, of: report(Step("Ranking requests", done, of)))
+    report(None)
+    if as_json:
+        print_json(document(found))
+    else:
+        _print(found)
+    if least is not None and found.hit_3 < least:
+        click.echo(f"{units.share(found.hit_3)} found among three is less than --min {least:g}.", err=True)
+        sys.exit(1)
+
+
+def document(found: Findable) -> dict[str, object]:
+    """The estimate as JSON: shares in [0, 1]; `found` counts the first three places."""
+    return {
+        "hit@1": round(found.hit_1, 4),
+        "hit@3": round(found.hit_3, 4),
+        "interval": {"hit@1": [*found.interval_1], "hit@3": [*found.interval_3]},
+        "without_requests": found.without,
+        "tools": [
+            {
+                "tool": one.tool, "first": one.first, "found": one.found, "of": one.of,
+                "taken_for": [{"tool": other, "times": times} for other, times in one.taken_for],
+            }
+            for one in found.tools
+        ],
+    }  # fmt: skip
+
+
+def _print(found: Findable) -> None:
+    for name, share, (low, high) in (
+        ("first", found.hit_1, found.interval_1),
+        ("among three", found.hit_3, found.interval_3),
+    ):
+        click.echo(
+            f"{units.share(share)} of the requests find their tool {name} (95 %: {units.share(low)} to {units.share(high)})."
+        )
+    if found.without:
+        click.echo(f"{found.without:,} tools have no requests, so nothing is known of them.")
+    rows = [
+        (
+            printable(one.tool), f"{one.first} of {one.of}", f"{one.found} of {one.of}",
+            ", ".join(f"{printable(other)} ({times})" for other, times in one.taken_for[:NAMED]),
+        )
+        for one in found.tools[:LISTED] if one.first < one.of
+    ]  # fmt: skip
+    print_table(("tool", "first", "among three", "taken for"), rows)

@@ -1,0 +1,184 @@
+"""Which tools of a catalog would be found, estimated from their own example requests.
+
+Each request is a labelled question: it was written for one tool. A quarter of every tool's requests is left out in turn, and
+each left-out request is ranked by what the others teach. A tool is found if it, or a tool that does the same, is among
+the first three. The estimate is too low where two tools do the same and nothing says so, and too high where people ask in other
+words than who wrote the requests; docs/decisions/0021-findable.md compares it with labelled sets.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from cachetools import LRUCache
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog
+from core.domain.findable import Findable, Missed, Preview, ToolFound
+from core.relevance.relevance_index import RelevanceIndex
+from core.relevance.requests import Given, RequestIndex
+from core.relevance.scoring import SAME_HIGH, fit_of, model_for, with_requests
+from core.services.decide.catalogs import CatalogService
+from core.services.decide.wordings import Wording, reworded, words_digest
+from core.services.learn.equal_sets import EqualSetsService
+from core.services.learn.learnt_models import LearntModels
+from core.shared.errors import CatalogError
+
+FOLDS = 4
+SHOWN = 3
+"""As many tools as a search shows at first."""
+DRAWS, SEED = 1_000, 0
+NEAR = 12
+"""Tools whose requests a preview asks beside the tool's own."""
+KEPT = 4
+Progress = Callable[[int, int], object]
+Floats = NDArray[np.float64]
+
+
+def quiet(done: int, of: int) -> None:
+    """Tells no progress."""
+
+
+@dataclass(eq=False)
+class FindableService:
+    """Estimates, one for each state of a catalog and its requests. Thread-safe."""
+
+    catalogs: CatalogService
+    learnt: LearntModels
+    equal_sets: EqualSetsService
+    _kept: LRUCache[str, tuple[object, object, Findable]] = field(default_factory=lambda: LRUCache(KEPT))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def known(self, catalog: str) -> Findable | None:
+        """Returns the estimate if it was made for the catalog as it is now."""
+        found, current = self.latest(catalog)
+        return found if current else None
+
+    def latest(self, catalog: str) -> tuple[Findable | None, bool]:
+        """Returns the newest estimate, and whether catalog, requests and equal sets are still what it was made from."""
+        with self._lock:
+            kept = self._kept.get(catalog)
+        if kept is None:
+            return None, False
+        now = self._state(catalog)
+        return kept[2], kept[0] is now[0] and kept[1] is now[1]
+
+    def estimate(self, catalog: str, progress: Progress = quiet) -> Findable:
+        """Returns the estimate: about a second for 1,000 requests. Raises CatalogError if no tool has two requests."""
+        known = self.known(catalog)
+        if known is not None:
+            return known
+        state, opened = self._state(catalog), self.catalogs.catalog(catalog)
+        index = self.catalogs.scorer(catalog).index
+        given = self.learnt.requests.given(opened)
+        if given is None or np.bincount(given.owners).max(initial=0) < 2:
+            raise CatalogError(
+                f"No tool of catalog {catalog!r} has two example requests, so nothing can be estimated: `wayfare requests export "
+                "--missing` gives the tools to write them for."
+            )
+        same = same_tools(opened, index, self.equal_sets.sets(catalog))
+        made = findable(opened, index, given, same, progress)
+        with self._lock:
+            self._kept[catalog] = (*state, made)
+        return made
+
+    def preview(self, catalog: str, place: str, text: str) -> Preview:
+        """Returns what another description of a tool (`server::tool`) would change for its own requests and for those of the
+        tools nearest to it. Raises UnknownNameError, CatalogError as `estimate`."""
+        opened, given = self.catalogs.catalog(catalog), self.learnt.requests.given(self.catalogs.catalog(catalog))
+        row = opened.tool_row[opened.find(*place.split("::", 1))[1].id]
+        index = self.catalogs.scorer(catalog).index
+        if given is None or not (given.owners == row).any():
+            raise CatalogError(f"{place} has no example requests, so nothing can be told. Write some first.")
+        near = np.argsort(-(index.own @ index.own[row]), kind="stable")[: NEAR + 1].tolist()
+        changed = worded(opened, place, text)
+        again = self.catalogs.relevance_of(changed)
+        sets = self.equal_sets.sets(catalog)
+        before, after = (
+            {one.tool: one for one in findable(of, by, given, same_tools(of, by, sets), only={row, *near}).tools}
+            for of, by in ((opened, index), (changed, again))
+        )
+        others = ((before[tool], after[tool]) for tool in before if tool != place)
+        moved = tuple((old, new) for old, new in others if (old.first, old.found) != (new.first, new.found))
+        return Preview(before[place], after[place], moved)
+
+    def _state(self, catalog: str) -> tuple[object, object]:
+        """The catalog, and its learnt model, which is another object after a change of requests."""
+        return self.catalogs.catalog(catalog), self.catalogs.learnt(catalog)
+
+
+def worded(catalog: Catalog, place: str, text: str) -> Catalog:
+    """Returns the catalog with another description of one tool."""
+    server, _, name = place.partition("::")
+    tool = catalog.tools[catalog.tool_row[place]]
+    return reworded(catalog, [Wording(server, name, text, words_digest(tool.own_description), "")])
+
+
+def same_tools(catalog: Catalog, index: RelevanceIndex, sets: Sequence[Sequence[str]]) -> Mapping[int, frozenset[int]]:
+    """Returns for each tool (row) those that do the same: of its equal set, and twins by definition on other servers."""
+    rows = catalog.tool_row
+    found: dict[int, frozenset[int]] = {}
+    for tools in sets:
+        members = frozenset(rows[tool] for tool in tools if tool in rows)
+        found.update({row: members for row in members})
+    for row in range(len(index.own)):
+        twins = np.flatnonzero((index.own @ index.own[row] >= SAME_HIGH) & (index.server_of != index.server_of[row]))
+        found[row] = found.get(row, frozenset()) | {row, *twins.tolist()}
+    return found
+
+
+def findable(
+    catalog: Catalog,
+    index: RelevanceIndex,
+    given: Given,
+    same: Mapping[int, frozenset[int]],
+    progress: Progress = quiet,
+    *,
+    only: Collection[int] = (),
+) -> Findable:
+    """Returns the estimate from N requests, each ranked without the quarter of every tool's requests that it belongs to. With
+    `only` it asks the requests of these tools (rows) alone."""
+    starts = np.searchsorted(given.owners, given.owners)
+    fold_of = (np.arange(len(given.owners)) - starts) % FOLDS
+    wanted = np.isin(given.owners, list(only)) if only else np.ones(len(given.owners), dtype=np.bool_)
+    missed: dict[int, list[Missed]] = {}
+    first, found = np.zeros(len(catalog.tools)), np.zeros(len(catalog.tools))
+    done = 0
+    for fold in range(FOLDS):
+        left = RequestIndex(given.some(fold_of != fold), index)
+        model = model_for(left)
+        for place in np.flatnonzero((fold_of == fold) & wanted).tolist():
+            text, vector, row = given.texts[place], given.vectors[place], int(given.owners[place])
+            signals = with_requests(index.signals(text, vector), left, text, vector, model)
+            tools = fit_of(index, signals, model).tools
+            order = np.argsort(-tools, kind="stable")
+            rank = next(at for at, other in enumerate(order.tolist()) if other in same[row])
+            first[row] += rank == 0
+            found[row] += rank < SHOWN
+            if rank:
+                other = catalog.tools[int(order[0])].id
+                missed.setdefault(row, []).append(Missed(text, other, rank + 1))
+            done += 1
+            progress(done, int(wanted.sum()))
+    of = np.bincount(given.owners[wanted], minlength=len(catalog.tools))
+    asked = np.flatnonzero(of).tolist()
+    tools = [
+        ToolFound(catalog.tools[row].id, int(first[row]), int(found[row]), int(of[row]), tuple(missed.get(row, ())))
+        for row in asked
+    ]
+    tools.sort(key=lambda one: (one.found / one.of, one.first / one.of, one.tool))
+    shares = [(counts[asked].sum() / of[asked].sum(), _interval(counts[asked], of[asked])) for counts in (first, found)]
+    return Findable(
+        float(shares[0][0]), float(shares[1][0]), shares[0][1], shares[1][1], tuple(tools), len(catalog.tools) - len(asked)
+    )  # fmt: skip
+
+
+def _interval(counts: Floats, of: NDArray[np.int64]) -> tuple[float, float]:
+    """The 95 % bootstrap interval of a share over tools: the requests of one tool are found or missed together."""
+    drawn = np.random.default_rng(SEED).integers(0, len(of), (DRAWS, len(of)))
+    shares = counts[drawn].sum(axis=1) / of[drawn].sum(axis=1)
+    low, high = np.quantile(shares, [0.025, 0.975])
+    return float(low), float(high)

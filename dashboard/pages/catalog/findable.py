@@ -1,0 +1,184 @@
+"""Findable: how often the tools of a catalog would be found, what they are taken for, and what to do about it."""
+
+from __future__ import annotations
+
+from itertools import compress
+
+import pandas as pd
+import streamlit as st
+
+from core.app import App
+from core.domain.catalog import Catalog
+from core.domain.findable import Findable, ToolFound
+from core.domain.tasks import Says
+from core.services.background_jobs import Job
+from core.shared import units
+from core.shared.errors import WayfareError
+from dashboard.pages.catalog import state
+from dashboard.pages.catalog.charts import SEPARATOR, taken_for_map
+from dashboard.pages.catalog.equal_sets import pair_cards
+from dashboard.session import known_job, start_job
+from dashboard.ui.catalog_frames import matching
+from dashboard.ui.chart import chart
+from dashboard.ui.table import Column, choice_table
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import open_page
+
+JOB, PAIR = "catalog:findable.job", "catalog:findable.pair"
+POLL_S = 0.5
+SELDOM = 0.5
+HELP = (
+    "Each example request was written for one tool. A quarter of each tool's requests is left out in turn and ranked by what the others "
+    "teach. Tools of an equal set, and twins on other servers, count as one. People who ask in other words are found less often."
+)
+COLUMNS = (
+    Column("tool", width=230), Column("first", width=65, help="Requests that rank it first."),
+    Column("among three", width=85, help="Requests that rank it among the first three, which a search shows."),
+    Column("requests", width=75), Column("taken for", width=420, help="The tools that are ranked first in its place, and how often."),
+)  # fmt: skip
+
+
+def findable_body(app: App, catalog: Catalog, query: str) -> None:
+    """Draw the view. `query` filters the table of tools."""
+    job = known_job(JOB)
+    if job is not None and job.about == catalog.name and _job(job):
+        return
+    found, current = app.findable.latest(catalog.name)
+    if found is None:
+        st.info(
+            "Which tools would people and agents find? The example requests of this catalog tell: each is asked as if it were new. "
+            "This takes a few seconds for 1,000 requests.",
+            icon=":material/troubleshoot:",
+        )
+        _button(app, catalog.name, "Estimate", primary=True)
+        return
+    _headline(app, catalog.name, found, current)
+    left, right = st.columns([1.25, 1], gap="medium")
+    with left:
+        chosen = _tools(found, query)
+    with right:
+        chart(taken_for_map(found.tools), key="catalog:findable.map", choose=_of_servers)
+    if chosen is not None:
+        _tool(app, catalog, chosen)
+
+
+def _job(job: Job) -> bool:
+    """Draw the progress, or why there is no result. Returns whether the view ends here."""
+    if job.under_way:
+        _progress(job)
+        return True
+    if isinstance(job.error, WayfareError):
+        st.warning(escaped(str(job.error), 600), icon=":material/info:")
+    elif job.error is not None:
+        st.error(f"The estimate stopped unexpectedly ({type(job.error).__name__}). Press Estimate again.")
+    return False
+
+
+@st.fragment(run_every=POLL_S)
+def _progress(job: Job) -> None:
+    if not job.under_way:
+        st.rerun()
+    share = job.done / job.of if job.of else 0.0
+    left = f", {job.left_s:.0f} s left" if job.left_s is not None else ""
+    st.progress(share, f"{job.done:,} of {job.of:,} requests are ranked{left}. You can continue to work.")
+    st.button("Stop", key="catalog.findable.stop", on_click=job.stop.set)
+
+
+def _button(app: App, catalog: str, words: str, *, primary: bool = False) -> None:
+    st.button(
+        words, key="catalog.findable.estimate", icon=":material/troubleshoot:", type="primary" if primary else "secondary",
+        on_click=lambda: start_job(JOB, lambda job: app.findable.estimate(catalog, job.report), catalog),
+    )  # fmt: skip
+
+
+def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
+    seldom = sum(one.found < SELDOM * one.of for one in found.tools)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        for name, share, (low, high) in (
+            ("Found first", found.hit_1, found.interval_1),
+            ("Among three", found.hit_3, found.interval_3),
+        ):
+            st.metric(
+                name, units.share(share), help=f"{units.share(low)} to {units.share(high)} (95 %, over tools). {HELP}"
+            )
+        st.metric("Seldom found", f"{seldom:,} of {len(found.tools):,}", help="Tools that less than half of their requests find among three.")  # fmt: skip
+        if found.without:
+            st.metric("Without requests", f"{found.without:,}", help="Tools of which nothing is known.")
+        st.space("stretch")
+        _button(app, catalog, "Estimate again")
+    if not current:
+        st.caption(":orange[The catalog, its requests or its equal sets have changed since. Estimate again.]")
+
+
+def _of_servers(names: str) -> None:
+    st.session_state[PAIR] = names.split(SEPARATOR)
+
+
+def _tools(found: Findable, query: str) -> ToolFound | None:
+    """Draw the tools, worst first, and return the chosen one."""
+    pair = st.session_state.get(PAIR)
+    shown = [one for one in found.tools if one.first < one.of and (pair is None or _is_of(one, *pair))]
+    meant = matching((f"{one.tool} {' '.join(other for other, _ in one.taken_for)}" for one in shown), query)
+    shown = list(compress(shown, meant))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        about = (
+            f"of {escaped(pair[0], 60)} that are taken for {escaped(pair[1], 60)}"
+            if pair
+            else "that are not always first"
+        )
+        st.caption(f"{len(shown):,} tools {about}, the worst first. Choose one for what it is taken for.")
+        if pair:
+            st.button(
+                "All servers",
+                key="catalog.findable.all",
+                on_click=lambda: st.session_state.pop(PAIR, None),
+                type="tertiary",
+            )
+    frame = pd.DataFrame({
+        "tool": [one.tool for one in shown], "first": [f"{one.first} of {one.of}" for one in shown],
+        "among three": [f"{one.found} of {one.of}" for one in shown], 
+        "taken for": [", ".join(f"{other} ({times})" for other, times in one.taken_for[:3]) for one in shown],
+    })  # fmt: skip
+    row = choice_table(
+        frame, COLUMNS, labels=list(range(len(shown))), key="catalog.findable.tools", about="Tools that are not always found first"
+    )  # fmt: skip
+    return None if row is None else shown[row]
+
+
+def _is_of(one: ToolFound, meant: str, found: str) -> bool:
+    return one.tool.startswith(f"{meant}::") and any(other.startswith(f"{found}::") for other, _ in one.taken_for)
+
+
+def _tool(app: App, catalog: Catalog, one: ToolFound) -> None:
+    """Draw one tool beside the one that it is taken for most often, with the requests that miss it."""
+    other, times = one.taken_for[0]
+    with st.container(border=True):
+        st.markdown(
+            f"**{escaped(one.tool, 160)}** is taken for **{escaped(other, 160)}** by {times} of its {one.of} requests:"
+        )
+        lines = [
+            f"- “{escaped(miss.text, 300)}” :gray[finds {escaped(miss.taken_for, 120)}; it is number {miss.rank}]"
+            for miss in one.missed
+        ]
+        st.markdown("\n".join(lines))
+        if other in catalog.tool_row and one.tool in catalog.tool_row:
+            pair_cards(catalog, (one.tool, other))
+        with st.container(horizontal=True):
+            for says, words, icon in (
+                ("equal", "They do the same", ":material/equal:"),
+                ("different", "They do not", ":material/close:"),
+            ):
+                st.button(
+                    words,
+                    key=f"catalog.findable.{says}",
+                    icon=icon,
+                    on_click=_judge,
+                    args=(app, catalog.name, one.tool, other, says),
+                )
+            if st.button("Describe it in your own words", key="catalog.findable.word", icon=":material/edit_note:"):
+                open_page("catalog", catalog=catalog.name, view="tools", tool=one.tool)
+
+
+def _judge(app: App, catalog: str, one: str, other: str, says: Says) -> None:
+    with state.errors_shown():
+        app.equal_sets.judge(catalog, one, other, says)

@@ -1,0 +1,115 @@
+"""How often tools would be found: each request left out, twins as one, what would change, Lint, the command and the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.app import App
+from core.domain.feedback import By
+from core.shared.errors import CatalogError
+from tests.cli.conftest import Command
+from tests.services.world import open_test_app
+
+REQUESTS = {
+    "web::go_back": ["return to the last page", "step back one page", "previous page please", "the page before"],
+    "web::go_forward": [
+        "return to the last page please",
+        "step back a page",
+        "previous page now",
+        "the page before it",
+    ],
+    "mail::send": ["mail a letter", "send mail to Bo", "post mail to Ann", "mail Bo a letter"],
+    "post::send": ["letter to Bo by mail", "send Ann a mail", "mail it to Bo", "a mail letter please"],
+    "lone::dance": ["mail the previous page to Bo as a letter"],
+}
+DESCRIPTIONS = {
+    "web::go_back": "Navigate in the browser.", "web::go_forward": "Return to the previous page, one step back.",
+    "mail::send": "Send a mail letter.", "post::send": "Send a mail letter.", "lone::dance": "Dance.", "lone::sing": "Sing.",
+}  # fmt: skip
+
+
+def document() -> dict[str, Any]:
+    servers: dict[str, Any] = {}
+    for place, description in DESCRIPTIONS.items():
+        server, _, name = place.partition("::")
+        one = servers.setdefault(server, {"name": server, "description": f"Server {server}.", "tools": []})
+        one["tools"].append({"name": name, "description": description, "requests": REQUESTS.get(place, [])})
+    return {"servers": list(servers.values())}
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with open_test_app(tmp_path / "wayfare.duckdb") as app:
+        app.catalog_editor.import_text(json.dumps(document()), "mine")
+        yield app
+
+
+def test_each_request_is_asked_without_itself_and_twins_are_one(app: App) -> None:
+    told: list[tuple[int, int]] = []
+    found = app.findable.estimate("mine", lambda done, of: told.append((done, of)))
+    of = {one.tool: one for one in found.tools}
+    assert (found.without, told[-1]) == (1, (17, 17))
+    assert of["lone::dance"].of == 1
+    assert of["web::go_back"].found + of["web::go_forward"].first < 8
+    assert ("web::go_back", "web::go_forward") in [pair[:2] for pair in found.mutual] or of["web::go_back"].taken_for[
+        0
+    ][0] == "web::go_forward"
+    assert found.interval_3[0] <= found.hit_3 <= found.interval_3[1]
+    assert found.hit_1 <= found.hit_3
+    mails = of["mail::send"], of["post::send"]
+    assert [one.first for one in mails] == [4, 4]  # each is right where the other is
+    assert app.findable.known("mine") is found
+    app.requests.add_by_hand("mine", "lone::sing", ["sing a song"], By(origin="test"))
+    assert app.findable.latest("mine") == (found, False)
+    assert app.findable.estimate("mine").without == 0
+
+
+def test_pairs_that_people_find_equal_are_one(app: App) -> None:
+    before = {one.tool: one.first for one in app.findable.estimate("mine").tools}
+    app.equal_sets.judge("mine", "web::go_back", "web::go_forward", "equal")
+    after = {one.tool: one.first for one in app.findable.estimate("mine").tools}
+    assert before["web::go_back"] < after["web::go_back"] == 4
+
+
+def test_another_description_is_tried_without_being_kept(app: App) -> None:
+    preview = app.findable.preview("mine", "web::go_back", "Return to the last page, the page before, previous page.")
+    assert preview.then.first > preview.now.first
+    assert preview.then.of == 4
+    assert app.catalogs.catalog("mine").tools[0].description == "Navigate in the browser."
+    with pytest.raises(CatalogError, match="no example requests"):
+        app.findable.preview("mine", "lone::sing", "Sing a song.")
+
+
+def test_lint_names_what_is_seldom_found_once_it_is_known(app: App) -> None:
+    def rules() -> set[str]:
+        return {one.rule for one in app.lint_reports.report("mine", vectors=True).findings}
+
+    assert not rules() & {"seldom_found", "taken_for_each_other"}
+    app.findable.estimate("mine")
+    assert rules() & {"seldom_found", "taken_for_each_other"}
+
+
+def test_nothing_can_be_said_without_requests(app: App) -> None:
+    bare = {"servers": [{"name": "a", "tools": [{"name": "b", "description": "B."}]}]}
+    app.catalog_editor.import_text(json.dumps(bare), "bare")
+    with pytest.raises(CatalogError, match="requests export --missing"):
+        app.findable.estimate("bare")
+
+
+def test_the_command_lists_the_worst_first_and_is_a_gate(wayfare: Command, write: Callable[[str, Any], Path]) -> None:
+    wayfare("import", write("mine.json", document()))
+    run = wayfare("findable", "--catalog", "mine", "--json", "--min", "0.1")
+    found = run.json()
+    assert run.code == 0
+    assert [*found] == ["hit@1", "hit@3", "interval", "without_requests", "tools"]
+    shares = [one["found"] / one["of"] for one in found["tools"]]
+    assert shares == sorted(shares)
+    assert all(sum(other["times"] for other in one["taken_for"]) == one["of"] - one["first"] for one in found["tools"])
+    gate = wayfare("findable", "--catalog", "mine", "--min", "1")
+    assert (gate.code, "is less than --min 1" in gate.err, "taken for" in gate.out) == (1, True, True)
+    assert wayfare("findable", "--catalog", "mine", "--min", "2").code == 2
