@@ -26,7 +26,7 @@ def findable(least: float | None, catalog: str, db: Path | None, as_json: bool) 
     """Estimate from example requests how often each tool would be found, the worst first, and what it is taken for.
 
     A quarter of each tool's requests is left out in turn and ranked by what the others teach. Tools that do the same count
-    as one.
+    as one. The shares are corrected by what labelled catalogs tell of such estimates.
 
     Example: wayfare findable --catalog mine --min 0.8
     """
@@ -40,7 +40,7 @@ def findable(least: float | None, catalog: str, db: Path | None, as_json: bool) 
     else:
         _print(found)
     if least is not None and found.hit_3 < least:
-        click.echo(f"{units.share(found.hit_3)} found among three is less than --min {least:g}.", err=True)
+        click.echo(f"About {units.share(found.hit_3)} found among three is less than --min {least:g}.", err=True)
         sys.exit(1)
 
 
@@ -50,6 +50,7 @@ def document(found: Findable) -> dict[str, object]:
         "hit@1": round(found.hit_1, 4),
         "hit@3": round(found.hit_3, 4),
         "interval": {"hit@1": [*found.interval_1], "hit@3": [*found.interval_3]},
+        "left_out": {"hit@1": round(found.left_out_1, 4), "hit@3": round(found.left_out_3, 4)},
         "without_requests": found.without,
         "tools": [
             {
@@ -62,12 +63,13 @@ def document(found: Findable) -> dict[str, object]:
 
 
 def _print(found: Findable) -> None:
-    for name, share, (low, high) in (
-        ("first", found.hit_1, found.interval_1),
-        ("among three", found.hit_3, found.interval_3),
+    for name, share, (low, high), left_out in (
+        ("first", found.hit_1, found.interval_1, found.left_out_1),
+        ("among three", found.hit_3, found.interval_3, found.left_out_3),
     ):
         click.echo(
-            f"{units.share(share)} of the requests find their tool {name} (95 %: {units.share(low)} to {units.share(high)})."
+            f"About {units.share(share)} of requests would find their tool {name} (95 %: {units.share(low)} to {units.share(high)}); "
+            f"{units.share(left_out)} of those left out did."
         )
     if found.without:
         click.echo(f"{found.without:,} tools have no requests, so nothing is known of them.")

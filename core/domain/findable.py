@@ -35,11 +35,14 @@ class ToolFound:
 class Findable:
     """The estimate for a catalog: shares of requests in [0, 1], each with a 95 % interval over tools, and the tools, worst first.
 
-    `without` is the number of tools that have no requests, of which nothing is known.
+    `hit_1` and `hit_3` are corrected by what labelled sets tell of such estimates; `left_out_1` and `left_out_3` are the shares of
+    the left-out requests themselves. `without` is the number of tools that have no requests, of which nothing is known.
     """
 
     hit_1: float
     hit_3: float
+    left_out_1: float
+    left_out_3: float
     interval_1: tuple[float, float]
     interval_3: tuple[float, float]
     tools: tuple[ToolFound, ...]

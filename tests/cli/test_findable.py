@@ -60,6 +60,7 @@ def test_each_request_is_asked_without_itself_and_twins_are_one(app: App) -> Non
         0
     ][0] == "web::go_forward"
     assert found.interval_3[0] <= found.hit_3 <= found.interval_3[1]
+    assert found.left_out_3 == sum(one.found for one in found.tools) / 17 < found.hit_3
     assert found.hit_1 <= found.hit_3
     mails = of["mail::send"], of["post::send"]
     assert [one.first for one in mails] == [4, 4]  # each is right where the other is
@@ -106,7 +107,7 @@ def test_the_command_lists_the_worst_first_and_is_a_gate(wayfare: Command, write
     run = wayfare("findable", "--catalog", "mine", "--json", "--min", "0.1")
     found = run.json()
     assert run.code == 0
-    assert [*found] == ["hit@1", "hit@3", "interval", "without_requests", "tools"]
+    assert [*found] == ["hit@1", "hit@3", "interval", "left_out", "without_requests", "tools"]
     shares = [one["found"] / one["of"] for one in found["tools"]]
     assert shares == sorted(shares)
     assert all(sum(other["times"] for other in one["taken_for"]) == one["of"] - one["first"] for one in found["tools"])

@@ -2,12 +2,13 @@
 
 Each request is a labelled question: it was written for one tool. A quarter of every tool's requests is left out in turn, and
 each left-out request is ranked by what the others teach. A tool is found if it, or a tool that does the same, is among
-the first three. The estimate is too low where two tools do the same and nothing says so, and too high where people ask in other
-words than who wrote the requests; docs/decisions/0021-findable.md compares it with labelled sets.
+the first three. Left-out requests are found less often than what people ask: two tools may do the same, and nobody says so. Four
+labelled catalogs tell how much less, and the estimate is corrected by that (docs/decisions/0022-findable.md).
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ from core.shared.errors import CatalogError
 FOLDS = 4
 SHOWN = 3
 """As many tools as a search shows at first."""
+OFFSETS = (0.85, 0.72)
+"""What labelled sets have above left-out requests, in logits, for the first place and the first three (docs/decisions/0022)."""
 DRAWS, SEED = 1_000, 0
 NEAR = 12
 """Tools whose requests a preview asks beside the tool's own."""
@@ -170,10 +173,22 @@ def findable(
         for row in asked
     ]
     tools.sort(key=lambda one: (one.found / one.of, one.first / one.of, one.tool))
-    shares = [(counts[asked].sum() / of[asked].sum(), _interval(counts[asked], of[asked])) for counts in (first, found)]
+    shares = [float(counts[asked].sum() / of[asked].sum()) for counts in (first, found)]
+    low_high = [_interval(counts[asked], of[asked]) for counts in (first, found)]
+    hits = [corrected(share, offset) for share, offset in zip(shares, OFFSETS, strict=True)]
+    spans = [(corrected(low, by), corrected(high, by)) for (low, high), by in zip(low_high, OFFSETS, strict=True)]
     return Findable(
-        float(shares[0][0]), float(shares[1][0]), shares[0][1], shares[1][1], tuple(tools), len(catalog.tools) - len(asked)
+        hits[0], hits[1], shares[0], shares[1], spans[0], spans[1], tuple(tools), len(catalog.tools) - len(asked)
     )  # fmt: skip
+
+
+def corrected(share: float, offset: float) -> float:
+    """Returns a share of left-out requests as the share that labelled sets lead to expect: its logit and an offset.
+
+    >>> round(corrected(0.74, 0.72), 2), corrected(1.0, 0.72), corrected(0.0, 0.72)
+    (0.85, 1.0, 0.0)
+    """
+    return share if share in {0.0, 1.0} else 1.0 / (1.0 + (1.0 - share) / share * math.exp(-offset))
 
 
 def _interval(counts: Floats, of: NDArray[np.int64]) -> tuple[float, float]:

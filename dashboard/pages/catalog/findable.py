@@ -29,7 +29,8 @@ POLL_S = 0.5
 SELDOM = 0.5
 HELP = (
     "Each example request was written for one tool. A quarter of each tool's requests is left out in turn and ranked by what the others "
-    "teach. Tools of an equal set, and twins on other servers, count as one. People who ask in other words are found less often."
+    "teach. Tools of an equal set, and twins on other servers, count as one. Four labelled catalogs tell how much more people find, and "
+    "the shares are corrected by that."
 )
 COLUMNS = (
     Column("tool", width=230), Column("first", width=65, help="Requests that rank it first."),
@@ -47,7 +48,7 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
     if found is None:
         st.info(
             "Which tools would people and agents find? The example requests of this catalog tell: each is asked as if it were new. "
-            "This takes a few seconds for 1,000 requests.",
+            "This takes about five seconds for 1,000 requests.",
             icon=":material/troubleshoot:",
         )
         _button(app, catalog.name, "Estimate", primary=True)
@@ -94,13 +95,12 @@ def _button(app: App, catalog: str, words: str, *, primary: bool = False) -> Non
 def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
     seldom = sum(one.found < SELDOM * one.of for one in found.tools)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        for name, share, (low, high) in (
-            ("Found first", found.hit_1, found.interval_1),
-            ("Among three", found.hit_3, found.interval_3),
+        for name, share, (low, high), left_out in (
+            ("Found first, about", found.hit_1, found.interval_1, found.left_out_1),
+            ("Among three, about", found.hit_3, found.interval_3, found.left_out_3),
         ):
-            st.metric(
-                name, units.share(share), help=f"{units.share(low)} to {units.share(high)} (95 %, over tools). {HELP}"
-            )
+            said = f"{units.share(low)} to {units.share(high)} (95 %, over tools). Of the requests left out, {units.share(left_out)}."
+            st.metric(name, units.share(share), help=f"{said} {HELP}")
         st.metric("Seldom found", f"{seldom:,} of {len(found.tools):,}", help="Tools that less than half of their requests find among three.")  # fmt: skip
         if found.without:
             st.metric("Without requests", f"{found.without:,}", help="Tools of which nothing is known.")
