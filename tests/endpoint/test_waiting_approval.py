@@ -171,6 +171,4 @@ def test_a_webhook_gets_one_notice_without_arguments(
 def test_a_webhook_has_to_be_an_address_of_the_web() -> None:
     with pytest.raises(WayfareError, match="begins with http"):
         Settings.from_environment({"WAYFARE_NOTIFY_URL": f"file:///{SECRET}"})
-    assert SECRET not in repr(
-        Settings.from_environment({"WAYFARE_NOTIFY_URL": f"https://x.org/{SECRET}"}).notify_url * 0
-    )
+    assert SECRET not in repr(Settings.from_environment({"WAYFARE_NOTIFY_URL": f"https://x.org/{SECRET}"}))

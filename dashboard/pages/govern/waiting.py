@@ -90,6 +90,9 @@ RECENT = 20
 def waiting_view(app: App) -> None:
     """Draw waiting calls, held definitions, paused servers and recent decisions."""
     waiting, now = app.governance.waiting(), app.settings.now()
+    if _any_waits(app):
+        st.button("Notify me on this desktop", key="govern:notify", type="tertiary", icon=":material/notifications:",
+            help="Your browser asks whether it may show notifications of this page, as long as one is open. It needs an address of this machine, or HTTPS.")  # fmt: skip
     for one in waiting:
         _call(app, one.change, now)
     held = held_definitions(app)
@@ -143,9 +146,14 @@ def _paused(app: App, now: datetime) -> None:
             )
 
 
-def _nothing(app: App) -> None:
+def _any_waits(app: App) -> bool:
+    """Tells whether the policy lets any call wait."""
     rules = app.governance.policy.approvals
-    if rules.writes or rules.new or rules.above_usd is not None:
+    return rules.writes or rules.new or rules.above_usd is not None
+
+
+def _nothing(app: App) -> None:
+    if _any_waits(app):
         st.success(
             "No call waits for a person. Calls that need you appear here by themselves.", icon=":material/check_circle:"
         )

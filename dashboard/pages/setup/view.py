@@ -51,7 +51,7 @@ def _choices(app: App, state: UrlState, linked: dict[str, str]) -> tuple[SetupCl
 def _text(app: App, client: SetupClient, way: Way, catalog: str) -> None:
     name, token = st.session_state.get(TOKEN, ("", ""))
     target = target_of(app.settings, catalog, token)
-    st.markdown(f"**{escaped(client.where, 300)}**")
+    st.markdown(f"**{client.where}**")
     st.code(client.text(way, target), language=client.language, wrap_lines=True)
     if token:
         st.warning(
