@@ -59,7 +59,7 @@ def _text(app: App, client: SetupClient, way: Way, catalog: str) -> None:
             icon=":material/key:",
         )
         st.button("I have copied it", key="setup:token-copied", icon=":material/check:", on_click=_forget)
-    st.caption(f"{escaped(client.note)} This text was checked: {escaped(client.checked)}.")
+    st.caption(f"{escaped(client.note)} Checked: {escaped(client.checked)}.")
     if not token:
         _token_form(app, client)
 
