@@ -52,7 +52,7 @@ def _text(app: App, client: SetupClient, way: Way, catalog: str) -> None:
     name, token = st.session_state.get(TOKEN, ("", ""))
     target = target_of(app.settings, catalog, token)
     st.markdown(f"**{client.where}**")
-    st.code(client.text(way, target), language=client.language, wrap_lines=True)
+    st.code(client.text(way, target), language=None, wrap_lines=True)
     if token:
         st.warning(
             f"The text has the token of {escaped(name, 80)}. It is shown only here and now: only its hash is stored.",
