@@ -18,6 +18,7 @@ from mcp import Client
 from core.app import App
 from core.endpoint.door import Owner, announced
 from core.governance.approvals import ApprovalRules
+from core.governance.budgets import Budget
 from core.services.govern.approvals import Approval, Webhook
 from core.shared.errors import WayfareError
 from core.shared.settings import Settings
@@ -118,6 +119,9 @@ def test_the_person_at_the_client_decides_where_the_policy_lets_it(world: App, u
     assert talk_as("decline", 60, client_may_approve=True)["error"] == "approval_denied"
     assert talk_as("cancel", 0.1, client_may_approve=True)["error"] == "approval_needed"
     assert ["raw::echo waits for a person" in message for message in asked] == [True] * 3
+    policy(world, budgets=(Budget(calls=0, at_limit="ask"),))  # the limits of the operator are the operator's to lift
+    assert talk_as("accept", 0.1, client_may_approve=True)["error"] == "approval_needed"
+    assert len(asked) == 3
     decided = {one.decided for one in world.governance.approvals.recent() if one.decided}
     assert decided == {"client:crab"}
 
