@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.domain.catalog import Connection, Imported, Server
@@ -66,6 +66,14 @@ class FoundConfiguration:
     tools: int = 0
     tokens: int = 0
     has_wayfare: bool = False
+
+    @property
+    def others(self) -> Imported | None:
+        """The import without Wayfare itself, which would be its own server. None if the file cannot be read or names no other."""
+        if self.imported is None or not self.servers:
+            return None
+        servers = tuple(server for server in self.imported.servers if server.name in self.servers)
+        return replace(self.imported, servers=servers)
 
     def meter(self, own_tokens: int) -> TokenMeter:
         """Returns the tokens of one turn now and with the definitions of Wayfare's own tools, counted, and of `TURNS` equal turns,
