@@ -10,6 +10,7 @@ import click
 from core.app import App
 from core.cli.catalogs import print_report
 from core.cli.options import catalog_option, common, opened, print_json, print_table, printable
+from core.endpoint.door import owner_of
 from core.endpoint.endpoint import own_tokens
 from core.services.govern.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
 from core.services.govern.client_texts import CLIENTS, WAYS, SetupClient, Way, client_of
@@ -60,7 +61,8 @@ def _one(
     client.text(way, target_of(app.settings))  # a wrong transport fails before a token is made
     app.catalogs.catalog(catalog)
     token = app.governance.clients.make(token_client, origin="cli") if token_client else ""
-    target = target_of(app.settings, catalog, token)
+    console = owner_of(app.settings.db)
+    target = target_of(app.settings, catalog, token, "" if console is None else console.url)
     text, visits = client.text(way, target), visits_of(app.governance.visits, client, token_client or "")
     if as_json:
         print_json({

@@ -26,13 +26,14 @@ PATH = "/mcp"
 TURNS = 30
 
 
-def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "") -> Target:
-    """Returns how a client reaches this Wayfare: a command with the options that differ from the defaults, and an address."""
+def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "", url: str = "") -> Target:
+    """Returns how a client reaches this Wayfare: a command with the options that differ from the defaults, and an address. `url` is that
+    of the running console, if it is another process."""
     options = [] if catalog == FIRST_CATALOG else ["--catalog", catalog]
     if str(settings.db) != str(Settings().db):
         options += ["--db", str(Path(settings.db).expanduser().absolute())]
     query = "" if catalog == FIRST_CATALOG else f"?catalog={catalog}"
-    return Target((*_program(), "mcp", *options), f"{own_url()}{PATH}{query}", token)
+    return Target((*_program(), "mcp", *options), f"{url or own_url()}{PATH}{query}", token)
 
 
 def _program() -> tuple[str, ...]:
