@@ -91,8 +91,9 @@ def waiting_view(app: App) -> None:
     """Draw waiting calls, held definitions, paused servers and recent decisions."""
     waiting, now = app.governance.waiting(), app.settings.now()
     if _any_waits(app):
-        st.button("Notify me on this desktop", key="govern:notify", type="tertiary", icon=":material/notifications:",
-            help="Your browser asks whether it may show notifications of this page, as long as one is open. It needs an address of this machine, or HTTPS.")  # fmt: skip
+        row = st.container(horizontal=True, gap="small", vertical_alignment="center")
+        row.button("Notify me on this desktop", key="govern:notify", type="tertiary", icon=":material/notifications:")
+        row.caption("Your browser asks first, at an address of this machine or over HTTPS. It tells while one of these pages is open.")  # fmt: skip
     for one in waiting:
         _call(app, one.change, now)
     held = held_definitions(app)
