@@ -15,7 +15,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from core.shared.progress import LatestStep, Report, silent
-from core.shared.settings import Settings
+from core.shared.settings import Settings, own_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -246,10 +246,16 @@ class App:
 
     @built
     def governance(self) -> GovernanceService:
+        from core.services.govern.approvals import Webhook
         from core.services.govern.governance import GovernanceService
 
         return GovernanceService(
-            self.store, self.catalogs, now=self.settings.now, clock=time.monotonic, redact=self.vault.redact
+            self.store,
+            self.catalogs,
+            now=self.settings.now,
+            clock=time.monotonic,
+            redact=self.vault.redact,
+            announce=Webhook(self.settings.notify_url, f"{own_url()}/govern"),
         )
 
     @built

@@ -23,6 +23,7 @@ COMMANDS = {
     "call": ("routing", "call", "Make one MCP call and record its outcome."),
     "agent": ("agent", "agent", "Work on a question: split it, route each sub-task, call its candidates until one succeeds."),
     "mcp": ("serving", "mcp", "Serve Wayfare to one MCP client on standard input and output: a few tools give access to all tools of the catalog."),
+    "setup": ("setup", "setup", "Print the exact text that connects a client, and tell whether its first request has come; without CLIENT, find client configurations."),
     "virtual": ("catalogs", "virtual", "Serve one server of a catalog over real MCP with simulated results, by default on stdio."),
     "multiply": ("catalogs", "multiply", "Make a new catalog with virtual copies of one server: other names, words and numbers."),
     "testbed": ("scenario", "testbed", "Draw a testbed: servers whose texts contain any of the WORDS, and tasks that their tools can do."),
