@@ -7,12 +7,12 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from core.domain.catalog import Catalog, ConnectionState, Server, ServerId
+from core.domain.catalog import ConnectionState, Server, ServerId
 from core.mcp_bridge.lazy_pool import load_protocol
 from core.mcp_bridge.secrets import Launch, MissingReferenceError, SecretVault
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
@@ -216,9 +216,9 @@ class ServerSignIns:
 
     def _replace(self, catalog: str, server: Server) -> None:
         source = next((info.source for info in self._catalogs.infos() if info.name == catalog), "")
-        known = self._catalogs.catalog(catalog).servers
-        servers = tuple(server if one.name == server.name else one for one in known)
-        self._catalogs.save(Catalog(catalog, servers), source)
+        known = self._catalogs.catalog(catalog)
+        servers = tuple(server if one.name == server.name else one for one in known.servers)
+        self._catalogs.save(replace(known, servers=servers), source)
 
     def _state(self, catalog: str, server: Server, *, asked: bool) -> ServerSignIn:
         key = ServerId(catalog, server.name)
