@@ -62,7 +62,7 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
         found = replace(found, virtual=server.virtual or listing.virtual)
         return Discovery(server.name, found, "", listing.connect_s, refused)
     except UnauthorizedError as error:
-        return Discovery(server.name, server, str(error), unauthorized=True)
+        return Discovery(server.name, server, pool.vault.redact(str(error)), unauthorized=True)
     except Exception as error:  # noqa: BLE001  any error of the SDK is reported for this server alone
         reason = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
         sentence = reason if reason.startswith("Server ") else f"Server {server.name} does not list its tools: {reason}"

@@ -92,11 +92,18 @@ class ServerGrant:
             if grant is None or grant.token is None:
                 return ""
             if grant.token.access_token == old:  # nobody has renewed it meanwhile
-                grant = asyncio.run(renewal(grant))
-                self.keep(grant)
-                if grant.problem:
-                    _log.warning("Server %s needs a sign-in again: %s", self.server.server, grant.problem)
+                grant = self._kept(asyncio.run(renewal(grant)), old)
             return "" if grant.token is None else grant.token.access_token
+
+    def _kept(self, grant: Grant, old: str) -> Grant:
+        if grant.token is None:
+            newest = self.read()
+            if newest is not None and newest.token is not None and newest.token.access_token != old:
+                return newest  # another process has renewed it
+            grant = grant.refused(self._vault.redact(grant.problem))
+            _log.warning("Server %s needs a sign-in again: %s", self.server.server, grant.problem)
+        self.keep(grant)
+        return grant
 
     def refuse(self, token: str) -> None:
         """Drops a token that the server refused although it is new."""
@@ -122,7 +129,7 @@ class TokenAuth(httpx2.Auth):
             if newer:
                 response = yield _with(request, newer)
                 if response.status_code == 401:
-                    self._grant.refuse(newer)
+                    await asyncio.to_thread(self._grant.refuse, newer)
         noted = REFUSED.get()
         if response.status_code == 401 and noted is not None:
             kept = None if own else self._grant.read()

@@ -162,6 +162,10 @@ def test_what_is_refused_says_why_and_changes_no_statistics(opened: App, guarded
     registered = guarded.asked["register"]
     assert sign_in(opened, guarded).state == "signed in"
     assert (call(opened).kind, guarded.asked["register"]) == (OutcomeKind.OK, registered)  # the client is known already
+    guarded.lifetime_s = 0  # the server takes no token that its authorization server gives
+    guarded.end_tokens()
+    assert "needs a sign-in again (the server refuses a new token)" in call(opened).error
+    assert "it refuses the token that its authorization server gave" in sign_in(opened, guarded).about
     assert opened.catalogs.statistics("mine").servers.calls.tolist() == [1.0]
 
 

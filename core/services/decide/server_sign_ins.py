@@ -159,8 +159,9 @@ class ServerSignIns:
         from core.mcp_bridge.oauth import kept_grant
         from core.mcp_bridge.oauth_flow import revoke
 
-        grant = kept_grant(self._vault, key)
-        self._vault.remove_grant(key)
+        with self._vault.renewing(key):  # what is renewed right now is removed, too
+            grant = kept_grant(self._vault, key)
+            self._vault.remove_grant(key)
         if grant is not None:
             revoke(grant)
 
@@ -172,7 +173,9 @@ class ServerSignIns:
     def _run(self, key: ServerId, launch: Launch, redirect_uri: str, client_id: str, attempt: _Attempt) -> None:
         from core.mcp_bridge.oauth import ServerGrant
         from core.mcp_bridge.oauth_flow import client_of, sign_in
+        from core.mcp_bridge.transports import quiet_sdk_log
 
+        quiet_sdk_log()
         grant = ServerGrant(self._vault, key, launch.url)
 
         def shown(address: str) -> None:
@@ -184,7 +187,9 @@ class ServerSignIns:
         timer.start()
         try:
             client = client_of(client_id, redirect_uri) if client_id else grant.client()
-            grant.keep(sign_in(launch, redirect_uri, client=client, on_address=shown, answer=attempt.answer))
+            given = sign_in(launch, redirect_uri, client=client, on_address=shown, answer=attempt.answer)
+            with self._vault.renewing(key):
+                grant.keep(given)
         except (CancelledError, asyncio.CancelledError):
             attempt.problem = f"Server {key.server}: nobody signed in in time"
         except WayfareError as error:
