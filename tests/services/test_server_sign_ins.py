@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -19,6 +21,7 @@ from core.domain.catalog import Imported, ServerId
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.mcp_bridge.caller import McpCaller
 from core.mcp_bridge.pool import SessionPool
+from core.services.call.health import HealthChecks
 from core.services.decide.server_sign_ins import ServerSignIn, ServerSignIns
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from tests.authorization_server import Guarded, guarded_server
@@ -183,6 +186,23 @@ def test_a_token_goes_to_its_own_server_alone(opened: App, guarded: Guarded) -> 
         )
         assert (call(opened).kind, opened.sign_ins.of("mine", "tickets").state) == (OutcomeKind.NOT_TRIED, "needed")
         assert set(other.seen) == {""}
+
+
+def test_a_server_that_was_down_and_asks_for_a_sign_in_is_not_down(opened: App, guarded: Guarded) -> None:
+    sign_in(opened, guarded)
+    known = opened.catalogs.catalog("mine")
+    server = known.servers[0]
+    assert server.connection is not None
+    gone = replace(server, connection=replace(server.connection, url="http://127.0.0.1:9/mcp"))
+    opened.catalogs.save(replace(known, servers=(gone,)), "x")
+    while not opened.catalogs.down("mine"):
+        assert call(opened).kind is OutcomeKind.NOT_CONNECTED
+    opened.sign_ins.sign_out("mine", "tickets")
+    opened.catalogs.save(known, "x")
+    hour = itertools.count()
+    checks = HealthChecks(opened.catalogs, opened.pool.get, lambda: datetime.now(UTC) + timedelta(hours=next(hour)))
+    assert (checks.check_due(), checks.check_due()) == ((), (ServerId("mine", "tickets"),))
+    assert opened.catalogs.down("mine") == {}
 
 
 HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
