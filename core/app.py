@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
     from core.services.decide.catalogs import CatalogService
     from core.services.decide.routing import RefusalService, RoutingService
+    from core.services.decide.server_sign_ins import ServerSignIns
     from core.services.decide.server_values import ServerValues
     from core.services.decide.whatif import WhatIfService
     from core.services.decide.wordings import Wordings
@@ -130,6 +131,12 @@ class App:
         from core.services.decide.server_values import ServerValues
 
         return ServerValues(self.catalogs, self.vault)
+
+    @built
+    def sign_ins(self) -> ServerSignIns:
+        from core.services.decide.server_sign_ins import ServerSignIns
+
+        return ServerSignIns(self.catalogs, self.vault, self.pool.states, self.pool.get)
 
     @built
     def pool(self) -> LazyPool:
@@ -415,6 +422,8 @@ class App:
         made = self.__dict__
         if "health" in made:
             self.health.close()
+        if "sign_ins" in made:
+            self.sign_ins.close()
         if "background" in made:
             self.background.close(CLOSING_LIMIT_S)
         if "calls" in made:

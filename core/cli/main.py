@@ -37,6 +37,7 @@ COMMANDS = {
     "clients": ("clients", "clients", "List the clients of the endpoint and the operators of the pages, add one, change what one may use, or revoke one."),
     "policy": ("clients", "policy", "Show the policy for agents as TOML, import one, or export it to a file: approvals, budgets, rates, breakers, lists."),
     "secrets": ("secrets", "secrets", "List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret."),
+    "signin": ("sign_in", "signin", "Sign in to a server over HTTP in the browser, sign out, or list the servers that may need it."),
     "approvals": ("clients", "approvals", "List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny one."),
     "label": ("calibration", "label", "Label a tool as right or wrong for a sub-task."),
     "judgments": ("judgments", "judgments", "List the judgment sets of a catalog, import or export one, or show the agreement of its judges."),
