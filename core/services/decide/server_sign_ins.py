@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from core.domain.catalog import ConnectionState, Server, ServerId
 from core.mcp_bridge.lazy_pool import load_protocol
-from core.mcp_bridge.secrets import Launch, MissingReferenceError, SecretVault
+from core.mcp_bridge.secrets import GRANT, Launch, MissingReferenceError, SecretVault
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from core.shared.untrusted_text import one_line
 
@@ -161,7 +161,7 @@ class ServerSignIns:
 
         with self._vault.renewing(key):  # what is renewed right now is removed, too
             grant = kept_grant(self._vault, key)
-            self._vault.remove_grant(key)
+            self._vault.remove(key, GRANT)
         if grant is not None:
             revoke(grant)
 
