@@ -6,7 +6,7 @@ import asyncio
 import atexit
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -184,6 +184,14 @@ class SessionPool:
             future = self._loop.submit(pooled.checked())
         ThreadInbox().wait_for(future, None)
 
+    def end(self, server: ServerId) -> None:
+        """Ends the sessions of a server and its processes, and calls in progress with them. The next use opens a new session."""
+        with self._closing:
+            if self._closed or not self._loop.started:
+                return
+            future = self._loop.submit(self._end([one for one in self._connections.values() if one.server == server]))
+        ThreadInbox().wait_for(future, None)
+
     def states(self) -> tuple[ConnectionState, ...]:
         """Returns a snapshot of each connection that was used, in order of first use."""
         return tuple(pooled.state() for pooled in tuple(self._connections.values()))
@@ -197,11 +205,10 @@ class SessionPool:
             self._closed = True
         if self._loop.started:
             with suppress(TimeoutError):
-                self._loop.submit(self._close_connections()).result(CLOSE_S + 1)
+                self._loop.submit(self._end(list(self._connections.values()))).result(CLOSE_S + 1)
             self._loop.stop(limit_s=2.0)
 
-    async def _close_connections(self) -> None:
-        pooled_connections = list(self._connections.values())
+    async def _end(self, pooled_connections: Sequence[PooledConnection]) -> None:
         sessions = [session for pooled in pooled_connections for session in pooled.sessions]
         for pooled in pooled_connections:
             pooled.close()

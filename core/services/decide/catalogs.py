@@ -101,6 +101,22 @@ class CatalogService:
             self._store.catalogs.save_catalog(catalog, source)
             self._loaded[catalog.name] = self._freshly_loaded(catalog, source)
 
+    def edit(self, name: str, change: Callable[[Catalog], Catalog]) -> Catalog:
+        """Change a stored catalog, and keep it if it differs. Nobody else changes it meanwhile. Raises for a shipped one and for one of
+        this process only."""
+        with self._lock:
+            row = next((row for row in self._store.catalogs.list_catalogs() if row.name == name), None)
+            if name in SHIPPED_CATALOGS:
+                raise CatalogError(f"The catalog {name!r} is part of Wayfare and stays as it is; name another one.")
+            if row is None:
+                self.catalog(name)
+                raise CatalogError(f"{name} is only read from its file; import it to change one of its servers.")
+            before = self.catalog(name)
+            after = change(before)
+            if after != before:
+                self.save(after, row.source)
+            return after
+
     def remove(self, name: str) -> None:
         """Forget a stored catalog; its events stay. Raises for a shipped one and for a name that is not there."""
         if name in SHIPPED_CATALOGS:
