@@ -16,11 +16,11 @@ from pathlib import Path
 
 import click
 
-from core.cli.options import TerminalProgress, catalog_option, db_option, preset_option, set_option, settings_of
+from core.cli.options import TerminalProgress, db_option, preset_option, set_option, settings_of
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.govern.clients import ClientRegister
 from core.shared.errors import UnknownNameError, WayfareError
-from core.shared.settings import Launch, Settings, set_launch
+from core.shared.settings import FIRST_CATALOG, Launch, Settings, set_launch
 from core.store import Store
 
 M_ARENA_MAX = -8  # of malloc.h
@@ -166,7 +166,12 @@ def _check_free(host: str, port: int) -> None:
 )
 @set_option
 @preset_option
-@catalog_option
+@click.option(
+    "--catalog",
+    "catalogs",
+    multiple=True,
+    help="A catalog by name, or a catalog file; several by name.  [default: sample]",
+)
 @db_option
 def mcp(
     router: str,
@@ -175,7 +180,7 @@ def mcp(
     mirror: tuple[str, ...],
     settings: tuple[str, ...],
     preset: str,
-    catalog: str,
+    catalogs: tuple[str, ...],
     db: Path | None,
 ) -> None:
     """Serve Wayfare to one MCP client on standard input and output: a few tools give access to all tools of the
@@ -188,5 +193,8 @@ def mcp(
     from core.endpoint.base import EndpointOptions
     from core.endpoint.joining import serve_stdio
 
-    options = EndpointOptions(catalog, router, preset, settings_of(settings), timeout, fallback, mirror)
+    catalog, *further = catalogs or (FIRST_CATALOG,)
+    options = EndpointOptions(
+        catalog, router, preset, settings_of(settings), timeout, fallback, mirror, further=tuple(further)
+    )
     serve_stdio(Settings.from_environment(db=db, catalog=catalog), options)

@@ -21,6 +21,7 @@ from core.endpoint.mirrored_parts import MirroredParts, answered
 from core.endpoint.passing_on import READ_RESULT
 from core.endpoint.report import REPORT
 from core.endpoint.search import SEARCH
+from core.endpoint.several import Several
 from core.governance.calls import NotAllowedError
 from core.shared.errors import WayfareError
 from core.shared.json_schema import arguments_fault
@@ -92,6 +93,8 @@ class Endpoint:
             return failure.answer()
 
     async def _run(self, request: Request) -> Answer:
+        if len(request.options.catalogs) > 1:
+            return await Several(self._services.app, request, self._run).answered()
         admission, catalog = self._services.app.governance.admission, request.options.catalog
         request = replace(request, client=admission.enter(request.client, catalog, known=request.known))
         services = self._services.of(request.client)

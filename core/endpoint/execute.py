@@ -19,7 +19,7 @@ from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, de
 from core.endpoint.describe import LONGEST_NAME, find
 from core.endpoint.fallback import answered_instead
 from core.endpoint.passing_on import given_tokens, is_empty, passed_on
-from core.endpoint.report import Route, route_of
+from core.endpoint.report import LONGEST_ROUTE, Route, route_of
 from core.endpoint.search import signature
 from core.governance.calls import NotAllowedError, Wanted
 from core.routers.attention import refusal
@@ -181,7 +181,7 @@ INPUT = {
     "arguments": {"type": "object", "description": "The arguments of that tool, by its signature or schema."},
     "route_id": {
         "type": "string",
-        "maxLength": 100,
+        "maxLength": LONGEST_ROUTE,
         "description": "The route_id of the search that offered it: Wayfare learns from the outcome of the call.",
     },
 }
