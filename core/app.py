@@ -20,6 +20,7 @@ from core.shared.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.domain.catalog import ServerId
     from core.domain.execution import ToolCaller
     from core.mcp_bridge.lazy_pool import LazyPool
     from core.mcp_bridge.secrets import SecretVault
@@ -35,8 +36,11 @@ if TYPE_CHECKING:
     from core.services.call.server_requests import LinkedResources, ServerRequests
     from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
     from core.services.decide.catalogs import CatalogService
+    from core.services.decide.followed import FollowedFiles
     from core.services.decide.routing import RefusalService, RoutingService
     from core.services.decide.server_values import ServerValues
+    from core.services.decide.servers import ServerEditor
+    from core.services.decide.upkeep import Upkeep
     from core.services.decide.whatif import WhatIfService
     from core.services.govern.governance import GovernanceService
     from core.services.govern.governed_calls import GovernedCalls
@@ -134,7 +138,7 @@ class App:
     def pool(self) -> LazyPool:
         from core.mcp_bridge.lazy_pool import LazyPool
 
-        return LazyPool(self.vault, max_answer_bytes=self.settings.max_answer_bytes)
+        return LazyPool(self.vault, max_answer_bytes=self.settings.max_answer_bytes, list_changed=self._list_changed)
 
     @built
     def networks(self) -> NetworkProfiles:
@@ -174,7 +178,25 @@ class App:
     def catalog_editor(self) -> CatalogEditor:
         from core.services.decide.catalog_editor import CatalogEditor
 
-        return CatalogEditor(self.catalogs, self.vault, self.pool.get)
+        return CatalogEditor(self.catalogs, self.vault, self.pool.get, self.followed)
+
+    @built
+    def servers(self) -> ServerEditor:
+        from core.services.decide.servers import ServerEditor
+
+        return ServerEditor(self.catalogs, self.vault, self.pool.get)
+
+    @built
+    def followed(self) -> FollowedFiles:
+        from core.services.decide.followed import FollowedFiles
+
+        return FollowedFiles(self.store, self.catalogs, self.vault, self.servers)
+
+    @built
+    def upkeep(self) -> Upkeep:
+        from core.services.decide.upkeep import Upkeep
+
+        return Upkeep(self.catalogs, self.followed, self.servers, look_s=self.settings.look_hours * 3600)
 
     @built
     def health(self) -> HealthChecks:
@@ -370,6 +392,9 @@ class App:
 
         return BackgroundJobs()
 
+    def _list_changed(self, server: ServerId) -> None:
+        self.upkeep.list_changed(server)
+
     # Start and end ----------------------------------------------------------------------------------------------------
 
     @property
@@ -395,6 +420,7 @@ class App:
         self.governance.refused.write_due()
         self.pool.get()
         self.health.start()
+        self.upkeep.start()
         self.lint_reports.errors(catalog)
 
     def close(self) -> None:
@@ -402,6 +428,8 @@ class App:
         made = self.__dict__
         if "health" in made:
             self.health.close()
+        if "upkeep" in made:
+            self.upkeep.close()
         if "background" in made:
             self.background.close(CLOSING_LIMIT_S)
         if "calls" in made:

@@ -17,6 +17,9 @@ from core.shared.tokens import count_tokens
 Json = Mapping[str, Any]
 EMPTY: Json = MappingProxyType({})
 Transport = Literal["stdio", "http", "sse"]
+Follow = Literal["show", "take", "off"]
+FOLLOW: tuple[Follow, ...] = ("show", "take", "off")
+"""What is done about changes of the file that a catalog came from."""
 
 
 def tool_id(server: str, tool: str) -> str:
@@ -167,7 +170,9 @@ class Catalog:
         if row is not None:
             return self.servers[row]
         if any(server.name == name for server in self.off):
-            raise UnknownNameError(f"Server {name!r} of catalog {self.name!r} is switched off; its operator can switch it on.")
+            raise UnknownNameError(
+                f"Server {name!r} of catalog {self.name!r} is switched off; its operator can switch it on."
+            )
         raise UnknownNameError(f"There is no server {name!r} in catalog {self.name!r}; check the name.")
 
     def with_server(self, server: Server) -> Catalog:

@@ -117,7 +117,7 @@ class SessionPool:
     If a value of the launch changes, the session is replaced at the next use. A server that crashes, hangs, stops or
     writes garbage ends only its own calls, and its next call opens a new session. `close` ends every session and child
     process; it also runs when the interpreter ends. With an `injection`, every message to a server meets the faults of
-    that network.
+    that network. `list_changed` gets the servers that say that their lists changed; it runs on the loop and returns at once.
     """
 
     def __init__(
@@ -127,6 +127,7 @@ class SessionPool:
         *,
         open_target: OpenTarget | None = None,
         injection: Injection | None = None,
+        list_changed: Callable[[ServerId], None] | None = None,
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -147,6 +148,7 @@ class SessionPool:
             connect_limit_s=self.config.connect_limit_s,
             probe_s=self.config.probe_s,
             idle_s=self.config.idle_s,
+            list_changed=list_changed,
         )
         quiet_sdk_log()
         atexit.register(self.close)

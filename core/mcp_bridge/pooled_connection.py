@@ -77,6 +77,7 @@ class PooledConnectionConfig:
     probe_s: float
     idle_s: float
     abilities: frozenset[str] = NOBODY
+    list_changed: Callable[[ServerId], None] | None = None
 
 
 class PooledConnection:
@@ -262,10 +263,15 @@ class PooledConnection:
         launch = self._launch = self._config.resolve(self.server, self._connection)
         self._config.make_room()
         session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities)
+        session.asking.list_changed = self._list_changed
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
         await session.opened(self._config.connect_limit_s)
         return session
+
+    def _list_changed(self) -> None:
+        if self._config.list_changed is not None:
+            self._config.list_changed(self.server)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:

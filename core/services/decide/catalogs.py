@@ -68,6 +68,7 @@ class CatalogService:
         self._cross_encoder = cross_encoder
         self._now = now
         self._loaded: dict[str, LoadedCatalog] = {}
+        self._once_prepared: set[str] = set()
         self._lock = threading.RLock()
 
     def infos(self) -> tuple[CatalogInfo, ...]:
@@ -75,6 +76,10 @@ class CatalogService:
         own = (CatalogInfo(name, one.about, *shipped_size(name)) for name, one in SHIPPED_CATALOGS.items())
         stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
         return (*own, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
+
+    def stored(self) -> tuple[str, ...]:
+        """The names of the catalogs that are stored, which can be changed."""
+        return tuple(row.name for row in self._store.catalogs.list_catalogs() if row.name not in SHIPPED_CATALOGS)
 
     def catalog(self, name: str) -> Catalog:
         """A catalog by name. Raises UnknownNameError."""
@@ -99,6 +104,9 @@ class CatalogService:
         check_name(catalog.name)
         with self._lock:
             self._store.catalogs.save_catalog(catalog, source)
+            before = self._loaded.get(catalog.name)
+            if before is not None and before.index is not None:
+                self._once_prepared.add(catalog.name)
             self._loaded[catalog.name] = self._freshly_loaded(catalog, source)
 
     def edit(self, name: str, change: Callable[[Catalog], Catalog]) -> Catalog:
@@ -207,6 +215,13 @@ class CatalogService:
                 self.tokens(name)
                 loaded.relevance = RelevanceIndex.build(loaded.catalog, self._relevance_encoder, progress=progress)
                 loaded.index = CatalogIndex.build(loaded.catalog, self._encoder, progress=progress)
+
+    def prepare_again(self) -> None:
+        """Prepare the catalogs that were prepared before they were changed, so that the next decision does not wait."""
+        with self._lock:
+            names, self._once_prepared = self._once_prepared, set()
+        for name in names & set(self.stored()):
+            self.prepare(name)
 
     def is_prepared(self, name: str) -> bool:
         """Whether the first decision on this catalog needs no embedding of the catalog."""

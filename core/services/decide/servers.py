@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -35,20 +35,12 @@ class ServerEditor:
             check_name(catalog)
             self.catalogs.save(Catalog(catalog), SOURCE)
         self.catalogs.edit(catalog, lambda known: _added(known, server))
-        self.keep_values(catalog, [server], imported)
+        keep_values(self.vault, catalog, [server], imported.secrets)
         return self.discover(catalog, server.name)
-
-    def keep_values(self, catalog: str, servers: Iterable[Server], imported: Imported) -> None:
-        """Keep the values of a read document for those of its servers that refer to them."""
-        self.vault.put_all(
-            (ServerId(catalog, server.name), name, imported.secrets[name])
-            for server in servers
-            for name in reference_names(server.connection) & imported.secrets.keys()
-        )
 
     def remove(self, catalog: str, name: str) -> None:
         """Remove a server, its values and its sessions. Its statistics come back with a server of that name. Raises UnknownNameError."""
-        self.catalogs.edit(catalog, lambda known: _without(known, name))
+        self.catalogs.edit(catalog, lambda known: without(known, name))
         self.sessions().end(ServerId(catalog, name))
         for server, value in list(self.vault.names()):
             if server == ServerId(catalog, name):
@@ -98,6 +90,15 @@ class ServerEditor:
         )
 
 
+def keep_values(vault: SecretVault, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
+    """Keep values by the name of their reference, for those servers of a catalog that refer to them."""
+    vault.put_all(
+        (ServerId(catalog, server.name), name, values[name])
+        for server in servers
+        for name in reference_names(server.connection) & values.keys()
+    )
+
+
 def switched_off(catalog: Catalog, name: str) -> Catalog:
     """The catalog with a server switched off. Raises UnknownNameError.
 
@@ -106,7 +107,7 @@ def switched_off(catalog: Catalog, name: str) -> Catalog:
     (['mail'], ['mail', 'git'])
     """
     server = catalog.server(name)
-    return replace(_without(catalog, name), off=(*catalog.off, server))
+    return replace(without(catalog, name), off=(*catalog.off, server))
 
 
 def switched_on(catalog: Catalog, name: str) -> Catalog:
@@ -114,16 +115,19 @@ def switched_on(catalog: Catalog, name: str) -> Catalog:
     server = next((one for one in catalog.off if one.name == name), None)
     if server is None:
         return catalog.with_server(catalog.server(name))
-    return _without(catalog, name).with_server(server)
+    return without(catalog, name).with_server(server)
 
 
 def _added(catalog: Catalog, server: Server) -> Catalog:
     if any(server.name == known.name for known in (*catalog.servers, *catalog.off)):
-        raise CatalogError(f"Catalog {catalog.name!r} has a server {server.name!r}; remove it first, or give another name.")
+        raise CatalogError(
+            f"Catalog {catalog.name!r} has a server {server.name!r}; remove it first, or give another name."
+        )
     return catalog.with_server(server)
 
 
-def _without(catalog: Catalog, name: str) -> Catalog:
+def without(catalog: Catalog, name: str) -> Catalog:
+    """The catalog without a server, on or off. Raises UnknownNameError."""
     servers, off = (tuple(one for one in part if one.name != name) for part in (catalog.servers, catalog.off))
     if len(servers) + len(off) == len(catalog.servers) + len(catalog.off):
         raise UnknownNameError(f"There is no server {name!r} in catalog {catalog.name!r}; check the name.")

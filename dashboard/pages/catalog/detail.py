@@ -17,6 +17,7 @@ from core.shared import units
 from core.shared.errors import WayfareError
 from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
+from dashboard.pages.catalog.living import server_controls
 from dashboard.pages.catalog.state import open_multiply, show_tools
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
@@ -112,6 +113,7 @@ def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) 
                 st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
             _text(server.description, "The catalog has no description of this server.")
             _server_buttons(catalog.name, server)
+            server_controls(app, catalog.name, server)
             _connection(server)
             own_values(app, catalog.name, server)
         with right:
