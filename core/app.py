@@ -15,7 +15,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from core.shared.progress import LatestStep, Report, silent
-from core.shared.settings import Settings
+from core.shared.settings import Settings, own_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from core.services.decide.servers import ServerEditor
     from core.services.decide.upkeep import Upkeep
     from core.services.decide.whatif import WhatIfService
+    from core.services.decide.wordings import Wordings
     from core.services.govern.governance import GovernanceService
     from core.services.govern.governed_calls import GovernedCalls
     from core.services.lab.judgments import JudgmentService, ModelJudgeService
@@ -199,6 +200,12 @@ class App:
         return Upkeep(self.catalogs, self.followed, self.servers, look_s=self.settings.look_hours * 3600)
 
     @built
+    def wordings(self) -> Wordings:
+        from core.services.decide.wordings import Wordings
+
+        return Wordings(self.store, self.catalogs, self.settings.now)
+
+    @built
     def health(self) -> HealthChecks:
         from core.services.call.health import HealthChecks
 
@@ -254,10 +261,16 @@ class App:
 
     @built
     def governance(self) -> GovernanceService:
+        from core.services.govern.approvals import Webhook
         from core.services.govern.governance import GovernanceService
 
         return GovernanceService(
-            self.store, self.catalogs, now=self.settings.now, clock=time.monotonic, redact=self.vault.redact
+            self.store,
+            self.catalogs,
+            now=self.settings.now,
+            clock=time.monotonic,
+            redact=self.vault.redact,
+            announce=Webhook(self.settings.notify_url, f"{own_url()}/govern"),
         )
 
     @built

@@ -17,6 +17,7 @@ from mcp.shared.dispatcher import ProgressFnT
 
 from core.app import App
 from core.domain.catalog import ServerId
+from core.domain.execution import ClientSide
 from core.domain.params import Parameters
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
@@ -225,14 +226,17 @@ async def no_progress(progress: float, total: float | None = None, message: str 
 @dataclass(frozen=True)
 class Request:
     """One tools/call: the tool, its arguments, the client and the options. `client` is the name that the client gives
-    itself, or the name of its token if the token is `known`. A `mirrored` call wants the unchanged result of the
-    tool."""
+    itself, or the name of its token if the token is `known`; `announced` is always the former. `side` reaches the client
+    during the request. A `mirrored` call wants the
+    unchanged result of the tool."""
 
     tool: str
     arguments: Mapping[str, Any]
     options: EndpointOptions = field(default_factory=EndpointOptions)
     client: str = ""
     known: bool = False
+    announced: str = ""
+    side: ClientSide | None = None
     progress: ProgressFnT = no_progress
     mirrored: bool = False
 
@@ -246,6 +250,7 @@ class PartRequest:
     options: EndpointOptions
     client: str = ""
     known: bool = False
+    announced: str = ""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from core.endpoint.endpoint import DEFINITIONS, Endpoint
 from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import PATH, TOO_MANY, EndpointApp
 from core.endpoint.server import mcp_server
+from core.governance.approvals import LONGEST_HOLD_S
 from core.services.call.server_requests import own_session
 from core.shared.errors import StoreBusyError, WayfareError
 from core.shared.settings import Settings
@@ -72,7 +73,7 @@ def served(app: App, catalog: str) -> Generator[str]:
 
 
 TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
-ANSWER_S = 120.0  # time for an answer on top of the call's own limit
+ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
 Whose = tuple[str, frozenset[str]]
 """The name of a client, and its abilities."""
 REPEATABLE = {tool.name for tool in DEFINITIONS if tool.annotations is not None and tool.annotations.idempotent_hint}
@@ -161,7 +162,8 @@ class JoinedOwner:
         self._sessions: dict[Whose, OwnSession] = {}
 
     async def call(self, request: Request) -> Answer:
-        """Returns the owner's answer. Raises OwnerLostError."""
+        """Returns the owner's answer. Its questions reach the client. Raises OwnerLostError."""
+        CLIENT_SIDE.set(request.side)  # each request has a context of its own
         whose = _whose(request.client)
         try:
             session = await self._session(whose)

@@ -29,6 +29,7 @@ from core.relevance.map_layout import coordinates, kept_share, placed
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.followed import FollowedFiles, with_known
 from core.services.decide.servers import keep_values
+from core.services.decide.wordings import without_wordings
 from core.shared.errors import CatalogError, UnknownNameError
 from core.store.connection import encode, pa
 from core.virtual.multiply import Recipe, copies, multiplied, multiplied_name, server_of
@@ -265,8 +266,9 @@ class CatalogEditor:
         return report
 
     def _known(self, name: str) -> Catalog:
-        """A stored catalog, or an empty one."""
-        return self.catalogs.catalog(name) if name in {info.name for info in self.catalogs.infos()} else Catalog(name)
+        """A stored catalog in its servers' own words, or an empty one."""
+        there = name in {info.name for info in self.catalogs.infos()}
+        return without_wordings(self.catalogs.catalog(name)) if there else Catalog(name)
 
     def _before(self, name: str) -> dict[str, Server]:
         """The servers of a stored catalog that have tools, by name."""
@@ -294,7 +296,9 @@ class CatalogEditor:
     def multiply(self, catalog: str, server: str, recipe: Recipe, *, name: str = "") -> Catalog:
         """Keep a new catalog in which a server is accompanied or replaced by virtual copies of it."""
         known = self.catalogs.catalog(catalog)
-        made = multiplied(known, server, recipe, name=name or multiplied_name(known.name, server, recipe.copies))
+        made = multiplied(
+            without_wordings(known), server, recipe, name=name or multiplied_name(known.name, server, recipe.copies)
+        )
         source = f"{known.name}, {server} × {recipe.copies}, seed {recipe.seed}, spread {recipe.spread:g}"
         self.catalogs.save(made, source)
         return made

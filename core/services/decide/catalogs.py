@@ -29,6 +29,7 @@ from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
 from core.services.decide.loaded_catalog import Down, LoadedCatalog, token_counts, without_names
+from core.services.decide.wordings import reworded, stored_wordings, without_wordings
 from core.services.learn.learnt_models import LearntModels
 from core.shared.errors import CatalogError, UnknownNameError
 from core.stats.projection import StatisticsProjection
@@ -102,6 +103,7 @@ class CatalogService:
     def save(self, catalog: Catalog, source: str) -> None:
         """Keep a catalog, replacing the one of that name; its calls so far stay with it."""
         check_name(catalog.name)
+        catalog = without_wordings(catalog)
         with self._lock:
             self._store.catalogs.save_catalog(catalog, source)
             before = self._loaded.get(catalog.name)
@@ -110,7 +112,7 @@ class CatalogService:
             self._loaded[catalog.name] = self._freshly_loaded(catalog, source)
 
     def edit(self, name: str, change: Callable[[Catalog], Catalog]) -> Catalog:
-        """Change a stored catalog, and keep it if it differs. Nobody else changes it meanwhile. Raises for a shipped one and for one of
+        """Change a stored catalog, which `change` gets in its servers' own words, and keep it if it differs. Nobody else changes it meanwhile. Raises for a shipped one and for one of
         this process only."""
         with self._lock:
             row = next((row for row in self._store.catalogs.list_catalogs() if row.name == name), None)
@@ -119,11 +121,11 @@ class CatalogService:
             if row is None:
                 self.catalog(name)
                 raise CatalogError(f"{name} is only read from its file; import it to change one of its servers.")
-            before = self.catalog(name)
-            after = change(before)
+            before = without_wordings(self.catalog(name))
+            after = without_wordings(change(before))
             if after != before:
                 self.save(after, row.source)
-            return after
+            return self.catalog(name)
 
     def remove(self, name: str) -> None:
         """Forget a stored catalog; its events stay. Raises for a shipped one and for a name that is not there."""
@@ -140,6 +142,12 @@ class CatalogService:
             loaded = self._loaded_catalog(override.catalog)
             self._store.catalogs.set_override(override)
             loaded.set_overrides(tuple(self._store.catalogs.overrides(override.catalog)))
+
+    def reword(self, name: str) -> None:
+        """Take over the wordings that the store has now: only changed texts are embedded anew."""
+        with self._lock:
+            loaded = self._loaded_catalog(name)
+            self._loaded[name] = self._freshly_loaded(without_wordings(loaded.catalog), loaded.source)
 
     @contextmanager
     def unchanged(self) -> Generator[None]:
@@ -276,6 +284,7 @@ class CatalogService:
 
     def _freshly_loaded(self, catalog: Catalog, source: str) -> LoadedCatalog:
         outcomes = list(map(without_names, self._store.events.outcomes(catalog.name)))
+        catalog = reworded(catalog, stored_wordings(self._store, catalog.name))
         return LoadedCatalog(catalog, source, outcomes, tuple(self._store.catalogs.overrides(catalog.name)))
 
 
