@@ -271,6 +271,7 @@ class App:
             clock=time.monotonic,
             redact=self.vault.redact,
             announce=Webhook(self.settings.notify_url, f"{own_url()}/govern"),
+            lint_errors=self.lint_reports.errors,
         )
 
     @built
