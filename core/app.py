@@ -406,8 +406,8 @@ class App:
 
         return BackgroundJobs()
 
-    def _list_changed(self, server: ServerId) -> None:
-        self.upkeep.list_changed(server)
+    def _list_changed(self, server: ServerId, kind: str) -> None:
+        self.upkeep.list_changed(server, kind)
 
     # Start and end ----------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from cachetools import TTLCache
 from mcp import Client
 from mcp.client.session import IncomingMessage
 from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -29,11 +30,14 @@ from core.mcp_bridge.codec import Redact, without_secrets
 
 _log = logging.getLogger(__name__)
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-LISTS = (
-    mcp_types.ToolListChangedNotification,
-    mcp_types.ResourceListChangedNotification,
-    mcp_types.PromptListChangedNotification,
-)
+LISTS: dict[type, str] = {
+    mcp_types.ToolListChangedNotification: "tools",
+    mcp_types.ResourceListChangedNotification: "resources",
+    mcp_types.PromptListChangedNotification: "prompts",
+    ToolsListChanged: "tools",
+    ResourcesListChanged: "resources",
+    PromptsListChanged: "prompts",
+}
 FIRST_WAIT_S, LONGEST_WAIT_S = 5.0, 600.0
 LATE_S = 1.0
 """A message may belong to a call that ended this long ago."""
@@ -49,8 +53,8 @@ class AskingBack:
         self._ended = TTLCache[str, None](1024, LATE_S, clock)
         self.turn = asyncio.Lock()
         self._under_way: list[Under | None] = []
-        self.list_changed: Callable[[], None] = lambda: None
-        """Called when the server says that it lists other tools, resources or prompts."""
+        self.list_changed: Callable[[str], None] = lambda _: None
+        """Called with "tools", "resources" or "prompts" when the server says that it lists others."""
 
     def callbacks(self) -> dict[str, Any]:
         """Returns the callbacks for the SDK's client, which declares the matching abilities to the server."""
@@ -71,16 +75,19 @@ class AskingBack:
         while wanted and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             try:
                 async with opened() as asking, asking.listen(**wanted) as events:
-                    async for _ in events:
-                        self.list_changed()
+                    async for event in events:
+                        self._changed(event)
             except Exception as error:  # noqa: BLE001  whatever a server or the SDK makes of it: calls go on
                 _log.debug("no changes of lists are heard: %s", error)
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
 
     async def _told(self, message: IncomingMessage) -> None:
-        if isinstance(message, LISTS):
-            self.list_changed()
+        self._changed(message)
+
+    def _changed(self, said: object) -> None:
+        if (kind := LISTS.get(type(said))) is not None:
+            self.list_changed(kind)
 
     @contextmanager
     def under_way(self, side: ClientSide | None, redact: Redact) -> Generator[None]:

@@ -32,7 +32,7 @@ class LazyPool:
 
     vault: SecretVault
     max_answer_bytes: int
-    list_changed: Callable[[ServerId], None] | None = None
+    list_changed: Callable[[ServerId, str], None] | None = None
     _pool: SessionPool | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -117,7 +117,8 @@ class SessionPool:
     If a value of the launch changes, the session is replaced at the next use. A server that crashes, hangs, stops or
     writes garbage ends only its own calls, and its next call opens a new session. `close` ends every session and child
     process; it also runs when the interpreter ends. With an `injection`, every message to a server meets the faults of
-    that network. `list_changed` gets the servers that say that their lists changed; it runs on the loop and returns at once.
+    that network. `list_changed` gets the servers that say that they list others, and "tools", "resources" or
+    "prompts"; it runs on the loop and returns at once.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class SessionPool:
         *,
         open_target: OpenTarget | None = None,
         injection: Injection | None = None,
-        list_changed: Callable[[ServerId], None] | None = None,
+        list_changed: Callable[[ServerId, str], None] | None = None,
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:

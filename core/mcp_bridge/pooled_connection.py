@@ -77,7 +77,7 @@ class PooledConnectionConfig:
     probe_s: float
     idle_s: float
     abilities: frozenset[str] = NOBODY
-    list_changed: Callable[[ServerId], None] | None = None
+    list_changed: Callable[[ServerId, str], None] | None = None
 
 
 class PooledConnection:
@@ -269,9 +269,9 @@ class PooledConnection:
         await session.opened(self._config.connect_limit_s)
         return session
 
-    def _list_changed(self) -> None:
+    def _list_changed(self, kind: str) -> None:
         if self._config.list_changed is not None:
-            self._config.list_changed(self.server)
+            self._config.list_changed(self.server, kind)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:

@@ -45,6 +45,7 @@ class Upkeep:
         self._clock = clock
         self._next_look_s = clock() + min(look_s, FIRST_LOOK_S)
         self._told: set[ServerId] = set()
+        self._heard: dict[str, int] = {}
         self._asked_s: dict[ServerId, float] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -61,10 +62,18 @@ class Upkeep:
         """End after the round that is under way."""
         self._ended.set()
 
-    def list_changed(self, server: ServerId) -> None:
-        """A server says that it lists something else now. Returns at once; the next round asks it, at most twice a minute."""
+    def list_changed(self, server: ServerId, kind: str = "tools") -> None:
+        """A server says that it lists other tools, resources or prompts now. Returns at once. The next round asks for the tools, at most
+        twice a minute; resources and prompts are asked for when a client wants them."""
         with self._lock:
-            self._told.add(server)
+            if kind == "tools":
+                self._told.add(server)
+            else:
+                self._heard[server.catalog] = self._heard.get(server.catalog, 0) + 1
+
+    def heard(self, catalog: str) -> int:
+        """How often servers of a catalog have said that their resources or prompts changed."""
+        return self._heard.get(catalog, 0)
 
     def round(self) -> None:
         """Take over what has changed since the last round."""

@@ -63,6 +63,8 @@ class KnownDefinitions:
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
+        self.version = 0
+        """Another number after each decision about a definition."""
         self._known: dict[Key, DefinitionChange] = {}
         self._denied: dict[Key, DefinitionChange] = {}
         for change in self.store.governance.definitions():
@@ -163,6 +165,7 @@ class KnownDefinitions:
 
     def _take(self, change: DefinitionChange) -> None:
         key = (change.catalog, change.server, change.tool)
+        self.version += 1
         if change.action == DENIED:
             self._denied[key] = change
         else:
