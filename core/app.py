@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from core.services.decide.catalogs import CatalogService
     from core.services.decide.followed import FollowedFiles
     from core.services.decide.routing import RefusalService, RoutingService
+    from core.services.decide.server_sign_ins import ServerSignIns
     from core.services.decide.server_values import ServerValues
     from core.services.decide.servers import ServerEditor
     from core.services.decide.upkeep import Upkeep
@@ -134,6 +135,12 @@ class App:
         from core.services.decide.server_values import ServerValues
 
         return ServerValues(self.catalogs, self.vault)
+
+    @built
+    def sign_ins(self) -> ServerSignIns:
+        from core.services.decide.server_sign_ins import ServerSignIns
+
+        return ServerSignIns(self.catalogs, self.vault, self.pool.states, self.pool.get)
 
     @built
     def pool(self) -> LazyPool:
@@ -444,6 +451,8 @@ class App:
             self.health.close()
         if "upkeep" in made:
             self.upkeep.close()
+        if "sign_ins" in made:
+            self.sign_ins.close()
         if "background" in made:
             self.background.close(CLOSING_LIMIT_S)
         if "calls" in made:

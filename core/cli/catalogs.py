@@ -98,7 +98,7 @@ def import_(files: tuple[Path, ...], name: str | None, follow: Follow | None, db
     """
     with opened(db) as app:
         report = app.catalog_editor.import_files(files, name, follow=follow)
-    _print_report(report, as_json)
+    print_report(report, as_json)
 
 
 @click.command()
@@ -115,12 +115,12 @@ def discover(file: Path, name: str | None, follow: Follow | None, db: Path | Non
     """
     with opened(db) as app:
         report = app.catalog_editor.discover_file(file, name, follow=follow)
-    _print_report(report, as_json)
+    print_report(report, as_json)
     if any(one.error or one.refused for one in report.discoveries):
         sys.exit(1)
 
 
-def _print_report(report: ImportReport, as_json: bool) -> None:
+def print_report(report: ImportReport, as_json: bool) -> None:
     imported = report.imported
     refused = [(d, d.error) for d in report.discoveries if d.error] + [
         (d, why) for d in report.discoveries for why in d.refused
@@ -190,7 +190,7 @@ def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str, db: 
     if as_json:
         print_json(report.to_json())
     else:
-        _print_report_of_linting(report, everything=bool(rules))
+        print_report_of_linting(report, everything=bool(rules))
     if strict and report.counts()[Severity.ERROR]:
         sys.exit(1)
 
@@ -218,7 +218,7 @@ def _report_once() -> Callable[[int, int], None]:
     return report
 
 
-def _print_report_of_linting(report: LintReport, *, everything: bool) -> None:
+def print_report_of_linting(report: LintReport, *, everything: bool) -> None:
     from core.lint import RULES
 
     counted = ", ".join(

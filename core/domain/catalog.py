@@ -274,7 +274,7 @@ class ConnectionState:
     """A snapshot of one server's connection. Texts are redacted; `connect_s` is the last measured connect time in s.
 
     `last_error` stays after a recovery: `state` says whether it still matters. `stderr_lines` are the newest lines that the
-    server wrote to its standard error. `retry_s` is the wait before the next connection.
+    server wrote to its standard error. `retry_s` is the wait before the next connection. `needs_sign_in`: it asked for a sign-in last.
     """
 
     server: str
@@ -290,6 +290,7 @@ class ConnectionState:
     pid: int | None
     retry_s: float = 0.0
     catalog: str = ""
+    needs_sign_in: bool = False
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -335,6 +336,7 @@ class Discovery:
     """The result for one server: itself with its tools, or an error sentence. `connect_s` is None for an open session.
 
     `refused` has a sentence for each of its tools that was refused. `kept`: it did not answer, and stays as it was discovered before.
+    `unauthorized`: it answered 401, and stays as its configuration has it until a person signs in or gives a header.
     """
 
     name: str
@@ -343,3 +345,4 @@ class Discovery:
     connect_s: float | None = None
     refused: tuple[str, ...] = ()
     kept: bool = False
+    unauthorized: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast
@@ -25,7 +26,7 @@ from core.endpoint.report import REPORT
 from core.endpoint.search import SEARCH
 from core.endpoint.several import Several
 from core.governance.calls import NotAllowedError
-from core.shared.errors import WayfareError
+from core.shared.errors import StoreError, WayfareError
 from core.shared.json_schema import arguments_fault
 from core.shared.untrusted_text import one_line, visible
 
@@ -62,7 +63,7 @@ class Endpoint:
     async def call(self, request: Request) -> Answer:
         """Returns the answer to a request. Raises only on cancellation."""
         began = time.perf_counter()
-        self._note(request)
+        await self._note(request)
         answer = await self._answer(request)
         said: Any = answer.structured_content or {}
         error = str(said.get("error", "tool_error")) if answer.is_error else ""
@@ -73,7 +74,7 @@ class Endpoint:
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the tools that a client sees. Raises MCPError if the options name something unknown, or the client
         may see nothing."""
-        self._note(request)
+        await self._note(request)
         return await self.offered(request)
 
     async def offered(self, request: PartRequest) -> list[mcp_types.Tool]:
@@ -96,8 +97,11 @@ class Endpoint:
         """Returns the answer to a mirror client's request other than tools/call. Raises MCPError."""
         return await answered(self._parts, request)
 
-    def _note(self, request: Request | PartRequest) -> None:
-        self._services.app.governance.visits.note(request.announced, request.client if request.known else "")
+    async def _note(self, request: Request | PartRequest) -> None:
+        visits, who = self._services.app.governance.visits, (request.announced, request.client if request.known else "")
+        if not visits.again(*who):
+            with suppress(StoreError):  # the request itself tells
+                await anyio.to_thread.run_sync(visits.note, *who)
 
     async def _answer(self, request: Request) -> Answer:
         try:

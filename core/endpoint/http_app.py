@@ -50,6 +50,9 @@ def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
     ...     "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
     >>> stranger(ask(host="localhost:8501")), stranger(ask(host="localhost:8501", origin="http://localhost:8501"))
     ('', '')
+    >>> behind_a_port = {**ask(host="localhost:8501"), "client": ("10.0.2.100", 5)}
+    >>> stranger(behind_a_port), stranger(behind_a_port, frozenset({"localhost:8501"}))
+    ('Only this machine may use the endpoint under that name.', '')
     >>> stranger(ask(host="evil.example:8501"))
     "The host 'evil.example:8501' is not one that this endpoint answers to."
     >>> stranger(ask(host="localhost:8501", origin="http://localhost:3000"))
@@ -61,7 +64,7 @@ def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
     host = hosts[0].lower() if len(hosts) == 1 else ""
     if host not in own | other_names:
         return f"The host {host[:100]!r} is not one that this endpoint answers to."
-    if host in own and not _is_loopback(scope):
+    if host in own - other_names and not _is_loopback(scope):
         return "Only this machine may use the endpoint under that name."
     foreign = [origin for origin in origins if origin.lower() not in {f"http://{host}", f"https://{host}"}]
     return f"Pages of {foreign[0][:100]!r} may not use this endpoint." if foreign else ""

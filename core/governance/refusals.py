@@ -89,7 +89,9 @@ def definition_waits(tool: str, error: str) -> NotAllowedError:
     )
 
 
-def approval_needed(tool: str, reasons: str, number: str, expires_at: datetime) -> ApprovalNeededError:
+def approval_needed(
+    tool: str, reasons: str, number: str, expires_at: datetime, *, over_budget: bool
+) -> ApprovalNeededError:
     """The call waits for a person."""
     return ApprovalNeededError(
         APPROVAL_NEEDED,
@@ -97,13 +99,14 @@ def approval_needed(tool: str, reasons: str, number: str, expires_at: datetime) 
         f"Ask the operator to approve {number} on Wayfare's page Govern, then call again with exactly the same arguments. It "
         f"waits until {expires_at:%H:%M:%S} UTC.",
         number,
+        over_budget=over_budget,
     )
 
 
 def not_decided(needed: ApprovalNeededError, held_s: float) -> ApprovalNeededError:
     """No person decided while the request was open."""
     advice = f"Nobody decided within {units.seconds(held_s)}. {needed.advice}"
-    return ApprovalNeededError(needed.error, needed.why, advice, needed.number)
+    return ApprovalNeededError(needed.error, needed.why, advice, needed.number, over_budget=needed.over_budget)
 
 
 def approval_denied(tool: str, expires_at: datetime) -> NotAllowedError:

@@ -23,6 +23,7 @@ from core.domain.execution import NOBODY
 from core.mcp_bridge import transports
 from core.mcp_bridge.answer_limit import TOO_LARGE
 from core.mcp_bridge.fault_injection import injected
+from core.mcp_bridge.oauth import REFUSED, Refused
 from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
 from core.mcp_bridge.secrets import SecretVault
 from core.mcp_bridge.session import Session, Work, bounded
@@ -142,7 +143,8 @@ class SessionPool:
         self._connection_config = PooledConnectionConfig(
             resolve=self.vault.resolve,
             redact=self.vault.redact,
-            open_target=open_target or partial(transports.open_target, max_answer_bytes=self.config.max_answer_bytes),
+            open_target=open_target
+            or partial(transports.open_target, vault=self.vault, max_answer_bytes=self.config.max_answer_bytes),
             make_room=self._make_room,
             clock=clock,
             now=now,
@@ -168,7 +170,7 @@ class SessionPool:
         """Runs `work` with a session of the server and waits for it, at most `limit_s` from the opened session on.
         Clients with different `abilities` have different sessions, because the session declares them to the server.
 
-        Raises NotConnectedError, ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
+        Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
         the errors of the work, such as MCPError for an error that the server returned.
         """
         with self._closing:  # the closing pool ends all work that was submitted before
@@ -235,12 +237,18 @@ class SessionPool:
         session = lease.session
         pooled.enter(session)
         log_start = session.stderr_log.count
+        refused = Refused()
+        REFUSED.set(refused)
         try:
             return await bounded(session.in_turn(work, lease), limit_s)
         except CallTimeoutError:
             session.suspect = True
+            if refused.challenged is not None:  # the older transport tells nobody
+                raise pooled.unauthorized(session, refused) from None
             raise
         except MCPError as error:
+            if refused.challenged is not None:
+                raise pooled.unauthorized(session, refused) from None
             raise await translated(error, pooled, session, limit_s, log_start) from None
         except ValidationError as error:
             raise InvalidResponseError(said(error)) from None

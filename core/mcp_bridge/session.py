@@ -18,6 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from core.domain.execution import NOBODY
 from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
+from core.mcp_bridge.oauth import REFUSED, Refused
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import ON_SPAWN, StderrLog
 from core.mcp_bridge.threads import (
@@ -180,6 +181,7 @@ class Session:
         self.suspect = False
         self.closed_by_us = False
         self.pid: int | None = None
+        self.refused = Refused()
         self._log_start = stderr_log.count
         self.launch = launch
         self._open_target = open_target
@@ -285,6 +287,7 @@ class Session:
 
     async def _keep(self) -> None:
         ON_SPAWN.set(self._spawned)
+        REFUSED.set(self.refused)
         try:
             target = self._open_target(self.launch, self.stderr_log, self._depart)
             with self._scope:

@@ -256,7 +256,7 @@ class CatalogEditor:
             raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
         before = self._before(name)
         found = tuple(
-            replace(one, server=before[one.name], kept=True) if one.server is None and one.name in before else one
+            replace(one, server=before[one.name], kept=True) if one.error and one.name in before else one
             for one in found
         )
         servers = tuple(d.server for d in found if d.server is not None)

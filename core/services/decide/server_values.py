@@ -55,12 +55,28 @@ class ServerValues:
         return tuple(value for server in known.servers for value in self._of_server(catalog, server))
 
     def put(self, catalog: str, server: str, name: str, value: str) -> None:
-        """Keep a value under the name that the server's references use. Raises UnknownNameError, CatalogError."""
-        found = self._catalogs.catalog(catalog).server(server)
-        key = self._key(found, name)
+        """Keep a value under the name that the server's references use. A header that its connection leaves empty, or Authorization,
+        is made a reference first. Raises UnknownNameError, CatalogError."""
         if not value:
             raise CatalogError(f"The value of {name} is empty; give one, or remove it.")
-        self._vault.put(ServerId(catalog, server), key, value)
+        self.send_header(catalog, server, name)
+        found = self._catalogs.catalog(catalog).server(server)
+        key = self._key(found, name)
+        self._vault.put(ServerId(catalog, server), key, with_scheme(name, value))
+
+    def send_header(self, catalog: str, server: str, name: str) -> None:
+        """Make a connection over HTTP send a header whose value is a secret, if it leaves this one empty, or is Authorization and
+        missing. Raises UnknownNameError, CatalogError."""
+        found = self._catalogs.catalog(catalog).server(server)
+        connection = found.connection
+        if connection is None or connection.transport == "stdio":
+            return
+        header = next((given for given in connection.headers if given.lower() == name.lower()), "")
+        missing = not header and name.lower() == "authorization"
+        if missing or (header and connection.headers[header].strip().lower() in {"", "bearer", "basic"}):
+            header = header or "Authorization"
+            headers = {**connection.headers, header: f"${{secret:{secret_name(server, header)}}}"}
+            self._save(catalog, found, replace(connection, headers=headers))
 
     def remove(self, catalog: str, server: str, name: str) -> None:
         """Forget a kept value. Raises UnknownNameError."""
@@ -125,6 +141,15 @@ class ServerValues:
     def _save(self, catalog: str, server: Server, connection: Connection) -> None:
         changed = replace(server, connection=connection)
         self._catalogs.edit(catalog, lambda known: known.with_server(changed))
+
+
+def with_scheme(name: str, value: str) -> str:
+    """A value of the header Authorization has a scheme: a token alone is a bearer token.
+
+    >>> with_scheme("Authorization", "abc"), with_scheme("Authorization", "Basic abc"), with_scheme("KEY", "abc")
+    ('Bearer abc', 'Basic abc', 'abc')
+    """
+    return f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
 
 
 def _state(name: str, missing: set[str], kept: bool) -> State:

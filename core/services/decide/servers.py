@@ -78,15 +78,15 @@ class ServerEditor:
 
         def change(known: Catalog) -> Catalog:
             for one in found:
-                if one.server is not None and one.name in known.server_row:
+                has_tools = one.name in known.server_row and bool(known.server(one.name).tools)
+                if one.server is not None and one.name in known.server_row and not (one.error and has_tools):
                     known = known.with_server(one.server)
             return known
 
         self.catalogs.edit(catalog, change)
         kept = {server.name: server for server in servers if server.tools}
         return tuple(
-            replace(one, server=kept[one.name], kept=True) if one.server is None and one.name in kept else one
-            for one in found
+            replace(one, server=kept[one.name], kept=True) if one.error and one.name in kept else one for one in found
         )
 
 

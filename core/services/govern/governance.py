@@ -265,7 +265,13 @@ class GovernanceService:
         )
         if wanted.approved_by:
             return self.decide(found.change.id, approve=True, origin=wanted.approved_by)
-        raise refusals.approval_needed(name, REASONS.join(weighed.reasons), found.change.id, found.change.expires_at)
+        raise refusals.approval_needed(
+            name,
+            REASONS.join(weighed.reasons),
+            found.change.id,
+            found.change.expires_at,
+            over_budget=weighed.over,
+        )
 
     def _cheaper(self, wanted: Wanted, left_usd: float) -> list[str]:
         """Tools of the same search that fit into the rest of the budget."""

@@ -14,6 +14,7 @@ from dashboard.pages.catalog import state
 from dashboard.pages.catalog.detail import server_detail, tool_detail
 from dashboard.pages.catalog.imports import counted
 from dashboard.pages.catalog.living import off_panel
+from dashboard.pages.catalog.sign_in import waiting_sign_ins
 from dashboard.ui.catalog_frames import matching, server_frame, server_text, tool_frame, tool_text
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.table import Column, choice_table, filtered, table_key
@@ -103,6 +104,7 @@ TOOL_COLUMNS = (
 def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str, chosen: str) -> str:
     """Draw the servers that match the query. Returns the name of the chosen server, or ""."""
     off_panel(app, catalog)
+    waiting_sign_ins(app, catalog.name)
     frame = filtered(server_frame(catalog, statistics), matching(map(server_text, catalog.servers), query))
     if not _found(len(frame), len(catalog.servers), "server"):
         return ""

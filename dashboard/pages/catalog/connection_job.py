@@ -117,7 +117,9 @@ def _result(discoveries: Sequence[Discovery], catalog: str, tools: int | None) -
     answered = sum(not found.error for found in discoveries)
     summary = f"{answered:,} of {counted(len(discoveries), 'server')} answered with {counted(tools, 'tool')}."
     kept = sum(found.kept for found in discoveries)
-    rest = "" if answered + kept == len(discoveries) else " The other servers are left out."
+    waiting = sum(found.unauthorized and not found.kept for found in discoveries)
+    rest = "" if answered + kept + waiting == len(discoveries) else " The other servers are left out."
+    rest += f" {counted(waiting, 'server')} asked who you are: open the catalog to sign in." if waiting else ""
     rest += f" {counted(kept, 'server')} did not answer: the earlier tools stay." if kept else ""
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
     frame = report_frame(discoveries)
@@ -137,6 +139,8 @@ def _buttons(job: Job, *, again: bool, show: str = "") -> None:
 def _result_words(found: Discovery) -> str:
     if found.kept:
         return "· kept as before"
+    if found.unauthorized:
+        return "○ sign-in"
     return "✗ failed" if found.server is None else "✓ answered"
 
 

@@ -34,8 +34,11 @@ def policy_view(app: App) -> None:
         )  # fmt: skip
         st.caption(
             f"A call waits {policy.approvals.wait_s / 60:.0f} min; approved, it may be made once within {policy.approvals.valid_s / 60:.0f} min. "
-            "The agent gets the answer at once, and calls again later."
+            f"The agent's request stays open for {policy.approvals.hold_s:g} s; after that it calls again."
         )
+        _switch(app, "The person at the agent's client may approve", "client_may_approve", policy.approvals.client_may_approve,
+            "The client asks its own person, where it can (MCP elicitation). Off is safer: the client could answer by itself, "
+            "because it is the program that wants the call.")  # fmt: skip
     with rest.container(border=True, height="stretch"):
         st.markdown("**Held-back tools, and access**")
         _switch(app, "Tools whose definition changed are held back", "changed_definitions", policy.changed_definitions,
@@ -101,7 +104,7 @@ def _number(app: App, label: str, name: str, value: float | None, about: str) ->
 def _changed(app: App, name: str) -> None:
     value: Any = st.session_state[f"govern:policy-{name}"]
     policy = app.governance.policy
-    if name in {"writes", "new", "above_usd"}:
+    if name in {"writes", "new", "above_usd", "client_may_approve"}:
         changed = replace(policy, approvals=replace(policy.approvals, **{name: value}))
     elif name == "tokens":
         changed = replace(policy, tokens="always" if value else "elsewhere")

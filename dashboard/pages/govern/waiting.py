@@ -98,6 +98,10 @@ RECENT = 20
 def waiting_view(app: App) -> None:
     """Draw waiting calls, held definitions, paused servers and recent decisions."""
     waiting, now = app.governance.waiting(), app.settings.now()
+    if _any_waits(app):
+        row = st.container(horizontal=True, gap="small", vertical_alignment="center")
+        row.button("Notify me on this desktop", key="govern:notify", type="tertiary", icon=":material/notifications:")
+        row.caption("Your browser asks first, at an address of this machine or over HTTPS. It tells while one of these pages is open.")  # fmt: skip
     for one in waiting:
         _call(app, one.change, now)
     held = held_definitions(app)
@@ -151,9 +155,14 @@ def _paused(app: App, now: datetime) -> None:
             )
 
 
-def _nothing(app: App) -> None:
+def _any_waits(app: App) -> bool:
+    """Tells whether the policy lets any call wait."""
     rules = app.governance.policy.approvals
-    if rules.writes or rules.new or rules.above_usd is not None:
+    return rules.writes or rules.new or rules.above_usd is not None
+
+
+def _nothing(app: App) -> None:
+    if _any_waits(app):
         st.success(
             "No call waits for a person. Calls that need you appear here by themselves.", icon=":material/check_circle:"
         )
