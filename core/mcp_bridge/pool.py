@@ -6,7 +6,7 @@ import asyncio
 import atexit
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -118,7 +118,8 @@ class SessionPool:
     If a value of the launch changes, the session is replaced at the next use. A server that crashes, hangs, stops or
     writes garbage ends only its own calls, and its next call opens a new session. `close` ends every session and child
     process; it also runs when the interpreter ends. With an `injection`, every message to a server meets the faults of
-    that network.
+    that network. `list_changed` gets the servers that say that they list others, and "tools", "resources" or
+    "prompts"; it runs on the loop and returns at once.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class SessionPool:
         *,
         open_target: OpenTarget | None = None,
         injection: Injection | None = None,
+        list_changed: Callable[[ServerId, str], None] | None = None,
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -149,6 +151,7 @@ class SessionPool:
             connect_limit_s=self.config.connect_limit_s,
             probe_s=self.config.probe_s,
             idle_s=self.config.idle_s,
+            list_changed=list_changed,
         )
         quiet_sdk_log()
         atexit.register(self.close)
@@ -186,6 +189,14 @@ class SessionPool:
             future = self._loop.submit(pooled.checked())
         ThreadInbox().wait_for(future, None)
 
+    def end(self, server: ServerId) -> None:
+        """Ends the sessions of a server and its processes, and calls in progress with them. The next use opens a new session."""
+        with self._closing:
+            if self._closed or not self._loop.started:
+                return
+            future = self._loop.submit(self._end([one for one in self._connections.values() if one.server == server]))
+        ThreadInbox().wait_for(future, None)
+
     def states(self) -> tuple[ConnectionState, ...]:
         """Returns a snapshot of each connection that was used, in order of first use."""
         return tuple(pooled.state() for pooled in tuple(self._connections.values()))
@@ -199,11 +210,10 @@ class SessionPool:
             self._closed = True
         if self._loop.started:
             with suppress(TimeoutError):
-                self._loop.submit(self._close_connections()).result(CLOSE_S + 1)
+                self._loop.submit(self._end(list(self._connections.values()))).result(CLOSE_S + 1)
             self._loop.stop(limit_s=2.0)
 
-    async def _close_connections(self) -> None:
-        pooled_connections = list(self._connections.values())
+    async def _end(self, pooled_connections: Sequence[PooledConnection]) -> None:
         sessions = [session for pooled in pooled_connections for session in pooled.sessions]
         for pooled in pooled_connections:
             pooled.close()

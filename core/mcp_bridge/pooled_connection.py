@@ -78,6 +78,7 @@ class PooledConnectionConfig:
     probe_s: float
     idle_s: float
     abilities: frozenset[str] = NOBODY
+    list_changed: Callable[[ServerId, str], None] | None = None
 
 
 class PooledConnection:
@@ -273,6 +274,7 @@ class PooledConnection:
         launch = self._launch = self._config.resolve(self.server, self._connection)
         self._config.make_room()
         session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities)
+        session.asking.list_changed = self._list_changed
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
         try:
@@ -282,6 +284,10 @@ class PooledConnection:
                 raise
             raise self.unauthorized(session, session.refused) from None
         return session
+
+    def _list_changed(self, kind: str) -> None:
+        if self._config.list_changed is not None:
+            self._config.list_changed(self.server, kind)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -276,6 +278,13 @@ class Session:
         self.client = client
         self._opened.set()
 
+    def _heard(self, client: Client) -> AbstractAsyncContextManager[Client]:
+        """A client for listening. Over HTTP it is one of its own, because the SDK ends a client whose stream breaks."""
+        if self.launch.transport == "stdio":
+            return nullcontext(client)
+        target = self._open_target(self.launch, self.stderr_log, lambda: None)
+        return Client(target, client_info=CLIENT_INFO, cache=None)
+
     async def _keep(self) -> None:
         ON_SPAWN.set(self._spawned)
         REFUSED.set(self.refused)
@@ -286,7 +295,12 @@ class Session:
                     self.tools = await tools_by_name(client)
                     check_results(client, self.tools or {})
                     self._announce(client)
-                    await self._leave.wait()
+                    listening = asyncio.ensure_future(self.asking.listen(client, partial(self._heard, client)))
+                    listening.add_done_callback(_retrieve)
+                    try:
+                        await self._leave.wait()
+                    finally:
+                        listening.cancel()
         except Exception as error:  # noqa: BLE001  any error of the server or the SDK ends only this session
             self.error = first_leaf(error)
         finally:
