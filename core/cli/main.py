@@ -14,7 +14,7 @@ from core.shared.errors import StoreBusyError, WayfareError
 # name: the module of core.cli, the command in it, and its line in `wayfare --help`. The module is imported when the command is called.
 COMMANDS = {
     "up": ("serving", "up", "Start the console and print its URL."),
-    "catalogs": ("catalogs", "catalogs", "List the catalogs."),
+    "catalogs": ("servers", "catalogs", "List the catalogs, with changes of the files that they follow; take or ignore these."),
     "routers": ("catalogs", "routers", "List the routing algorithms."),
     "parameters": ("catalogs", "parameters", "List a router's parameters with unit, range and default."),
     "import": ("catalogs", "import_", "Import catalogs or client configurations as one catalog, all or nothing."),
@@ -23,7 +23,7 @@ COMMANDS = {
     "call": ("routing", "call", "Make one MCP call and record its outcome."),
     "agent": ("agent", "agent", "Work on a question: split it, route each sub-task, call its candidates until one succeeds."),
     "mcp": ("serving", "mcp", "Serve Wayfare to one MCP client on standard input and output: a few tools give access to all tools of the catalog."),
-    "setup": ("setup", "setup", "Print the exact text that connects a client, and tell whether its first request has come; without CLIENT, find client configurations."),
+    "setup": ("setup", "setup", "Print the exact text that connects CLIENT, and tell whether its first request has come."),
     "virtual": ("catalogs", "virtual", "Serve one server of a catalog over real MCP with simulated results, by default on stdio."),
     "multiply": ("catalogs", "multiply", "Make a new catalog with virtual copies of one server: other names, words and numbers."),
     "testbed": ("scenario", "testbed", "Draw a testbed: servers whose texts contain any of the WORDS, and tasks that their tools can do."),
@@ -37,7 +37,9 @@ COMMANDS = {
     "audit": ("clients", "audit", "Verify the log: decisions, calls, labels, judgments, approvals and denials, and changes of parameters, prices, calibrations, clients and policies."),
     "clients": ("clients", "clients", "List the clients of the endpoint and the operators of the pages, add one, change what one may use, or revoke one."),
     "policy": ("clients", "policy", "Show the policy for agents as TOML, import one, or export it to a file: approvals, budgets, rates, breakers, lists."),
+    "server": ("servers", "server", "Add one server to a catalog, remove it, switch it off or on, restart it, or take its tools live again."),
     "secrets": ("secrets", "secrets", "List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret."),
+    "signin": ("sign_in", "signin", "Sign in to a server over HTTP in the browser, sign out, or list the servers that may need it."),
     "approvals": ("clients", "approvals", "List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny one."),
     "requests": ("requests", "requests", "Import, export or undo example requests of tools, which make decisions better."),
     "label": ("calibration", "label", "Label a tool as right or wrong for a sub-task."),

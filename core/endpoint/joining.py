@@ -261,8 +261,9 @@ class StdioBackend:
         ).answer()
 
     async def listed(self, tasks: TaskGroup, request: PartRequest) -> list[mcp_types.Tool]:
-        """Returns the tools that the client sees. Wayfare's own tools are known without a request."""
+        """Returns the tools that the client sees. Wayfare's own tools are known without a request; the owner is told later."""
         if not request.options.mirror:
+            tasks.start_soon(self._tell, tasks, request)
             return DEFINITIONS
         for attempt in range(2):
             try:
@@ -272,6 +273,11 @@ class StdioBackend:
                 if attempt:
                     raise
         return []
+
+    async def _tell(self, tasks: TaskGroup, request: PartRequest) -> None:
+        """Has the owner note that the client is there. An error is left to the client's first call."""
+        with suppress(OwnerLostError, MCPError, WayfareError):
+            await (await self._answering(tasks)).listed(request)
 
     async def part(self, tasks: TaskGroup, request: PartRequest) -> Any:
         """Returns what mirrored servers have beside tools. These requests only read, so they are repeated if the owner

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.domain.catalog import Connection, Imported, Server
@@ -26,13 +26,14 @@ PATH = "/mcp"
 TURNS = 30
 
 
-def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "") -> Target:
-    """Returns how a client reaches this Wayfare: a command with the options that differ from the defaults, and an address."""
+def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "", url: str = "") -> Target:
+    """Returns how a client reaches this Wayfare: a command with the options that differ from the defaults, and an address. `url` is that
+    of the running console, if it is another process."""
     options = [] if catalog == FIRST_CATALOG else ["--catalog", catalog]
     if str(settings.db) != str(Settings().db):
         options += ["--db", str(Path(settings.db).expanduser().absolute())]
     query = "" if catalog == FIRST_CATALOG else f"?catalog={catalog}"
-    return Target((*_program(), "mcp", *options), f"{own_url()}{PATH}{query}", token)
+    return Target((*_program(), "mcp", *options), f"{url or own_url()}{PATH}{query}", token)
 
 
 def _program() -> tuple[str, ...]:
@@ -66,6 +67,14 @@ class FoundConfiguration:
     tools: int = 0
     tokens: int = 0
     has_wayfare: bool = False
+
+    @property
+    def others(self) -> Imported | None:
+        """The import without Wayfare itself, which would be its own server. None if the file cannot be read or names no other."""
+        if self.imported is None or not self.servers:
+            return None
+        servers = tuple(server for server in self.imported.servers if server.name in self.servers)
+        return replace(self.imported, servers=servers)
 
     def meter(self, own_tokens: int) -> TokenMeter:
         """Returns the tokens of one turn now and with the definitions of Wayfare's own tools, counted, and of `TURNS` equal turns,
