@@ -18,9 +18,16 @@ from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, text_hash
 from core.relevance.encoder_model import ModelFolder, model_folder, tuned_folder
 from core.relevance.onnx_encoder import PREPARED, OnnxEncoder, export_model, prepare
-from core.relevance.packaged_vectors import VectorFileError, read_vectors, vector_file, write_vectors
+from core.relevance.packaged_vectors import (
+    VectorFileError,
+    read_requests,
+    read_vectors,
+    vector_file,
+    write_requests,
+    write_vectors,
+)
 from core.relevance.relevance_index import RelevanceIndex
-from sample_catalog import VECTORS
+from sample_catalog import REQUESTS, VECTORS
 
 
 class TextCollector:
@@ -57,6 +64,7 @@ def drift(folder: Path = VECTORS) -> list[str]:
     found = [f"relevance/data/{key}.zip is missing" for key in collectors if not (PREPARED / f"{key}.zip").is_file()]
     if examples.shipped_examples(used[1].key) is None:
         found.append(f"relevance/data/{used[1].key}.npz is missing or has other texts")
+    found += request_drift(used[1].key)
     known = {vector_file(folder, key) for key in collectors}
     found += [f"vectors/{file.name} belongs to no model" for file in sorted(folder.glob("*")) if file not in known]
     for key, collector in collectors.items():
@@ -84,10 +92,38 @@ def build() -> str:
         for file in examples.DATA.glob("*.np[yz]"):
             file.unlink()
         asked = examples.write_examples(CachedEncoder(sources[1], MemoryVectorStore()))
+        of_requests = write_request_vectors(CachedEncoder(sources[1], MemoryVectorStore()))
     for file in VECTORS.glob("*"):
         file.unlink()
-    made = [*asked, *(write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders)]
+    made = [*asked, of_requests, *(write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders)]
     return ", ".join(f"{file.name}: {file.stat().st_size / 1e6:.1f} MB" for file in made)
+
+
+def request_drift(model: str, folder: Path = REQUESTS) -> list[str]:
+    """Returns sentences on tools without requests, and on vectors of requests that are missing or belong to no request."""
+    found = [
+        f"requests/{name}.jsonl lacks requests for {tool.id}"
+        for name in SHIPPED_CATALOGS
+        for tool in shipped(name).tools
+        if not tool.requests
+    ]
+    there = read_requests(folder, model)
+    if there is None or there[0].keys() != set(map(text_hash, _requests())):
+        found.append(f"requests/{model}.npz is missing or has other texts than the requests")
+    return found
+
+
+def write_request_vectors(encoder: CachedEncoder, folder: Path = REQUESTS) -> Path:
+    """Writes the vectors of all shipped requests, in place of those of another model."""
+    texts = _requests()
+    vectors = encoder.encode_documents(texts)
+    for file in folder.glob("*.npz"):
+        file.unlink()
+    return write_requests(folder, encoder.model, dict(zip(map(text_hash, texts), vectors, strict=True)))
+
+
+def _requests() -> list[str]:
+    return [text for name in SHIPPED_CATALOGS for tool in shipped(name).tools for text in tool.requests]
 
 
 def _prepare_all(encoders: Sequence[CachedEncoder]) -> None:
