@@ -75,8 +75,9 @@ class Changes:
             await bus.publish(EVENTS[kind]())
 
         listener = Listener(request, tell, await self._tools(request), *await self._state(request))
+        lists = params.notifications.model_copy(update={"resource_subscriptions": None})  # these are not passed on
         with self._listening(listener):
-            return await ListenHandler(bus)(context, params)
+            return await ListenHandler(bus)(context, params.model_copy(update={"notifications": lists}))
 
     @contextmanager
     def _listening(self, listener: Listener) -> Generator[None]:

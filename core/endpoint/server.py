@@ -157,6 +157,13 @@ class TellingServer(McpServer[Any]):
         told = notification_options or NotificationOptions(True, True, True)
         return super().create_initialization_options(told, *more, **named)
 
+    def get_capabilities(self, *given: Any, **named: Any) -> mcp_types.ServerCapabilities:
+        """Returns the capabilities. Subscriptions to single resources are not passed on."""
+        has = super().get_capabilities(*given, **named)
+        if has.resources is not None:
+            has.resources.subscribe = False
+        return has
+
 
 def mcp_server(
     call: Call,

@@ -19,7 +19,7 @@ from tests.endpoint.conftest import policy
 from tests.services.test_upkeep import config, living
 
 LIMIT_S = 30.0
-SILENCE_S = 2.5
+SILENCE_S = 1.5
 Told = Callable[[], Awaitable[str]]
 
 
@@ -50,8 +50,9 @@ async def by_notification(url: str, script: Callable[[Client, Told], Awaitable[N
 
 async def by_listening(url: str, script: Callable[[Client, Told], Awaitable[None]]) -> None:
     async with Client(url) as client:
-        assert client.server_capabilities.resources is not None
-        assert client.server_capabilities.resources.list_changed
+        resources = client.server_capabilities.resources
+        assert resources is not None
+        assert (resources.list_changed, resources.subscribe) == (True, False)
         async with client.listen(
             tools_list_changed=True, resources_list_changed=True, prompts_list_changed=True
         ) as events:
