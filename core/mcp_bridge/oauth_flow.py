@@ -241,13 +241,15 @@ def revoke(grant: Grant) -> None:
 
 async def _revoked(flow: _Flow, grant: Grant, endpoint: str, token: OAuthToken) -> None:
     flow.context.oauth_metadata, flow.context.client_info = grant.metadata, grant.client
-    data, headers = flow.context.prepare_token_auth(
-        {"token": token.refresh_token or token.access_token, "client_id": grant.client.client_id}, {}
-    )
+    hint = "refresh_token" if token.refresh_token else "access_token"
+    sent = {"token": getattr(token, hint), "token_type_hint": hint, "client_id": grant.client.client_id}
     try:
+        data, headers = flow.context.prepare_token_auth(sent, {})
         async with _client(flow, {}) as client:
-            await client.post(endpoint, data=data, headers=headers)
-    except (SignInError, httpx2.HTTPError, TooLargeError):
+            answer = await client.post(endpoint, data=data, headers=headers)
+            if answer.status_code == 400:  # the SDK's own servers want the secret of a client without one, too
+                await client.post(endpoint, data={"client_secret": "", **data}, headers=headers)
+    except (OAuthFlowError, SignInError, httpx2.HTTPError, TooLargeError):
         return
 
 
