@@ -7,11 +7,11 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from core.domain.catalog import Catalog, Connection, Discovery, Follow, Imported, Note, Server, ServerId
 from core.importers import BrokenDocumentError, read_files
-from core.mcp_bridge.secrets import SecretVault, reference_names
+from core.mcp_bridge.secrets import SecretVault, names_in, reference_names
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.servers import ServerEditor, switched_off, without
 from core.shared.errors import CatalogError, UnknownNameError
@@ -154,7 +154,9 @@ class FollowedFiles:
         on = [server for server in found.servers if server.name in changed]
         off = [server for server in found.off if server.name in changed]
         gone = [one.server for one in state.changes if one.kind == "removed"]
-        self._keep_values(catalog, (*on, *off), found.secrets)
+        values = self._changed_values(catalog, found.secrets)
+        before = {server.name: server for server in (*state.file.taken.servers, *state.file.taken.off)}
+        self._keep_values(catalog, (*on, *off), found.secrets, values)
 
         def change(known: Catalog) -> Catalog:
             by_operator = self.by_operator(known)
@@ -162,7 +164,9 @@ class FollowedFiles:
             for name in {*gone, *changed} & tools.keys():
                 known = without(known, name)
             for server in (*on, *off):
-                known = known.with_server(with_known(server, tools.get(server.name)))
+                old, own = before.get(server.name), tools.get(server.name)
+                merged = replace(server, connection=_merged(old, own, server, values))
+                known = known.with_server(with_known(merged, own))
                 if server in off or server.name in by_operator:
                     known = switched_off(known, server.name)
             return known
@@ -175,9 +179,11 @@ class FollowedFiles:
         self._keep(catalog, replace(state.file, taken=Catalog(catalog, found.servers, found.off)), found.secrets)
         return asked
 
-    def _keep_values(self, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
+    def _keep_values(
+        self, catalog: str, servers: Iterable[Server], values: Mapping[str, str], changed: set[str]
+    ) -> None:
         """Keep the values of the file that are missing or changed there; others were perhaps set by hand."""
-        kept, changed = self._vault.names(), self._changed_values(catalog, values)
+        kept = self._vault.names()
         self._vault.put_all(
             (ServerId(catalog, server.name), name, values[name])
             for server in servers
@@ -296,6 +302,25 @@ def with_known(server: Server, known: Server | None) -> Server:
         return server
     said = {name: getattr(server, name) or getattr(known, name) for name in ("description", "title")}
     return replace(server, tools=known.tools, **said)
+
+
+def _merged(old: Server | None, own: Server | None, new: Server, values: set[str]) -> Connection | None:
+    """The connection of the file, with the variables and headers that the operator changed and the file did not."""
+    if old is None or own is None or None in (one := (old.connection, own.connection, new.connection)):
+        return new.connection
+    before, known, now = cast("tuple[Connection, Connection, Connection]", one)
+
+    def pairs(a: Mapping[str, str], b: Mapping[str, str], c: Mapping[str, str]) -> dict[str, str]:
+        still = {name for name in b if a.get(name) == c.get(name) and not names_in(c.get(name, "")) & values}
+        return {**c, **{name: b[name] for name in still if b[name] != a.get(name)}}
+
+    env, headers = pairs(before.env, known.env, now.env), pairs(before.headers, known.headers, now.headers)
+    return replace(
+        now,
+        env=env,
+        headers=headers,
+        shown=tuple(name for name in known.shown if name in env and env[name] == known.env.get(name)),
+    )
 
 
 def _signature(path: str) -> tuple[int, int, int] | None:
