@@ -88,6 +88,7 @@ class PooledConnection:
         self.server = server
         self.session: Session | None = None
         self.sessions: set[Session] = set()
+        self._uris: set[str] = set()
         self.last_used_s = 0.0
         self._connection = connection
         self._config = config
@@ -179,8 +180,8 @@ class PooledConnection:
         return error
 
     def release(self) -> None:
-        """Closes the session if it is not busy."""
-        if self.session is not None and not self.busy:
+        """Closes the session if it is not busy, and no client wants to hear of a resource."""
+        if self.session is not None and not self.busy and not self._uris:
             self.session.close()
             self.session = None
             self._changed()
@@ -274,7 +275,8 @@ class PooledConnection:
         launch = self._launch = self._config.resolve(self.server, self._connection)
         self._config.make_room()
         session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities)
-        session.asking.list_changed = self._list_changed
+        session.asking.list_changed, session.asking.updated = self._list_changed, self._updated
+        session.asking.uris = self._uris
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
         try:
@@ -288,6 +290,10 @@ class PooledConnection:
     def _list_changed(self, kind: str) -> None:
         if self._config.list_changed is not None:
             self._config.list_changed(self.server, kind)
+
+    def _updated(self, uri: str) -> None:
+        if uri and self._config.list_changed is not None:
+            self._config.list_changed(self.server, uri)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:
