@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import mcp_types
 from cachetools import TTLCache
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.session import IncomingMessage
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
@@ -53,8 +53,8 @@ class AskingBack:
         self._ended = TTLCache[str, None](1024, LATE_S, clock)
         self.turn = asyncio.Lock()
         self._under_way: list[Under | None] = []
-        self.list_changed: Callable[[str], None] = lambda _: None
-        """Called with "tools", "resources" or "prompts" when the server says that it lists others."""
+        self.list_changed: Callable[[str], None] | None = None
+        """Called with "tools", "resources" or "prompts" when the server says that it lists others. None: nobody wants to know."""
         self.updated: Callable[[str], None] = lambda _: None
         """Called with the address of a resource in `uris` when the server says that it has changed."""
         self.uris: set[str] = set()
@@ -74,6 +74,8 @@ class AskingBack:
             for uri in tuple(self.uris):  # of a session before this one
                 await _subscribed(client, uri)
             return
+        if self.list_changed is None:
+            return
         has = client.server_capabilities
         lists = {"tools": has.tools, "prompts": has.prompts, "resources": has.resources}
         wanted: dict[str, Any] = {
@@ -91,7 +93,7 @@ class AskingBack:
             finally:
                 hearing.cancel()
                 others.cancel()
-            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+            wait_s = FIRST_WAIT_S if others.done() and not others.cancelled() else min(2 * wait_s, LONGEST_WAIT_S)
 
     async def _hear(self, opened: Callable[[], AbstractAsyncContextManager[Client]], wanted: dict[str, Any]) -> None:
         if not any(wanted.values()):
@@ -108,23 +110,26 @@ class AskingBack:
         (self.uris.add if wanted else self.uris.discard)(uri)
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             self._wanted.set()
-        elif wanted:
-            await _subscribed(client, uri)
-        else:
-            await _subscribed(client, uri, wanted=False)
+            return
+        try:
+            await _subscribed(client, uri, wanted=wanted)
+        except MCPError:
+            self.uris.discard(uri)
+            raise
 
     async def _told(self, message: IncomingMessage) -> None:
         self._changed(message)
 
     def _changed(self, said: object) -> None:
-        if (kind := LISTS.get(type(said))) is not None:
+        kind = LISTS.get(type(said))
+        if kind is not None and self.list_changed is not None:
             self.list_changed(kind)
-            return
         uri = said.uri if isinstance(said, ResourceUpdated) else ""
         if isinstance(said, mcp_types.ResourceUpdatedNotification):
             uri = str(said.params.uri)
         if uri:  # it may be a part of what was asked for
-            self.updated(next((one for one in sorted(self.uris, reverse=True) if uri.startswith(one)), ""))
+            for one in [one for one in sorted(self.uris, reverse=True) if uri.startswith(one)][:1]:
+                self.updated(one)
 
     @contextmanager
     def under_way(self, side: ClientSide | None, redact: Redact) -> Generator[None]:

@@ -277,7 +277,7 @@ class SessionPool:
         config = self._connection_config
         if self.injection is None:
             return config
-        return replace(config, open_target=injected(config.open_target, self.injection, server))
+        return replace(config, list_changed=None, open_target=injected(config.open_target, self.injection, server))
 
     def _make_room(self) -> None:
         """Closes the longest idle session if one more would be too many.

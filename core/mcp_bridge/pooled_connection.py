@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from core.domain.catalog import Connection, ConnectionState, ServerId, State, Transport
 from core.domain.execution import NOBODY
@@ -275,8 +276,9 @@ class PooledConnection:
         launch = self._launch = self._config.resolve(self.server, self._connection)
         self._config.make_room()
         session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities)
-        session.asking.list_changed, session.asking.updated = self._list_changed, self._updated
-        session.asking.uris = self._uris
+        if (told := self._config.list_changed) is not None:
+            session.asking.list_changed = session.asking.updated = partial(told, self.server)
+            session.asking.uris = self._uris
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
         try:
@@ -286,14 +288,6 @@ class PooledConnection:
                 raise
             raise self.unauthorized(session, session.refused) from None
         return session
-
-    def _list_changed(self, kind: str) -> None:
-        if self._config.list_changed is not None:
-            self._config.list_changed(self.server, kind)
-
-    def _updated(self, uri: str) -> None:
-        if uri and self._config.list_changed is not None:
-            self._config.list_changed(self.server, uri)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:

@@ -14,7 +14,7 @@ from core.importers import BrokenDocumentError, read_files
 from core.mcp_bridge.secrets import SecretVault, names_in, reference_names
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.servers import ServerEditor, switched_off, without
-from core.shared.errors import CatalogError, UnknownNameError
+from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from core.shared.settings import own_url
 from core.store import Store
 from core.store.catalogs import from_json, to_json
@@ -146,7 +146,7 @@ class FollowedFiles:
                 continue
             try:
                 self.take(name)
-            except CatalogError as error:
+            except WayfareError as error:
                 self._failed[name] = state.signature, f"{error} Nothing more is taken until the file changes."
 
     def _take(self, catalog: str, state: FileState, found: Imported) -> tuple[Discovery, ...]:
