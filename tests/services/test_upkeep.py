@@ -133,6 +133,7 @@ def test_servers_are_looked_at_now_and_then(
     assert listed(app) == {
         "living::echo": "Gives it back.", "gone::echo": "Gives the text back.", "gone::nap": "Waits.",
     }  # fmt: skip
+    app.pool.get().end(ServerId("world", "living"))  # no session tells of it
     tools.write_text("echo Gives it back again.\n")
     upkeep.round()
     assert listed(app)["living::echo"] == "Gives it back."
