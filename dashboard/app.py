@@ -29,6 +29,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
 from core.endpoint.http_app import PATH, EndpointApp, status_routes
+from core.endpoint.oauth_callback import callback_route
 from core.shared.errors import StoreError
 from core.shared.untrusted_text import one_line
 from dashboard import session
@@ -175,7 +176,7 @@ endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), oth
 routes = [
     *status_routes(endpoint, session.opened_app, session.first_catalog()), *endpoint.metadata_routes(),
     Route(LANE_PATH, turned, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["POST"]),
-    Route(PLOTLY_URL, plotly), Route("/route", to_default_page), Route("/waiting", waiting),
+    Route(PLOTLY_URL, plotly), Route("/route", to_default_page), Route("/waiting", waiting), callback_route(session.opened_app),
 ]  # fmt: skip
 pages = st.App(
     HERE / "main.py",

@@ -14,7 +14,7 @@ from core.shared.errors import StoreBusyError, WayfareError
 # name: the module of core.cli, the command in it, and its line in `wayfare --help`. The module is imported when the command is called.
 COMMANDS = {
     "up": ("serving", "up", "Start the console and print its URL."),
-    "catalogs": ("catalogs", "catalogs", "List the catalogs."),
+    "catalogs": ("servers", "catalogs", "List the catalogs, with changes of the files that they follow; take or ignore these."),
     "routers": ("catalogs", "routers", "List the routing algorithms."),
     "parameters": ("catalogs", "parameters", "List a router's parameters with unit, range and default."),
     "import": ("catalogs", "import_", "Import catalogs or client configurations as one catalog, all or nothing."),
@@ -36,7 +36,9 @@ COMMANDS = {
     "audit": ("clients", "audit", "Verify the log: decisions, calls, labels, judgments, approvals and denials, and changes of parameters, prices, calibrations, clients and policies."),
     "clients": ("clients", "clients", "List the clients of the endpoint and the operators of the pages, add one, change what one may use, or revoke one."),
     "policy": ("clients", "policy", "Show the policy for agents as TOML, import one, or export it to a file: approvals, budgets, rates, breakers, lists."),
+    "server": ("servers", "server", "Add one server to a catalog, remove it, switch it off or on, restart it, or take its tools live again."),
     "secrets": ("secrets", "secrets", "List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret."),
+    "signin": ("sign_in", "signin", "Sign in to a server over HTTP in the browser, sign out, or list the servers that may need it."),
     "approvals": ("clients", "approvals", "List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny one."),
     "label": ("calibration", "label", "Label a tool as right or wrong for a sub-task."),
     "judgments": ("judgments", "judgments", "List the judgment sets of a catalog, import or export one, or show the agreement of its judges."),

@@ -74,8 +74,12 @@ class Endpoint:
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the tools that a client sees. Raises MCPError if the options name something unknown, or the client
         may see nothing."""
-        options = request.options
         await self._note(request)
+        return await self.offered(request)
+
+    async def offered(self, request: PartRequest) -> list[mcp_types.Tool]:
+        """Returns the same for somebody who is to be told of changes. Raises MCPError."""
+        options = request.options
         if not options.mirror:
             return DEFINITIONS
         try:
@@ -84,6 +88,10 @@ class Endpoint:
             return await anyio.to_thread.run_sync(mirrored, self._services, options, client, live)
         except (Refusal, WayfareError) as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
+
+    def forget(self, catalog: str) -> None:
+        """Drops what is cached of the lists of a catalog's servers."""
+        self._parts.forget(catalog)
 
     async def part(self, request: PartRequest) -> Any:
         """Returns the answer to a mirror client's request other than tools/call. Raises MCPError."""

@@ -13,6 +13,7 @@ import logging
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -172,7 +173,7 @@ class EndpointApp:
     async def _serve(self) -> None:
         await self._wanted.wait()
         try:
-            own, mirrors = await anyio.to_thread.run_sync(self._made)
+            own, mirrors, changes = await anyio.to_thread.run_sync(self._made)
         except WayfareError:  # the console's pages show the error
             self._ready.set()
             return
@@ -183,15 +184,17 @@ class EndpointApp:
         async with own.run(), mirrors.run():
             self._served = own.handle_request, mirrors.handle_request
             self._ready.set()
-            await anyio.sleep_forever()
+            await changes.watch()
 
-    def _made(self) -> tuple[Any, Any]:
-        """Returns the sessions with Wayfare's own tools, and those with mirrors, which have more than tools."""
+    def _made(self) -> tuple[Any, Any, Any]:
+        """Returns the sessions with Wayfare's own tools, those with mirrors, which have more than tools, and what tells the latter of
+        changes."""
         app = self._app()
         app.pool.get()  # it imports the protocol's packages, possibly in another thread right now
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from core.endpoint.base import EndpointOptions, Services
+        from core.endpoint.changes import Changes
         from core.endpoint.endpoint import Endpoint
         from core.endpoint.server import Context, mcp_server
 
@@ -206,9 +209,9 @@ class EndpointApp:
 
         self._governance = app.governance
         endpoint = Endpoint(Services(app))
-        own = mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed)
-        mirrors = mcp_server(endpoint.call, options_of, client_of, listing=endpoint.listed, part=endpoint.part)
-        return StreamableHTTPSessionManager(own), StreamableHTTPSessionManager(mirrors)
+        changes = Changes(app, endpoint)
+        made = partial(mcp_server, endpoint.call, options_of, client_of, listing=endpoint.listed, changes=changes)
+        return StreamableHTTPSessionManager(made()), StreamableHTTPSessionManager(made(part=endpoint.part)), changes
 
 
 def _error(

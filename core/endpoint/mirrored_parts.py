@@ -99,6 +99,11 @@ class MirroredParts:
         found = await self.lists(options, client, TOOLS, fresh=False)
         return {f"{server}::{tool.name}": tool for server, tools in found.items() for tool in tools}
 
+    def forget(self, catalog: str) -> None:
+        """Drops the cached lists of a catalog's servers."""
+        for known in [one for one in self._kept if one[0].catalog == catalog]:
+            self._kept.pop(known, None)
+
     async def lists(self, options: EndpointOptions, client: str, method: str, *, fresh: bool) -> Lists:
         """Returns each chosen server's list, as far as the client may use it, by server in order of name. Raises
         Refusal, WayfareError."""

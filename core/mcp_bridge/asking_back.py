@@ -8,16 +8,19 @@ second after a call, only the client of that call gets messages. From 2026-07-28
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import mcp_types
 from cachetools import TTLCache
 from mcp import Client
+from mcp.client.session import IncomingMessage
 from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -25,7 +28,17 @@ from core.domain.execution import ClientSide, Waiting
 from core.domain.outcome import ToolCall
 from core.mcp_bridge.codec import Redact, without_secrets
 
+_log = logging.getLogger(__name__)
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+LISTS: dict[type, str] = {
+    mcp_types.ToolListChangedNotification: "tools",
+    mcp_types.ResourceListChangedNotification: "resources",
+    mcp_types.PromptListChangedNotification: "prompts",
+    ToolsListChanged: "tools",
+    ResourcesListChanged: "resources",
+    PromptsListChanged: "prompts",
+}
+FIRST_WAIT_S, LONGEST_WAIT_S = 5.0, 600.0
 LATE_S = 1.0
 """A message may belong to a call that ended this long ago."""
 Under = tuple[ClientSide, Redact]
@@ -40,13 +53,41 @@ class AskingBack:
         self._ended = TTLCache[str, None](1024, LATE_S, clock)
         self.turn = asyncio.Lock()
         self._under_way: list[Under | None] = []
+        self.list_changed: Callable[[str], None] = lambda _: None
+        """Called with "tools", "resources" or "prompts" when the server says that it lists others."""
 
     def callbacks(self) -> dict[str, Any]:
         """Returns the callbacks for the SDK's client, which declares the matching abilities to the server."""
         asked = {"sampling": self._sample, "elicitation": self._elicit, "roots": self._roots}
         names = {"sampling": "sampling_callback", "elicitation": "elicitation_callback", "roots": "list_roots_callback"}
         chosen = {names[ability]: asked[ability] for ability in sorted(self.abilities)}
-        return {**chosen, "logging_callback": self._log}
+        return {**chosen, "logging_callback": self._log, "message_handler": self._told}
+
+    async def listen(self, client: Client, opened: Callable[[], AbstractAsyncContextManager[Client]]) -> None:
+        """Waits for changes of the server's lists, which servers from 2026-07-28 on only tell who asks. Asks again after a loss, each time
+        with what `opened` gives."""
+        has = client.server_capabilities
+        lists = {"tools": has.tools, "prompts": has.prompts, "resources": has.resources}
+        wanted: dict[str, Any] = {
+            f"{name}_list_changed": True for name, one in lists.items() if getattr(one, "list_changed", None)
+        }
+        wait_s = FIRST_WAIT_S
+        while wanted and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            try:
+                async with opened() as asking, asking.listen(**wanted) as events:
+                    async for event in events:
+                        self._changed(event)
+            except Exception as error:  # noqa: BLE001  whatever a server or the SDK makes of it: calls go on
+                _log.debug("no changes of lists are heard: %s", error)
+            await asyncio.sleep(wait_s)
+            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+
+    async def _told(self, message: IncomingMessage) -> None:
+        self._changed(message)
+
+    def _changed(self, said: object) -> None:
+        if (kind := LISTS.get(type(said))) is not None:
+            self.list_changed(kind)
 
     @contextmanager
     def under_way(self, side: ClientSide | None, redact: Redact) -> Generator[None]:

@@ -8,6 +8,7 @@
 | WAYFARE_ENCODER_DIFFERENCE | the file that tunes the encoder which estimates fit; `none`: the encoder as it was published |
 | WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
 | WAYFARE_MAX_ANSWER_MB | how large an answer of a server may be |
+| WAYFARE_LOOK_HOURS | how often servers are asked whether their tools have changed; 0: never |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.mcp_bridge.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY | the language model of `planner=model`, read from `environment` by `core.planning` |
@@ -36,6 +37,10 @@ NOTIFY_URL = "WAYFARE_NOTIFY_URL"
 MAX_ANSWER_BYTES = 10_000_000
 
 
+LOOK_HOURS = "WAYFARE_LOOK_HOURS"
+DEFAULT_LOOK_HOURS = 6.0
+
+
 def utc_now() -> datetime:
     """The clock of a running app."""
     return datetime.now(UTC)
@@ -54,6 +59,17 @@ def _bytes_of_mb(text: str) -> int:
     if not 1 <= size < math.inf:
         raise WayfareError(f"{MAX_ANSWER_MB} is {text!r}; give a number of MB above 0, as 10.")
     return int(size)
+
+
+def _hours(text: str) -> float:
+    """Raises WayfareError where the text is no number of at least 0."""
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = math.nan
+    if not 0 <= hours < math.inf:
+        raise WayfareError(f"{LOOK_HOURS} is {text!r}; give a number of hours, as 6, or 0 for never.")
+    return hours
 
 
 def _web_address(text: str) -> str:
@@ -77,7 +93,8 @@ class Settings:
 
     `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
     shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
-    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server. `notify_url` is told of calls that wait ("": none). `environment` is where
+    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server; every
+    `look_hours` servers are asked for their tools (0: never). `notify_url` is told of calls that wait ("": none). `environment` is where
     the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
     """
 
@@ -87,6 +104,7 @@ class Settings:
     reranker: str = ""
     encoder_difference: str = ""
     max_answer_bytes: int = MAX_ANSWER_BYTES
+    look_hours: float = DEFAULT_LOOK_HOURS
     notify_url: str = field(default="", repr=False)
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     seed: int | None = None
@@ -114,6 +132,7 @@ class Settings:
             reranker=known.get("WAYFARE_RERANKER", "").strip(),
             encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
             max_answer_bytes=_bytes_of_mb(most) if (most := known.get(MAX_ANSWER_MB)) else MAX_ANSWER_BYTES,
+            look_hours=_hours(hours) if (hours := known.get(LOOK_HOURS)) else DEFAULT_LOOK_HOURS,
             notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
             environment=known,
         )

@@ -43,6 +43,8 @@ def policy_view(app: App) -> None:
         st.markdown("**Held-back tools, and access**")
         _switch(app, "Tools whose definition changed are held back", "changed_definitions", policy.changed_definitions,
             "Changes since the first call of an agent, or since a person's approval.")  # fmt: skip
+        _switch(app, "New tools in which Lint finds an error wait for a person", "new_with_lint_errors", policy.new_with_lint_errors,
+            "Once there is a client of the endpoint. Tools that were called before are not affected.")  # fmt: skip
         _switch(app, "Searches leave out tools in which Lint finds an error", "lint_errors", policy.lint_errors == "hidden",
             "Off: they come last, with the reason. Tools with a definition that a person approved are not affected.")  # fmt: skip
         _switch(app, "Every client needs a token", "tokens", policy.tokens == "always",
