@@ -84,8 +84,17 @@ def _parameters(app: App, router: str, preset: str, settings: Mapping[str, str])
     return read_preset(Path(preset), router, app.routing.parameters(router)).parameters.replaced(settings)
 
 
+CONFIDENCE = {
+    "sure": "Sure: the best tool probably fits.",
+    "unsure": "Unsure: no tool clearly fits.",
+    "nothing": "Probably no tool fits; these are the nearest.",
+}
+
+
 def _print_decision(decision: Decision) -> None:
     click.echo(decision.reason)
+    if decision.fit is not None:
+        click.echo(f"{CONFIDENCE[decision.fit.confidence]} P(nothing fits) is {decision.fit.nothing:.2f}.")
     if decision.planner != "none":
         click.echo(f"Planner: {printable(decision.planner)}.")
     click.echo()
