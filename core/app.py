@@ -140,7 +140,7 @@ class App:
     def sign_ins(self) -> ServerSignIns:
         from core.services.decide.server_sign_ins import ServerSignIns
 
-        return ServerSignIns(self.catalogs, self.vault, self.pool.states, self.pool.get)
+        return ServerSignIns(self.catalogs, self.vault, self.pool.states, self.servers.discover)
 
     @built
     def pool(self) -> LazyPool:

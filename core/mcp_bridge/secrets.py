@@ -25,7 +25,7 @@ _WORD = re.compile(r"[A-Za-z]{1,15}|[0-9]{1,15}")
 """Words and numbers are not masked in results: a password such as `postgres` occurs in many of them."""
 _ENVIRONMENT = {None, "env"}  # the kinds of reference that read the environment first
 GRANT = "{oauth}"
-"""The name of a server's OAuth grant. No reference can have a name with braces."""
+"""The name of a server's OAuth grant among its secrets. No reference can have a name with braces."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +120,7 @@ class SecretVault:
 
     def names(self) -> Mapping[tuple[ServerId, str], datetime]:
         """The names of all secrets by server, and when each was set."""
-        return {key: secret.set_at for key, secret in self._known().items() if key[1] != GRANT}
+        return {key: secret.set_at for key, secret in self._known().items()}
 
     def grant(self, server: ServerId) -> str | None:
         """The OAuth grant of a server as it was kept, or None."""
@@ -130,11 +130,6 @@ class SecretVault:
     def put_grant(self, server: ServerId, text: str) -> None:
         """Keep the OAuth grant of a server, replacing the one before it."""
         self._change(lambda known: known.update({(server, GRANT): Secret(text, datetime.now(UTC))}))
-
-    def remove_grant(self, server: ServerId) -> None:
-        """Drop the OAuth grant of a server; its tokens stay masked."""
-        if (server, GRANT) in self._known():
-            self._change(lambda known: known.pop((server, GRANT), None))
 
     def mask_tokens(self, server: ServerId, tokens: Iterable[str]) -> None:
         """Mask the tokens of a server from now on, and those before them until the next ones come: a late error may quote one."""

@@ -135,7 +135,7 @@ def test_an_operator_signs_in_once_and_the_token_is_renewed_and_rotated(
 
 
 def test_what_is_refused_says_why_and_changes_no_statistics(opened: App, guarded: Guarded, caplog: Any) -> None:
-    impatient = ServerSignIns(opened.catalogs, opened.vault, opened.pool.states, opened.pool.get, limit_s=0.1)
+    impatient = ServerSignIns(opened.catalogs, opened.vault, opened.pool.states, opened.servers.discover, limit_s=0.1)
     late = guarded.visit(impatient.begin("mine", "tickets", CONSOLE))
     assert impatient.wait("mine", "tickets", 20).about == "Server tickets: nobody signed in in time"
     assert impatient.answered(dict(parse_qsl(urlsplit(late).query))) is False

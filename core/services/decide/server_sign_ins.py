@@ -7,20 +7,19 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from core.domain.catalog import ConnectionState, Server, ServerId
 from core.mcp_bridge.lazy_pool import load_protocol
-from core.mcp_bridge.secrets import Launch, MissingReferenceError, SecretVault
+from core.mcp_bridge.secrets import GRANT, Launch, MissingReferenceError, SecretVault
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from core.shared.untrusted_text import one_line
 
 if TYPE_CHECKING:
     from core.mcp_bridge.oauth_flow import Grant
-    from core.mcp_bridge.pool import SessionPool
     from core.services.decide.catalogs import CatalogService
 
 CALLBACK = "/oauth/callback"
@@ -62,7 +61,7 @@ class _Attempt:
 class ServerSignIns:
     """Sign-ins to the servers of all catalogs. Thread-safe. A token is never returned.
 
-    `connections` returns the states of the pool that `sessions` returns.
+    `connections` returns the states of all connections. `discover` takes the tools of a server of a catalog after a sign-in.
     """
 
     def __init__(
@@ -70,14 +69,14 @@ class ServerSignIns:
         catalogs: CatalogService,
         vault: SecretVault,
         connections: Callable[[], tuple[ConnectionState, ...]],
-        sessions: Callable[[], SessionPool],
+        discover: Callable[[str, str], object],
         *,
         limit_s: float = PERSON_LIMIT_S,
     ) -> None:
         self._catalogs = catalogs
         self._vault = vault
         self._connections = connections
-        self._sessions = sessions
+        self._discover = discover
         self._limit_s = limit_s
         self._lock = threading.Lock()
         self._attempts: dict[ServerId, _Attempt] = {}
@@ -161,7 +160,7 @@ class ServerSignIns:
 
         with self._vault.renewing(key):  # what is renewed right now is removed, too
             grant = kept_grant(self._vault, key)
-            self._vault.remove_grant(key)
+            self._vault.remove(key, GRANT)
         if grant is not None:
             revoke(grant)
 
@@ -204,26 +203,13 @@ class ServerSignIns:
         attempt.ended.set()
 
     def _connect(self, key: ServerId) -> None:
-        """Opens a session with the new token, and takes the tools of a server that has none in its catalog."""
+        """Opens a session with the new token, and takes the tools that the server lists now."""
         try:
-            server = self._server(*key)
-            if server.connection is not None:
-                self._sessions().check(key, server.connection)
-            if server.tools:
-                return
-            from core.mcp_bridge.discovery import discover
-
-            (found,) = discover(self._sessions(), key.catalog, [server])
-            if found.server is not None:
-                self._replace(key.catalog, found.server)
+            self._discover(*key)
+        except CatalogError:
+            _log.debug("Catalog %s is only read from its file", key.catalog)
         except Exception as error:  # noqa: BLE001  the sign-in is done; the next call says what is wrong
             _log.warning("Server %s: signed in, but %s", key.server, self._vault.redact(str(error)))
-
-    def _replace(self, catalog: str, server: Server) -> None:
-        source = next((info.source for info in self._catalogs.infos() if info.name == catalog), "")
-        known = self._catalogs.catalog(catalog)
-        servers = tuple(server if one.name == server.name else one for one in known.servers)
-        self._catalogs.save(replace(known, servers=servers), source)
 
     def _state(self, catalog: str, server: Server, *, asked: bool) -> ServerSignIn:
         key = ServerId(catalog, server.name)
@@ -252,15 +238,12 @@ class ServerSignIns:
             return None
 
     def _server(self, catalog: str, name: str) -> Server:
-        known = self._catalogs.catalog(catalog)
-        row = known.server_row.get(name)
-        if row is None:
-            raise UnknownNameError(f"There is no server {name!r} in catalog {catalog!r}; check the name.")
-        if not may_sign_in(known.servers[row]):
+        server = self._catalogs.catalog(catalog).server(name)
+        if not may_sign_in(server):
             raise CatalogError(
                 f"Server {name!r} needs no sign-in: it is no server over HTTP, or its catalog has a header Authorization."
             )
-        return known.servers[row]
+        return server
 
     def _launch(self, catalog: str, server: Server) -> Launch:
         if server.connection is None:
