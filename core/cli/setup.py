@@ -86,13 +86,12 @@ def _one(
 
 def _import(app: App, client: SetupClient, as_json: bool) -> None:
     found = (one for one in found_configurations(app.catalogs, Path.home()) if one.client is client)
-    chosen = next(((one.path, one.others) for one in found if one.others is not None), None)
+    chosen = next((one.path for one in found if one.others is not None), None)
     if chosen is None:
         raise WayfareError(
             f"No configuration of {client.title} with servers was found in the home folder; see `wayfare setup`."
         )
-    path, others = chosen
-    print_report(app.catalog_editor.discover(others, client.id, path.name), as_json)
+    print_report(app.catalog_editor.discover_file(chosen, client.id), as_json)
 
 
 def _came(client: SetupClient, visits: tuple[Visit, ...]) -> str:

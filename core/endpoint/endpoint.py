@@ -89,6 +89,11 @@ class Endpoint:
         except (Refusal, WayfareError) as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
 
+    @property
+    def parts(self) -> MirroredParts:
+        """What mirrored servers have beside tools."""
+        return self._parts
+
     def forget(self, catalog: str) -> None:
         """Drops what is cached of the lists of a catalog's servers."""
         self._parts.forget(catalog)

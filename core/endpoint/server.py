@@ -206,10 +206,6 @@ def mcp_server(
             mirror=bool(request.options.mirror),
         )
 
-    async def listen(context: Context, params: Any) -> Any:
-        request = asked(context, "tools/list", None)
-        return await changes.listen(context, params, request) if changes is not None else None
-
     server = (McpServer[Any] if changes is None else TellingServer)(
         "wayfare",
         version=version("wayfare"),
@@ -220,7 +216,7 @@ def mcp_server(
         get_tool_input_schema=SCHEMAS.get,
         on_list_tools=listed,
         on_call_tool=called,
-        on_subscriptions_listen=None if changes is None else listen,
+        on_subscriptions_listen=None if changes is None else partial(_listened, changes, asked),
     )
     server.middleware.insert(0, traced)
     if part is not None:
@@ -230,9 +226,28 @@ def mcp_server(
             return await sides.with_side(context, params, request.client, lambda _: part(request), mirror=True)
 
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, sides.set_level)
+        if changes is not None:
+            _pass_subscriptions_on(server, changes, asked)
         for method, params_type in PARTS.items():
             server.add_request_handler(method, params_type, partial(answered, method))
     return server
+
+
+async def _listened(changes: Changes, asked: Callable[..., PartRequest], context: Context, params: Any) -> Any:
+    """Answers `subscriptions/listen` of clients from 2026-07-28 on."""
+    return await changes.listen(context, params, asked(context, "tools/list", None))
+
+
+def _pass_subscriptions_on(server: McpServer[Any], changes: Changes, asked: Callable[..., PartRequest]) -> None:
+    """Handles subscriptions to resources of clients up to 2025-11-25."""
+
+    async def subscribed(wanted: bool, context: Context, params: Any) -> mcp_types.EmptyResult:
+        request = asked(context, "resources/subscribe", params)
+        await changes.subscribe(_session(context), context.session, request, str(params.uri), wanted=wanted)
+        return mcp_types.EmptyResult()
+
+    server.add_request_handler("resources/subscribe", mcp_types.SubscribeRequestParams, partial(subscribed, True))
+    server.add_request_handler("resources/unsubscribe", mcp_types.UnsubscribeRequestParams, partial(subscribed, False))
 
 
 def _asked(

@@ -26,7 +26,7 @@ from core.mcp_bridge.fault_injection import injected
 from core.mcp_bridge.oauth import REFUSED, Refused
 from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
 from core.mcp_bridge.secrets import SecretVault
-from core.mcp_bridge.session import Session, Work, bounded
+from core.mcp_bridge.session import Lease, Session, Work, bounded
 from core.mcp_bridge.threads import (
     CallTimeoutError,
     CancelledCallError,
@@ -119,7 +119,7 @@ class SessionPool:
     writes garbage ends only its own calls, and its next call opens a new session. `close` ends every session and child
     process; it also runs when the interpreter ends. With an `injection`, every message to a server meets the faults of
     that network. `list_changed` gets the servers that say that they list others, and "tools", "resources" or
-    "prompts"; it runs on the loop and returns at once.
+    "prompts", or the address of a resource that changed; it runs on the loop and returns at once.
     """
 
     def __init__(
@@ -188,6 +188,14 @@ class SessionPool:
             pooled = self._pooled_connection(server, connection, NOBODY)
             future = self._loop.submit(pooled.checked())
         ThreadInbox().wait_for(future, None)
+
+    def subscribe(self, server: ServerId, connection: Connection, uri: str, *, wanted: bool, limit_s: float) -> None:
+        """Begins or ends to hear of changes of a resource. The session stays open meanwhile. Raises MCPError, NotConnectedError."""
+
+        async def work(lease: Lease) -> None:
+            await lease.session.asking.subscribe(lease.client, uri, wanted=wanted)
+
+        self.use(server, connection, work, limit_s=limit_s)
 
     def end(self, server: ServerId) -> None:
         """Ends the sessions of a server and its processes, and calls in progress with them. The next use opens a new session."""
@@ -269,7 +277,7 @@ class SessionPool:
         config = self._connection_config
         if self.injection is None:
             return config
-        return replace(config, open_target=injected(config.open_target, self.injection, server))
+        return replace(config, list_changed=None, open_target=injected(config.open_target, self.injection, server))
 
     def _make_room(self) -> None:
         """Closes the longest idle session if one more would be too many.

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from core.domain.catalog import Connection, ConnectionState, ServerId, State, Transport
 from core.domain.execution import NOBODY
@@ -88,6 +89,7 @@ class PooledConnection:
         self.server = server
         self.session: Session | None = None
         self.sessions: set[Session] = set()
+        self._uris: set[str] = set()
         self.last_used_s = 0.0
         self._connection = connection
         self._config = config
@@ -179,8 +181,8 @@ class PooledConnection:
         return error
 
     def release(self) -> None:
-        """Closes the session if it is not busy."""
-        if self.session is not None and not self.busy:
+        """Closes the session if it is not busy, and no client wants to hear of a resource."""
+        if self.session is not None and not self.busy and not self._uris:
             self.session.close()
             self.session = None
             self._changed()
@@ -274,7 +276,9 @@ class PooledConnection:
         launch = self._launch = self._config.resolve(self.server, self._connection)
         self._config.make_room()
         session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities)
-        session.asking.list_changed = self._list_changed
+        if (told := self._config.list_changed) is not None:
+            session.asking.list_changed = session.asking.updated = partial(told, self.server)
+            session.asking.uris = self._uris
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
         try:
@@ -284,10 +288,6 @@ class PooledConnection:
                 raise
             raise self.unauthorized(session, session.refused) from None
         return session
-
-    def _list_changed(self, kind: str) -> None:
-        if self._config.list_changed is not None:
-            self._config.list_changed(self.server, kind)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:

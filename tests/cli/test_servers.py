@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -112,6 +113,8 @@ def test_a_catalog_follows_its_file(wayfare: Command, write: Callable[[str, Any]
         three=entry,
         four=entry,
     )
+    own = json.loads(file.read_text())["mcpServers"] | {"wayfare": {"url": "http://127.0.0.1:8501/mcp"}}
+    put(**own)  # Wayfare is never its own server
     kinds = {one["server"]: one["kind"] for one in seen()["changes"]}
     assert kinds == {"one": "changed", "two": "changed", "three": "switched on", "four": "added"}
     assert SECRET not in wayfare("catalogs").out

@@ -17,7 +17,7 @@ def test_it_stays_in_the_unit_interval_and_keeps_the_order(similarities, midpoin
     raised = calibrated(raw, midpoint=midpoint, steepness=steepness)
     assert ((raised >= 0) & (raised <= 1)).all()
     order = np.argsort(raw, kind="stable")
-    assert (np.diff(raised[order]) >= 0).all()
+    assert (np.diff(raised[order]) >= -1e-12).all()  # but for rounding
 
 
 @given(st.floats(0.2, 1.0), st.floats(0.01, 1.0), st.floats(1.0, 8.0))

@@ -11,15 +11,18 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 
 from core.app import App
 from core.domain.catalog import Server, ServerId, Tool
+from core.mcp_bridge.asking_back import _subscribed
 from tests.endpoint.conftest import policy
+from tests.mcp_bridge.conftest import Web
 from tests.services.test_upkeep import config, living
+from tests.services.world import call
 
 LIMIT_S = 30.0
-SILENCE_S = 2.5
+SILENCE_S = 1.5
 Told = Callable[[], Awaitable[str]]
 
 
@@ -50,8 +53,9 @@ async def by_notification(url: str, script: Callable[[Client, Told], Awaitable[N
 
 async def by_listening(url: str, script: Callable[[Client, Told], Awaitable[None]]) -> None:
     async with Client(url) as client:
-        assert client.server_capabilities.resources is not None
-        assert client.server_capabilities.resources.list_changed
+        resources = client.server_capabilities.resources
+        assert resources is not None
+        assert (resources.list_changed, resources.subscribe) == (True, True)
         async with client.listen(
             tools_list_changed=True, resources_list_changed=True, prompts_list_changed=True
         ) as events:
@@ -107,6 +111,68 @@ def test_a_client_is_told(era: Any, world: App, url: str, tmp_path: Path) -> Non
         assert await after(lambda: world.servers.disable("world", "living"), "tool", "resource", "prompt") == []
 
     anyio.run(era, f"{url}?mirror=living&mirror=mail&catalog=world", script)
+
+
+async def _until(told: Told, work: Callable[[], object], uri: str) -> None:
+    with anyio.fail_after(LIMIT_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_again, work)
+            while uri not in await told():
+                pass
+            tasks.cancel_scope.cancel()
+
+
+async def _again(work: Callable[[], object]) -> None:
+    while True:
+        await anyio.to_thread.run_sync(work)
+        await anyio.sleep(0.5)
+
+
+def test_a_subscription_to_a_resource_is_passed_on(world: App, url: str, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.txt"
+    tools.write_text("echo Gives the text back.\n")
+    web = Web()
+    servers = config(living=living(tools), web={"url": web.connection.url})
+    world.catalog_editor.discover(world.catalog_editor.read(servers, "test"), "world", "test")
+
+    def touch() -> None:
+        future = world.calls.start(call("touch", "web")).future
+        assert future is not None
+        future.result(60)
+
+    def write() -> None:
+        tools.write_text(tools.read_text() + "\n")
+
+    async def script() -> None:
+        told: asyncio.Queue[str] = asyncio.Queue()
+
+        async def handler(message: Any) -> None:
+            told.put_nowait(str(message))
+
+        target = f"{url}?mirror=living&mirror=web&catalog=world"
+        async with Client(target, mode="legacy", message_handler=handler) as client:
+            for uri in ("file:///tools", "page://home"):
+                await _subscribed(client, uri)
+            await _until(told.get, write, "file:///tools")
+            await _until(told.get, touch, "page://home")
+            with pytest.raises(MCPError):
+                await _subscribed(client, "none://such")
+            for uri in ("file:///tools", "page://home"):
+                await _subscribed(client, uri, wanted=False)
+        uris = ["file:///tools", "page://home", "none://such"]
+        async with Client(target) as client, client.listen(resource_subscriptions=uris) as events:
+            assert events.honored.resource_subscriptions == uris[:2]
+
+            async def heard() -> str:
+                return str(await anext(events))
+
+            await _until(heard, write, "file:///tools")
+            await _until(heard, touch, "page://home")
+
+    try:
+        anyio.run(script)
+    finally:
+        web.stop()
 
 
 def test_wayfares_own_tools_never_change(world: App, url: str) -> None:

@@ -80,14 +80,18 @@ def test_when_the_time_is_over_the_agent_learns_what_to_do_and_a_retry_goes(worl
 def test_a_client_that_leaves_makes_no_call_and_its_approval_stays(world: App, url: str) -> None:
     policy(world, approvals=ApprovalRules(writes=True, hold_s=60))
 
+    async def request_is(held: bool) -> None:
+        with anyio.fail_after(30):
+            while bool(world.governance.approvals._watched) is not held:
+                await anyio.sleep(0.01)
+
     async def script(client: Client) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.call_tool, "execute_tool", ECHO)
+            await request_is(held=True)
             waiting = await the_waiting(world)
             tasks.cancel_scope.cancel()
-        with anyio.fail_after(30):
-            while world.governance.approvals._watched:
-                await anyio.sleep(0.01)
+        await request_is(held=False)
         world.governance.decide(waiting.change.id, approve=True, origin="test")
         assert [one.state for one in world.governance.approvals.recent()] == ["approved"]
         await ask(client, "execute_tool", **ECHO)

@@ -62,7 +62,7 @@ def test_every_tool_responds_over_mcp(tmp_path: Path, monkeypatch: pytest.Monkey
 
     def target(launch: Launch, *rest: Any) -> Any:
         if launch.command != IN_PROCESS:
-            return open_target(launch, *rest)
+            return open_target(launch, *rest, vault=pool.vault)
         server = catalog.servers[catalog.server_row[launch.args[0]]]
         if server.connection is not None:
             return importlib.import_module(server.connection.args[1]).server

@@ -133,6 +133,7 @@ def test_servers_are_looked_at_now_and_then(
     assert listed(app) == {
         "living::echo": "Gives it back.", "gone::echo": "Gives the text back.", "gone::nap": "Waits.",
     }  # fmt: skip
+    app.pool.get().end(ServerId("world", "living"))  # no session tells of it
     tools.write_text("echo Gives it back again.\n")
     upkeep.round()
     assert listed(app)["living::echo"] == "Gives it back."
@@ -174,3 +175,29 @@ def test_a_file_is_followed_when_it_is_quiet(app: App, upkeep: Upkeep, tools: Pa
         assert "stays as it is" in state.problem
     assert rounds(config(b={**living(tools), "disabledTools": ["nap"]})) == (["b"], [])
     assert listed(app).keys() == {"b::echo"}
+
+
+def test_what_the_operator_typed_stays_when_the_file_changes(app: App, tools: Path, tmp_path: Path) -> None:
+    file = tmp_path / "world.json"
+
+    def write(**env: str) -> None:
+        file.write_text(config(a={**living(tools), "env": env}))
+
+    def launched() -> dict[str, str]:
+        server = app.catalogs.catalog("world").server("a")
+        assert server.connection is not None
+        return dict(app.vault.resolve(ServerId("world", "a"), server.connection).env)
+
+    write(KEY="first-secret-value", PLAN="gold-plated", ROOT="/tmp")
+    app.catalog_editor.discover_file(file)
+    app.values.put("world", "a", "KEY", "typed-by-the-operator")
+    app.values.show("world", "a", "PLAN")
+    app.values.hide("world", "a", "ROOT")
+    write(KEY="first-secret-value", PLAN="gold-plated", ROOT="/tmp", LEVEL="debug")
+    app.followed.take("world")
+    assert launched() == {"KEY": "typed-by-the-operator", "PLAN": "gold-plated", "ROOT": "/tmp", "LEVEL": "debug"}
+    states = {value.short_name: value.state for value in app.values.list("world")}
+    assert states == {"KEY": "kept", "PLAN": "written", "ROOT": "kept", "LEVEL": "written"}
+    write(KEY="second-secret-value", PLAN="gold-plated", ROOT="/var", LEVEL="debug")
+    app.followed.take("world")
+    assert launched() == {"KEY": "second-secret-value", "PLAN": "gold-plated", "ROOT": "/var", "LEVEL": "debug"}

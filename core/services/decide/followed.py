@@ -7,20 +7,23 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from core.domain.catalog import Catalog, Connection, Discovery, Follow, Imported, Server, ServerId
+from core.domain.catalog import Catalog, Connection, Discovery, Follow, Imported, Note, Server, ServerId
 from core.importers import BrokenDocumentError, read_files
-from core.mcp_bridge.secrets import SecretVault, reference_names
+from core.mcp_bridge.secrets import SecretVault, names_in, reference_names
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.servers import ServerEditor, switched_off, without
-from core.shared.errors import CatalogError, UnknownNameError
+from core.shared.errors import CatalogError, UnknownNameError, WayfareError
+from core.shared.settings import own_url
 from core.store import Store
 from core.store.catalogs import from_json, to_json
 
 FILE = ""
 """The values that a file has are kept under this name beside those of its servers, so that a change of one is noticed."""
 SETTING = "file of catalog "
+NAME, PATH = "wayfare", "/mcp"
+"""How client configurations name Wayfare, and the end of its address."""
 Signature = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -143,7 +146,7 @@ class FollowedFiles:
                 continue
             try:
                 self.take(name)
-            except CatalogError as error:
+            except WayfareError as error:
                 self._failed[name] = state.signature, f"{error} Nothing more is taken until the file changes."
 
     def _take(self, catalog: str, state: FileState, found: Imported) -> tuple[Discovery, ...]:
@@ -151,7 +154,9 @@ class FollowedFiles:
         on = [server for server in found.servers if server.name in changed]
         off = [server for server in found.off if server.name in changed]
         gone = [one.server for one in state.changes if one.kind == "removed"]
-        self._keep_values(catalog, (*on, *off), found.secrets)
+        values = self._changed_values(catalog, found.secrets)
+        before = {server.name: server for server in (*state.file.taken.servers, *state.file.taken.off)}
+        self._keep_values(catalog, (*on, *off), found.secrets, values)
 
         def change(known: Catalog) -> Catalog:
             by_operator = self.by_operator(known)
@@ -159,7 +164,9 @@ class FollowedFiles:
             for name in {*gone, *changed} & tools.keys():
                 known = without(known, name)
             for server in (*on, *off):
-                known = known.with_server(with_known(server, tools.get(server.name)))
+                old, own = before.get(server.name), tools.get(server.name)
+                merged = replace(server, connection=_merged(old, own, server, values))
+                known = known.with_server(with_known(merged, own))
                 if server in off or server.name in by_operator:
                     known = switched_off(known, server.name)
             return known
@@ -172,9 +179,11 @@ class FollowedFiles:
         self._keep(catalog, replace(state.file, taken=Catalog(catalog, found.servers, found.off)), found.secrets)
         return asked
 
-    def _keep_values(self, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
+    def _keep_values(
+        self, catalog: str, servers: Iterable[Server], values: Mapping[str, str], changed: set[str]
+    ) -> None:
         """Keep the values of the file that are missing or changed there; others were perhaps set by hand."""
-        kept, changed = self._vault.names(), self._changed_values(catalog, values)
+        kept = self._vault.names()
         self._vault.put_all(
             (ServerId(catalog, server.name), name, values[name])
             for server in servers
@@ -212,7 +221,7 @@ class FollowedFiles:
 
     def _read(self, catalog: str, file: FollowedFile, signature: Signature) -> FileState:
         try:
-            found = read_files(file.paths)
+            found = without_wayfare(read_files(file.paths))
         except BrokenDocumentError as error:
             return FileState(file, problem=f"{error} The catalog stays as it is.", signature=signature)
         changes = differences(file.taken, found, self._changed_values(catalog, found.secrets))
@@ -258,6 +267,27 @@ def difference(old: Server, new: Server, values: set[str]) -> str:
     return "; ".join(words) or ("figures" if replace(old, connection=None) != replace(new, connection=None) else "")
 
 
+def without_wayfare(imported: Imported) -> Imported:
+    """The import of a client configuration without Wayfare itself, which would be its own server."""
+    own = {server.name for server in (*imported.servers, *imported.off) if is_wayfare(server)}
+    if not own:
+        return imported
+    servers, off = (tuple(one for one in part if one.name not in own) for part in (imported.servers, imported.off))
+    notes = (*imported.notes, *(Note(name, "it is Wayfare itself: it is left out") for name in sorted(own)))
+    asked = tuple(name for name in imported.needs_discovery if name not in own)
+    return replace(imported, servers=servers, off=off, notes=notes, needs_discovery=asked)
+
+
+def is_wayfare(server: Server) -> bool:
+    """Whether an entry of a client configuration is Wayfare."""
+    reached = server.connection
+    if reached is None:
+        return False
+    program, address = Path(reached.command.replace("\\", "/")).stem, reached.url.partition("?")[0]
+    named = server.name == NAME and address.endswith(PATH)
+    return named or (program == "wayfare" and "mcp" in reached.args) or address == f"{own_url()}{PATH}"
+
+
 def _reached(server: Server) -> str:
     connection = server.connection
     if connection is None:
@@ -272,6 +302,25 @@ def with_known(server: Server, known: Server | None) -> Server:
         return server
     said = {name: getattr(server, name) or getattr(known, name) for name in ("description", "title")}
     return replace(server, tools=known.tools, **said)
+
+
+def _merged(old: Server | None, own: Server | None, new: Server, values: set[str]) -> Connection | None:
+    """The connection of the file, with the variables and headers that the operator changed and the file did not."""
+    if old is None or own is None or None in (one := (old.connection, own.connection, new.connection)):
+        return new.connection
+    before, known, now = cast("tuple[Connection, Connection, Connection]", one)
+
+    def pairs(a: Mapping[str, str], b: Mapping[str, str], c: Mapping[str, str]) -> dict[str, str]:
+        still = {name for name in b if a.get(name) == c.get(name) and not names_in(c.get(name, "")) & values}
+        return {**c, **{name: b[name] for name in still if b[name] != a.get(name)}}
+
+    env, headers = pairs(before.env, known.env, now.env), pairs(before.headers, known.headers, now.headers)
+    return replace(
+        now,
+        env=env,
+        headers=headers,
+        shown=tuple(name for name in known.shown if name in env and env[name] == known.env.get(name)),
+    )
 
 
 def _signature(path: str) -> tuple[int, int, int] | None:

@@ -46,6 +46,7 @@ class Upkeep:
         self._next_look_s = clock() + min(look_s, FIRST_LOOK_S)
         self._told: set[ServerId] = set()
         self._heard: dict[str, int] = {}
+        self._updates: dict[tuple[ServerId, str], int] = {}
         self._asked_s: dict[ServerId, float] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -63,17 +64,23 @@ class Upkeep:
         self._ended.set()
 
     def list_changed(self, server: ServerId, kind: str = "tools") -> None:
-        """A server says that it lists other tools, resources or prompts now. Returns at once. The next round asks for the tools, at most
+        """A server says that it lists other tools, resources or prompts now, or that the resource of an address changed. Returns at once. The next round asks for the tools, at most
         twice a minute; resources and prompts are asked for when a client wants them."""
         with self._lock:
             if kind == "tools":
                 self._told.add(server)
+            elif kind not in {"resources", "prompts"}:
+                self._updates[server, kind] = self._updates.get((server, kind), 0) + 1
             else:
                 self._heard[server.catalog] = self._heard.get(server.catalog, 0) + 1
 
     def heard(self, catalog: str) -> int:
         """How often servers of a catalog have said that their resources or prompts changed."""
         return self._heard.get(catalog, 0)
+
+    def updates(self, server: ServerId, uri: str) -> int:
+        """How often a server has said that a resource changed."""
+        return self._updates.get((server, uri), 0)
 
     def round(self) -> None:
         """Take over what has changed since the last round."""

@@ -17,12 +17,12 @@ from core.importers.reading import parse
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.lab.token_meter import Counted, TokenMeter, token_meter
 from core.services.decide.catalogs import CatalogService
-from core.services.govern.client_texts import CLIENTS, NAME, SetupClient, Target
+from core.services.decide.followed import PATH, is_wayfare
+from core.services.govern.client_texts import CLIENTS, SetupClient, Target
 from core.services.govern.clients import ClientVisits, Visit
 from core.shared.errors import WayfareError
 from core.shared.settings import FIRST_CATALOG, Settings, own_url
 
-PATH = "/mcp"
 TURNS = 30
 
 
@@ -109,7 +109,7 @@ def _read(client: SetupClient, path: Path, known: dict[tuple[object, ...], tuple
         imported = read_files([path])
     except WayfareError as error:
         return FoundConfiguration(client, path, str(error))
-    others = [server for server in imported.servers if not _is_wayfare(server)]
+    others = [server for server in imported.servers if not is_wayfare(server)]
     counted = {one.name: known[key] for one in others if (key := _key(one)) in known}
     return FoundConfiguration(
         client,
@@ -140,12 +140,3 @@ def _known_tools(catalogs: CatalogService) -> dict[tuple[object, ...], tuple[int
 def _key(server: Server) -> tuple[object, ...]:
     reached = server.connection or Connection("stdio")
     return server.name, reached.command, reached.args, reached.url
-
-
-def _is_wayfare(server: Server) -> bool:
-    reached = server.connection
-    if reached is None:
-        return False
-    program, address = Path(reached.command.replace("\\", "/")).stem, reached.url.partition("?")[0]
-    named = server.name == NAME and address.endswith(PATH)
-    return named or (program == "wayfare" and "mcp" in reached.args) or address == f"{own_url()}{PATH}"

@@ -66,7 +66,7 @@ def headline(decision: Decision, *, what_if: bool = False) -> str:
         star = "?" if word == "nothing" else star
     return (
         f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">{star}</span> '
-        f"<strong>{as_html(winner.tool, 90)}</strong>{said}{mark}{preset}<small>{as_html(decision.reason, 300)}</small></div>"
+        f"<strong>{as_html(winner.tool, 90)}</strong>{mark}{said}{preset}<small>{as_html(decision.reason, 300)}</small></div>"
         f'<dl class="wayfare-metrics">{metrics}</dl></div>'
     )
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import streamlit as st
 
 from core.app import App
-from core.domain.catalog import Imported
 from core.endpoint.endpoint import own_tokens
 from core.services.background_jobs import Job
 from core.services.decide.catalog_editor import ImportReport
@@ -58,7 +57,7 @@ def _card(app: App, found: FoundConfiguration, number: int, *, importing: bool) 
         )
         st.button(
             "Import as a catalog", key=f"setup:import-{number}", icon=":material/download:", disabled=importing,
-            on_click=_begin, args=(app, found, found.others),
+            on_click=_begin, args=(app, found),
         )  # fmt: skip
 
 
@@ -80,10 +79,10 @@ def _tokens(found: FoundConfiguration) -> None:
     )
 
 
-def _begin(app: App, found: FoundConfiguration, imported: Imported) -> None:
-    """Start the import of a catalog named like the client."""
-    name, source = found.client.id, found.path.name
-    start_job(JOB, lambda _: app.catalog_editor.discover(imported, name, source), name)
+def _begin(app: App, found: FoundConfiguration) -> None:
+    """Start the import of a catalog named like the client. It follows the file."""
+    name, path = found.client.id, found.path
+    start_job(JOB, lambda _: app.catalog_editor.discover_file(path, name), name)
 
 
 def _import(job: Job) -> None:

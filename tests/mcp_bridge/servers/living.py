@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+SUBSCRIBED: set[str] = set()
+
 
 def tools(file: Path) -> list[dict[str, Any]]:
     """The tools that the file lists now."""
@@ -26,12 +28,20 @@ def tell(file: Path) -> None:
         time.sleep(0.02)
         if known != (known := file.read_text()):
             print(json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}), flush=True)
+            for uri in tuple(SUBSCRIBED):
+                said = {"method": "notifications/resources/updated", "params": {"uri": uri}}
+                print(json.dumps({"jsonrpc": "2.0", **said}), flush=True)
 
 
-def answer(file: Path, method: str) -> dict[str, Any] | None:
+def answer(file: Path, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
     """The result of a request."""
+    if method in {"resources/subscribe", "resources/unsubscribe"}:
+        (SUBSCRIBED.add if method == "resources/subscribe" else SUBSCRIBED.discard)(params["uri"])
+        return {}
+    if method == "resources/list":
+        return {"resources": [{"uri": "file:///tools", "name": "tools"}]}
     if method == "initialize":
-        has = {"tools": {"listChanged": True}}
+        has = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
         return {"protocolVersion": "2025-06-18", "capabilities": has, "serverInfo": {"name": "living", "version": "1"}}
     if method == "tools/list":
         return {"tools": tools(file)}
@@ -46,7 +56,7 @@ def main() -> None:
         if "id" not in request:
             threading.Thread(target=tell, args=(file,), daemon=True).start()  # initialized
             continue
-        result = answer(file, request["method"])
+        result = answer(file, request["method"], request.get("params") or {})
         error = {"code": -32601, "message": "Method not found"}
         reply = {"result": result} if result is not None else {"error": error}
         print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}), flush=True)

@@ -55,6 +55,19 @@ async def header(ctx: Context, name: str) -> str:
     return dict(ctx.headers or {}).get(name, "")
 
 
+@server.resource("page://home")
+async def home() -> str:
+    """A page."""
+    return "home"
+
+
+@server.tool()
+async def touch(ctx: Context) -> str:
+    """Says that the page changed."""
+    await ctx.notify_resource_updated("page://home")
+    return "touched"
+
+
 @server.tool()
 async def grow(ctx: Context) -> str:
     """Adds a tool, and says so."""
