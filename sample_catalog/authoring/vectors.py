@@ -95,7 +95,11 @@ def build() -> str:
         of_requests = write_request_vectors(CachedEncoder(sources[1], MemoryVectorStore()))
     for file in VECTORS.glob("*"):
         file.unlink()
-    made = [*asked, of_requests, *(write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders)]
+    made = [
+        *asked,
+        of_requests,
+        *(write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders),
+    ]
     return ", ".join(f"{file.name}: {file.stat().st_size / 1e6:.1f} MB" for file in made)
 
 
