@@ -7,7 +7,7 @@
 
 A tool without requests takes `line`, so it neither gains nor loses. A tool with few requests gains in full from a near one, and loses
 by far ones only as much as it has requests: there are others that nobody wrote down. Only the 64 tools whose mean request is nearest
-are compared request by request; the others are estimated from that mean. docs/decisions/0020-example-requests.md has the figures.
+are compared request by request; the others are estimated from that mean. docs/decisions/0022-example-requests.md has the figures.
 
 A tool must not attract what is not its own. A request counts if its tool is among the nearest fifth of all tools by definition.
 If more than a third of a tool's requests do not count, or they are near questions of every kind, none of them does.

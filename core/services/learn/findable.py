@@ -3,7 +3,7 @@
 Each request is a labelled question: it was written for one tool. A quarter of every tool's requests is left out in turn, and
 each left-out request is ranked by what the others teach. A tool is found if it, or a tool that does the same, is among
 the first three. Left-out requests are found less often than what people ask: two tools may do the same, and nobody says so. Four
-labelled catalogs tell how much less, and the estimate is corrected by that (docs/decisions/0022-findable.md).
+labelled catalogs tell how much less, and the estimate is corrected by that (docs/decisions/0023-findable.md).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FOLDS = 4
 SHOWN = 3
 """As many tools as a search shows at first."""
 OFFSETS = (0.85, 0.72)
-"""What labelled sets have above left-out requests, in logits, for the first place and the first three (docs/decisions/0022)."""
+"""What labelled sets have above left-out requests, in logits, for the first place and the first three (docs/decisions/0023)."""
 DRAWS, SEED = 1_000, 0
 NEAR = 12
 """Tools whose requests a preview asks beside the tool's own."""
