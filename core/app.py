@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from core.services.learn.feedback import FeedbackService
     from core.services.learn.learnt_models import LearntModels
     from core.store import Store
+    from core.store.sharing import Sharing
     from core.telemetry.base import Telemetry
 
 CLOSING_LIMIT_S = 5.0
@@ -435,15 +436,15 @@ class App:
         return CachedEncoder(source, self.packaged, report=self.startup)
 
 
-def open_app(settings: Settings | None = None, *, report: Report = silent) -> App:
+def open_app(settings: Settings | None = None, *, report: Report = silent, sharing: Sharing | None = None) -> App:
     """An app over the store that the settings name (None: those of the environment), with the default encoder.
 
-    `report` gets the steps of a first start. Raises StoreError, StoreBusyError.
+    `report` gets the steps of a first start. Without `sharing` the app has the store alone. Raises StoreError, StoreBusyError.
     """
     from core.store import Store
 
     chosen = Settings.from_environment() if settings is None else settings
-    return build_app(Store(chosen.db), chosen, report=report)
+    return build_app(Store(chosen.db, sharing=sharing), chosen, report=report)
 
 
 def build_app(

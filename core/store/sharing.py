@@ -28,7 +28,7 @@ class Sharing:
     command keeps the file only while it reads or writes. `patience_s` is how long either waits for the file."""
 
     stays: bool
-    patience_s: float = 10.0
+    patience_s: float = 5.0
 
 
 CONSOLE = Sharing(stays=True)

@@ -144,9 +144,7 @@ class Store:
             return
         from filelock import FileLock, Timeout
 
-        taken = FileLock(
-            f"{self._database.path}.lock", timeout=JOURNAL_LIMIT_S if sharing == CONSOLE else 0, mode=0o600
-        )
+        taken = FileLock(f"{journal.path}.lock", timeout=JOURNAL_LIMIT_S if sharing == CONSOLE else 0, mode=0o600)
         try:
             taken.acquire()
         except Timeout:
