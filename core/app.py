@@ -15,7 +15,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from core.shared.progress import LatestStep, Report, silent
-from core.shared.settings import Settings
+from core.shared.settings import Settings, own_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from core.services.decide.routing import RefusalService, RoutingService
     from core.services.decide.server_values import ServerValues
     from core.services.decide.whatif import WhatIfService
+    from core.services.decide.wordings import Wordings
     from core.services.govern.governance import GovernanceService
     from core.services.govern.governed_calls import GovernedCalls
     from core.services.lab.judgments import JudgmentService, ModelJudgeService
@@ -103,6 +104,7 @@ class App:
         self._encoder = encoder
         self._caller = caller
         self.telemetry: Telemetry = _telemetry(settings)
+        store.on_return = self._read_anew
 
     # What several services share --------------------------------------------------------------------------------------
 
@@ -178,6 +180,12 @@ class App:
         return CatalogEditor(self.catalogs, self.vault, self.pool.get)
 
     @built
+    def wordings(self) -> Wordings:
+        from core.services.decide.wordings import Wordings
+
+        return Wordings(self.store, self.catalogs, self.settings.now)
+
+    @built
     def health(self) -> HealthChecks:
         from core.services.call.health import HealthChecks
 
@@ -233,10 +241,16 @@ class App:
 
     @built
     def governance(self) -> GovernanceService:
+        from core.services.govern.approvals import Webhook
         from core.services.govern.governance import GovernanceService
 
         return GovernanceService(
-            self.store, self.catalogs, now=self.settings.now, clock=time.monotonic, redact=self.vault.redact
+            self.store,
+            self.catalogs,
+            now=self.settings.now,
+            clock=time.monotonic,
+            redact=self.vault.redact,
+            announce=Webhook(self.settings.notify_url, f"{own_url()}/govern"),
         )
 
     @built
@@ -415,6 +429,16 @@ class App:
             self.governance.refused.write_due(everything=True)
         self.store.close()
         self.telemetry.close()
+
+    def _read_anew(self) -> None:
+        """Take over what another process has written while it had the store: a command that began before this console."""
+        made = self.__dict__
+        if "_learnt" in made:
+            self._learnt.forget_all()
+        if "catalogs" in made:
+            self.catalogs.read_anew()
+        if "governance" in made:
+            self.governance.read_anew()
 
     def __enter__(self) -> App:
         return self

@@ -37,6 +37,7 @@ page = st.navigation(
         st.Page(view("lab"), title="Lab", icon=":material/science:", url_path="lab"),
         st.Page(view("papers"), title="Papers", icon=":material/article:", url_path="papers"),
         st.Page(view("catalog"), title="Catalog", icon=":material/inventory_2:", url_path="catalog"),
+        st.Page(view("setup"), title="Setup", icon=":material/cable:", url_path="setup"),
         st.Page(view("govern"), title="Govern", icon=":material/shield_person:", url_path="govern"),
         st.Page(view("activity"), title="Activity", icon=":material/timeline:", url_path="activity"),
     ),

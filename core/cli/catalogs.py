@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from core.cli.options import catalog_option, common, db_option, opened, print_json, print_table, printable
+from core.cli.options import (
+    catalog_option,
+    common,
+    db_option,
+    one_of,
+    opened,
+    print_json,
+    print_outcome,
+    print_table,
+    printable,
+)
 from core.domain.lint import Finding, LintReport, Severity
 from core.shared.errors import UnknownNameError
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
@@ -335,3 +345,49 @@ def multiply(
         f"Catalog {made.name}: {len(made.servers)} servers with {len(made.tools)} tools, {copies} of them virtual copies of {server}."
     )
     print_table(("copy", "description"), [(one.name, one.description) for one in fresh])
+
+
+@click.command()
+@click.argument("place", metavar="[SERVER[::TOOL]]", required=False)
+@click.option("--description", metavar="TEXT", help="Your own description, which decisions and clients get.")
+@click.option("--remove", is_flag=True, help="Take the server's own description back.")
+@catalog_option
+@common
+def override(
+    place: str | None, description: str | None, remove: bool, catalog: str, db: Path | None, as_json: bool
+) -> None:
+    """Describe a tool or a server in your own words, without touching the server, or take its own words back.
+
+    Without a name it lists your descriptions. One whose server speaks otherwise now does not count until you give it
+    again.
+
+    Example: wayfare override files::read --description "Show the text of a file." --catalog mine
+    """
+    if place is None:
+        _list_wordings(catalog, db, as_json)
+        return
+    one_of({"--description": description is not None, "--remove": remove}, least=1)
+    with opened(db) as app:
+        chosen = app.catalogs.open(catalog).name
+        if description is None:
+            app.wordings.remove(chosen, place)
+        else:
+            app.wordings.put(chosen, place, description)
+    done = "has the server's own description again" if remove else "has your description now"
+    print_outcome({"place": place, "catalog": chosen, "removed": remove}, f"{printable(place)} {done}.", as_json)
+
+
+def _list_wordings(catalog: str, db: Path | None, as_json: bool) -> None:
+    with opened(db) as app:
+        chosen = app.catalogs.open(catalog).name
+        found, stale = app.wordings.list(chosen), app.wordings.stale(chosen)
+    rows = [(f"{one.server}::{one.tool}" if one.tool else one.server, one, one not in stale) for one in found]
+    if as_json:
+        print_json(
+            {"overrides": [{"place": at, "description": one.text, "counts": counts} for at, one, counts in rows]}
+        )
+        return
+    print_table(
+        ("place", "counts", "description"),
+        [(at, "yes" if counts else "no, the server's words changed", one.text) for at, one, counts in rows],
+    )

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from core.cli.options import TerminalProgress, catalog_option, db_option, preset_option, set_option, settings_of
+from core.cli.options import TerminalProgress, db_option, preset_option, set_option, settings_of
 from core.cli.owner import described
 from core.endpoint.door import Owner, console_lock, owner_of
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.govern.clients import ClientRegister
 from core.shared.errors import UnknownNameError, WayfareError
-from core.shared.settings import Launch, Settings, set_launch
+from core.shared.settings import FIRST_CATALOG, Launch, Settings, set_launch
 from core.store import Store
 from core.store.sharing import COMMAND
 
@@ -224,7 +224,12 @@ def _listening(host: str, port: int) -> socket.socket:
 )
 @set_option
 @preset_option
-@catalog_option
+@click.option(
+    "--catalog",
+    "catalogs",
+    multiple=True,
+    help="A catalog by name, or a catalog file; several by name.  [default: sample]",
+)
 @db_option
 def mcp(
     router: str,
@@ -233,7 +238,7 @@ def mcp(
     mirror: tuple[str, ...],
     settings: tuple[str, ...],
     preset: str,
-    catalog: str,
+    catalogs: tuple[str, ...],
     db: Path | None,
 ) -> None:
     """Serve Wayfare to one MCP client on standard input and output: a few tools give access to all tools of the
@@ -246,7 +251,10 @@ def mcp(
     from core.endpoint.base import EndpointOptions
     from core.endpoint.joining import serve_stdio
 
+    catalog, *further = catalogs or (FIRST_CATALOG,)
     if Path(catalog).is_file():
         catalog = str(Path(catalog).absolute())  # the console has another working directory
-    options = EndpointOptions(catalog, router, preset, settings_of(settings), timeout, fallback, mirror)
+    options = EndpointOptions(
+        catalog, router, preset, settings_of(settings), timeout, fallback, mirror, further=tuple(further)
+    )
     serve_stdio(Settings.from_environment(db=db, catalog=catalog), options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
@@ -63,6 +63,19 @@ class Tool:
     tier: str = ""
     tier_reason: str = ""
     preconditions: tuple[str, ...] = ()
+    original: str | None = None
+    """The server's own description, where `description` is the operator's wording."""
+
+    @property
+    def own_description(self) -> str:
+        """The description in the server's own words."""
+        return self.description if self.original is None else self.original
+
+    def wording_for(self, live: Tool) -> Tool:
+        """Returns the tool as its server lists it now, in the operator's words if these replace what the server says."""
+        if self.original is None or self.original != live.description:
+            return live
+        return replace(live, description=self.description, original=self.original)
 
     @property
     def id(self) -> str:
@@ -123,6 +136,13 @@ class Server:
     post_accept_failure: float | None = None
     connection: Connection | None = None
     virtual: bool = False
+    original: str | None = None
+    """The server's own description, where `description` is the operator's wording."""
+
+    @property
+    def own_description(self) -> str:
+        """The description in the server's own words."""
+        return self.description if self.original is None else self.original
 
     def profile(self) -> str:
         """The server's text f_i: name and description; without a description, its tools' names and first sentences."""
@@ -133,6 +153,12 @@ class Server:
     def tool_summary(self) -> str:
         """Its tools' names with the first sentence of each description."""
         return "; ".join(f"{words(t.name)} ({first_sentence(t.description)})" for t in self.tools)
+
+
+def original_words(server: Server) -> Server:
+    """Returns a server and its tools with their own descriptions."""
+    tools = tuple(replace(tool, description=tool.own_description, original=None) for tool in server.tools)
+    return replace(server, description=server.own_description, original=None, tools=tools)
 
 
 @dataclass(frozen=True)

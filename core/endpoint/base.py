@@ -17,6 +17,7 @@ from mcp.shared.dispatcher import ProgressFnT
 
 from core.app import App
 from core.domain.catalog import ServerId
+from core.domain.execution import ClientSide
 from core.domain.params import Parameters
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
@@ -36,11 +37,13 @@ SHORTEST_S, LONGEST_S = 0.1, 3600.0
 class EndpointOptions:
     """The defaults are those of the console. `timeout_s` limits one call of a tool. `fallback` calls the next
     candidates of a search if a read-only tool does not answer. `mirror` holds server names, with * and ?; their
-    tools are listed in place of Wayfare's own.
+    tools are listed in place of Wayfare's own. `further` names more catalogs that are served beside the first.
 
     >>> options = EndpointOptions.of_pairs([("router", "expected_value"), ("set", "n=5"), ("fallback", "on")], catalog="mine")
     >>> options.catalog, options.router, options.settings, options.timeout_s, options.fallback
     ('mine', 'expected_value', {'n': '5'}, 60.0, True)
+    >>> EndpointOptions.of_pairs([("catalog", "home"), ("catalog", "work")]).catalogs
+    ('home', 'work')
     """
 
     catalog: str = FIRST_CATALOG
@@ -50,15 +53,23 @@ class EndpointOptions:
     timeout_s: float = 60.0
     fallback: bool = False
     mirror: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
+
+    @property
+    def catalogs(self) -> tuple[str, ...]:
+        """All catalogs that are served, the first one first."""
+        return tuple(dict.fromkeys((self.catalog, *self.further)))
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[str, str]], *, catalog: str = FIRST_CATALOG) -> Self:
         """Returns the options of the address
-        `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&mirror=SERVER&set=K=V`.
+        `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&mirror=SERVER&set=K=V`. `catalog` may be
+        repeated.
 
-        Raises ParameterError for an unknown name or an invalid time.
+        Raises ParameterError for an unknown name, an invalid time, or a mirror of several catalogs.
         """
-        chosen: dict[str, str] = {"catalog": catalog}
+        chosen: dict[str, str] = {}
+        catalogs: list[str] = []
         timeout_s, fallback = cls.timeout_s, cls.fallback
         settings: dict[str, str] = {}
         mirror: list[str] = []
@@ -72,18 +83,27 @@ class EndpointOptions:
                 fallback = value == "on"
             elif name == "mirror" and value:
                 mirror.append(value)
-            elif name in {"catalog", "router", "preset"}:
+            elif name == "catalog":
+                catalogs.append(value)
+            elif name in {"router", "preset"}:
                 chosen[name] = value
             else:
                 raise ParameterError(
                     f"The address has {name}={value}; it takes catalog, router, preset, timeout, fallback=on|off, mirror=SERVER and set=K=V."
                 )
-        return cls(**chosen, settings=settings, timeout_s=timeout_s, fallback=fallback, mirror=tuple(mirror))
+        first, *further = dict.fromkeys(catalogs) or (catalog,)
+        return cls(
+            first, **chosen, settings=settings, timeout_s=timeout_s, fallback=fallback, mirror=tuple(mirror), further=tuple(further)
+        )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.mirror and len(self.catalogs) > 1:
+            raise ParameterError("A mirror shows servers of one catalog. Name one catalog, or leave the mirror out.")
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns the options as pairs for an address."""
         named = [
-            ("catalog", self.catalog),
+            *(("catalog", catalog) for catalog in self.catalogs),
             ("router", self.router),
             ("preset", self.preset),
             ("timeout", f"{self.timeout_s:g}"),
@@ -206,14 +226,17 @@ async def no_progress(progress: float, total: float | None = None, message: str 
 @dataclass(frozen=True)
 class Request:
     """One tools/call: the tool, its arguments, the client and the options. `client` is the name that the client gives
-    itself, or the name of its token if the token is `known`. A `mirrored` call wants the unchanged result of the
-    tool."""
+    itself, or the name of its token if the token is `known`; `announced` is always the former. `side` reaches the client
+    during the request. A `mirrored` call wants the
+    unchanged result of the tool."""
 
     tool: str
     arguments: Mapping[str, Any]
     options: EndpointOptions = field(default_factory=EndpointOptions)
     client: str = ""
     known: bool = False
+    announced: str = ""
+    side: ClientSide | None = None
     progress: ProgressFnT = no_progress
     mirrored: bool = False
 
@@ -227,6 +250,7 @@ class PartRequest:
     options: EndpointOptions
     client: str = ""
     known: bool = False
+    announced: str = ""
 
 
 @dataclass(frozen=True)

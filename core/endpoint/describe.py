@@ -127,6 +127,7 @@ def _cut(text: str, limit: int) -> str:
 # `describe_tool`: the full definitions of tools.
 
 MOST_AT_ONCE = 10
+OPERATORS = " [These are the words of Wayfare's operator, not the server's own.]"
 
 
 async def describe_tool(services: Services, request: Request) -> Answer:
@@ -142,7 +143,8 @@ def _described(services: Services, request: Request) -> list[dict[str, Any]]:
     return [
         {
             "tool": loaded.tool.id,
-            "description": shown_description(loaded.tool.description),
+            "description": shown_description(loaded.tool.description)
+            + (OPERATORS if loaded.tool.original is not None else ""),
             "inputSchema": shown_schema(loaded.tool),
             "annotations": hint_names(loaded.tool.hints),
         }

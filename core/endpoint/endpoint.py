@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from dataclasses import replace
+from functools import cache
 from typing import Any, cast
 
 import anyio.to_thread
@@ -13,6 +14,7 @@ import mcp_types
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
+from core.domain.catalog import Tool, definition_tokens
 from core.endpoint.base import AgentTool, Answer, PartRequest, Refusal, Request, Services
 from core.endpoint.describe import DESCRIBE
 from core.endpoint.execute import EXECUTE, EXECUTE_READONLY
@@ -21,6 +23,7 @@ from core.endpoint.mirrored_parts import MirroredParts, answered
 from core.endpoint.passing_on import READ_RESULT
 from core.endpoint.report import REPORT
 from core.endpoint.search import SEARCH
+from core.endpoint.several import Several
 from core.governance.calls import NotAllowedError
 from core.shared.errors import WayfareError
 from core.shared.json_schema import arguments_fault
@@ -37,6 +40,14 @@ INSTRUCTIONS = (
     "give the route_id of the search; afterwards say with report_outcome whether it helped. An error says what to try."
 )
 
+
+@cache
+def own_tokens() -> int:
+    """Returns the tokens of the definitions of the endpoint's tools, counted as those of a catalog are."""
+    own = (Tool("", one.name, one.description or "", input_schema=one.input_schema) for one in DEFINITIONS)
+    return sum(map(definition_tokens, own))
+
+
 _log = logging.getLogger(__name__)
 _TOOLS = {tool.definition.name: tool for tool in TOOLS}
 
@@ -51,6 +62,7 @@ class Endpoint:
     async def call(self, request: Request) -> Answer:
         """Returns the answer to a request. Raises only on cancellation."""
         began = time.perf_counter()
+        self._note(request)
         answer = await self._answer(request)
         said: Any = answer.structured_content or {}
         error = str(said.get("error", "tool_error")) if answer.is_error else ""
@@ -62,6 +74,7 @@ class Endpoint:
         """Returns the tools that a client sees. Raises MCPError if the options name something unknown, or the client
         may see nothing."""
         options = request.options
+        self._note(request)
         if not options.mirror:
             return DEFINITIONS
         try:
@@ -74,6 +87,9 @@ class Endpoint:
     async def part(self, request: PartRequest) -> Any:
         """Returns the answer to a mirror client's request other than tools/call. Raises MCPError."""
         return await answered(self._parts, request)
+
+    def _note(self, request: Request | PartRequest) -> None:
+        self._services.app.governance.visits.note(request.announced, request.client if request.known else "")
 
     async def _answer(self, request: Request) -> Answer:
         try:
@@ -92,6 +108,8 @@ class Endpoint:
             return failure.answer()
 
     async def _run(self, request: Request) -> Answer:
+        if len(request.options.catalogs) > 1:
+            return await Several(self._services.app, request, self._run).answered()
         admission, catalog = self._services.app.governance.admission, request.options.catalog
         request = replace(request, client=admission.enter(request.client, catalog, known=request.known))
         services = self._services.of(request.client)

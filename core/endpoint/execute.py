@@ -15,13 +15,14 @@ import mcp_types
 from core.domain.catalog import Tool
 from core.domain.execution import Progress
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
+from core.endpoint.approval import decided
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, definition, or_null
 from core.endpoint.describe import LONGEST_NAME, find
 from core.endpoint.fallback import answered_instead
 from core.endpoint.passing_on import given_tokens, is_empty, passed_on
-from core.endpoint.report import Route, route_of
+from core.endpoint.report import LONGEST_ROUTE, Route, route_of
 from core.endpoint.search import signature
-from core.governance.calls import NotAllowedError, Wanted
+from core.governance.calls import ApprovalNeededError, NotAllowedError, Wanted
 from core.routers.attention import refusal
 from core.services.call.calls import CallReport
 from core.services.decide.decision_log import AGENT
@@ -134,7 +135,12 @@ async def _outcome(services: Services, request: Request, read_only: bool) -> tup
         sent.append(asyncio.run_coroutine_threadsafe(told, loop))
 
     try:
-        await anyio.to_thread.run_sync(_begin, services, request, read_only, forward, begun)
+        begin = partial(_begin, services, request, read_only, forward, begun)
+        try:
+            await anyio.to_thread.run_sync(begin)
+        except ApprovalNeededError as needed:
+            await decided(services, request, needed)
+            await anyio.to_thread.run_sync(begin)
         handle = begun[0].call.handle
         call, started = handle.call, handle.future
         limit_s = call.timeout_s + WAIT_S
@@ -181,7 +187,7 @@ INPUT = {
     "arguments": {"type": "object", "description": "The arguments of that tool, by its signature or schema."},
     "route_id": {
         "type": "string",
-        "maxLength": 100,
+        "maxLength": LONGEST_ROUTE,
         "description": "The route_id of the search that offered it: Wayfare learns from the outcome of the call.",
     },
 }

@@ -29,6 +29,7 @@ from core.endpoint.endpoint import DEFINITIONS
 from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import PATH, TOO_MANY
 from core.endpoint.server import mcp_server
+from core.governance.approvals import LONGEST_HOLD_S
 from core.services.call.server_requests import own_session
 from core.shared.errors import WayfareError
 from core.shared.settings import IN_MEMORY, Settings
@@ -94,7 +95,7 @@ def _last_line(file: Path, begin: int) -> str:
 # Sessions with the console.
 
 TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
-ANSWER_S = 120.0  # time for an answer on top of the call's own limit
+ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
 T = TypeVar("T")
 Whose = tuple[str, frozenset[str]]
 """The name of a client, and its abilities."""
@@ -126,7 +127,8 @@ class JoinedOwner:
         self._left.set()
 
     async def call(self, request: Request) -> Answer:
-        """Returns the console's answer. Raises OwnerLostError."""
+        """Returns the console's answer. Its questions reach the client. Raises OwnerLostError."""
+        CLIENT_SIDE.set(request.side)  # each request has a context of its own
         whose = _whose(request.client)
         session = await self._ready_session(whose, repeatable=request.tool in REPEATABLE)
         try:

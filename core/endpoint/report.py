@@ -62,6 +62,8 @@ def _offered(services: Services, request: Request, ids: Sequence[str]) -> tuple[
     return tuple(id_ for id_, row in rows if row is not None and offering.names(catalog.tools[row]))
 
 
+LONGEST_ROUTE = 1_000
+"""Characters of a route id; that of a search in several catalogs has one part for each."""
 REACHED = {OutcomeKind.OK.value, OutcomeKind.TOOL_ERROR.value}
 
 
@@ -116,7 +118,7 @@ REPORT = AgentTool(
         "Say whether the tool that you executed under a route_id did what you needed (if you executed none: whether the first "
         "candidate fits). Later searches for similar tasks use this report.",
         {
-            "route_id": {"type": "string", "maxLength": 100},
+            "route_id": {"type": "string", "maxLength": LONGEST_ROUTE},
             "useful": {"type": "boolean"},
             "note": {"type": "string", "maxLength": MOST_NOTE_CHARACTERS, "description": "Why, in a sentence."},
         },

@@ -155,7 +155,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
         for row in shown.rows
     ]
     found += _down(decision, catalog, offering, shown.rows)
-    kept = found if n is not None else _fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
+    kept = found if n is not None else fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
     reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a tool outside the client's scope
     return {
         "route_id": decision.id,
@@ -200,7 +200,7 @@ def _candidate(decision: Decision, row: int, defined: Tool, why: str) -> dict[st
     }
 
 
-def _fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[str, Any]]:
+def fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[str, Any]]:
     """Returns the first candidates that fit into the limit together."""
     if sum(len(compact(one).encode()) + 1 for one in found) <= limit_tokens:  # a token has at least one byte
         return list(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -70,13 +71,15 @@ class ClientSides:
         self._levels[_session(context)] = params.level
         return mcp_types.EmptyResult()
 
-    async def with_side(self, context: Context, params: Any, client: str, work: Awaitable[Any]) -> Any:
-        """Returns the result of `work`, or the question of the server in its place. The server's messages are sent
-        before it."""
+    async def with_side(
+        self, context: Context, params: Any, client: str, work: Callable[[ClientSide], Awaitable[Any]], *, mirror: bool
+    ) -> Any:
+        """Returns the result of `work`, or the question in its place. Messages of servers are sent before it. Only servers of a
+        mirror may ask the client; Wayfare itself always may."""
         side, sent = self._side(context, params, client)
-        token = CLIENT_SIDE.set(side)
+        token = CLIENT_SIDE.set(side if mirror else None)
         try:
-            answer = await work
+            answer = await work(side)
         finally:
             CLIENT_SIDE.reset(token)
         if sent:
@@ -174,11 +177,16 @@ def mcp_server(
             options=whose.options,
             client=whose.client,
             known=whose.known,
+            announced=whose.announced,
             progress=context.session.report_progress,
         )
-        if not request.options.mirror:
-            return await call(request)
-        return await sides.with_side(context, params, request.client, call(request))
+        return await sides.with_side(
+            context,
+            params,
+            request.client,
+            lambda side: call(replace(request, side=side)),
+            mirror=bool(request.options.mirror),
+        )
 
     server = McpServer[Any](
         "wayfare",
@@ -196,7 +204,7 @@ def mcp_server(
 
         async def answered(method: str, context: Context, params: Any) -> Any:
             request = asked(context, method, params)
-            return await sides.with_side(context, params, request.client, part(request))
+            return await sides.with_side(context, params, request.client, lambda _: part(request), mirror=True)
 
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, sides.set_level)
         for method, params_type in PARTS.items():
@@ -212,9 +220,9 @@ def _asked(
     params: Any,
 ) -> PartRequest:
     """Returns a request with its options and client. Raises MCPError for wrong options."""
-    known = client_of(context)
+    known, announced = client_of(context), client_name(context)
     try:
-        return PartRequest(method, params, options_of(context), known or client_name(context), bool(known))
+        return PartRequest(method, params, options_of(context), known or announced, bool(known), announced)
     except WayfareError as error:
         raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
 

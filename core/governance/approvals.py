@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from core.domain.catalog import Tool
 from core.domain.outcome import ToolCall
-from core.shared.documents import AMOUNT, CLOSED
+from core.shared.documents import AMOUNT, CLOSED, number
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A tool's definition: its digest, and its changes word by word.
@@ -43,7 +43,7 @@ def definition_json(tool: Tool) -> str:
     said: dict[str, Any] = {
         "name": tool.name,
         "title": tool.title,
-        "description": tool.description,
+        "description": tool.own_description,
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         "annotations": {name: value for name, value in asdict(tool.hints).items() if value is not None},
@@ -73,9 +73,9 @@ def _compared(before: str, after: str) -> tuple[Piece, ...]:
     found: list[Piece] = []
     removed = added = ""
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    for number, (kind, start, stop, new_start, new_stop) in enumerate(codes):
+    for place, (kind, start, stop, new_start, new_stop) in enumerate(codes):
         before_text, after_text = "".join(old[start:stop]), "".join(new[new_start:new_stop])
-        inside = 0 < number < len(codes) - 1 and not re.search(r"\w", before_text)
+        inside = 0 < place < len(codes) - 1 and not re.search(r"\w", before_text)
         if kind == "equal" and not inside:
             found += [*_changed(removed, added), Piece("same", before_text)]
             removed = added = ""
@@ -99,12 +99,16 @@ def _plain(value: object) -> Any:
     return dict(value) if hasattr(value, "keys") else str(value)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
+LONGEST_HOLD_S = 300.0
+
+
 @dataclass(frozen=True, slots=True)
 class ApprovalRules:
     """Calls that wait: of tools that are not declared read-only, of tools dearer than `above_usd`, of tools that are
     new here.
 
-    A call waits for `wait_s` at most. An approved call may be made once within `valid_s`.
+    A call waits for `wait_s` at most, and its request stays open for the first `hold_s` of them. An approved call may be made once
+    within `valid_s`. With `client_may_approve` the client of the agent asks its own person, who may approve.
     """
 
     __pydantic_config__ = CLOSED
@@ -114,6 +118,8 @@ class ApprovalRules:
     new: bool = False
     wait_s: Annotated[int | float, AMOUNT] = 900.0
     valid_s: Annotated[int | float, AMOUNT] = 900.0
+    hold_s: Annotated[int | float, number(0, LONGEST_HOLD_S)] = 45.0
+    client_may_approve: bool = False
 
     def reasons(self, tool: Tool, price_usd: float, *, known: bool) -> tuple[str, ...]:
         """Returns why a call waits; empty if it does not.

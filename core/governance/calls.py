@@ -29,6 +29,14 @@ class NotAllowedError(WayfareError):
         return json.dumps({"error": self.error, "why": self.why, "try": self.advice}, ensure_ascii=False)
 
 
+class ApprovalNeededError(NotAllowedError):
+    """A call waits for a person. `number` is the number of its approval."""
+
+    def __init__(self, error: str, why: str, advice: str, number: str) -> None:
+        super().__init__(error, why, advice)
+        self.number = number
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A call that a client wants to make. `result_tokens` limits its result; it is 0 for a person, because no model

@@ -30,7 +30,9 @@ HEADING = """\
 # changed_definitions: true holds back a tool whose definition differs from the one first used or approved.
 # lint_errors and paused_servers: where a search lists tools with a Lint error, and tools of paused servers:
 #   "last", with the reason, or "hidden".
-# approvals: above_usd makes dearer calls wait for approval. Without it no price does.
+# approvals: above_usd makes dearer calls wait for approval. Without it no price does. The request of an agent stays open for
+#   hold_s while its call waits; many clients give up after 60 s. client_may_approve asks the person at the agent's client, too
+#   (MCP elicitation). It is off by default, because that client could answer by itself: it is the program that wants the call.
 # budgets: daily limits (UTC). client, catalog and server are a name, "" for all together, or "*" for each one separately.
 #   usd, calls and tokens (of results) are limits; each is optional. at_limit is "refuse", "cheaper" (only tools that still
 #   fit) or "ask" (a person decides). The strictest exceeded budget decides. An approved call counts in all budgets.

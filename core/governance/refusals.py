@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from core.domain.catalog import ServerId
 from core.governance.budgets import Short, next_day
-from core.governance.calls import NotAllowedError
+from core.governance.calls import ApprovalNeededError, NotAllowedError
 from core.shared import units
 
 APPROVAL_NEEDED, APPROVAL_DENIED, DEFINITION_CHANGED = "approval_needed", "approval_denied", "definition_changed"
@@ -79,14 +79,21 @@ def definition_changed(tool: str, *, denied: bool) -> NotAllowedError:
     )
 
 
-def approval_needed(tool: str, reasons: str, number: str, expires_at: datetime) -> NotAllowedError:
+def approval_needed(tool: str, reasons: str, number: str, expires_at: datetime) -> ApprovalNeededError:
     """The call waits for a person."""
-    return NotAllowedError(
+    return ApprovalNeededError(
         APPROVAL_NEEDED,
         f"This call of {tool} waits for a person, because {reasons}. Its number is {number}.",
         f"Ask the operator to approve {number} on Wayfare's page Govern, then call again with exactly the same arguments. It "
         f"waits until {expires_at:%H:%M:%S} UTC.",
+        number,
     )
+
+
+def not_decided(needed: ApprovalNeededError, held_s: float) -> ApprovalNeededError:
+    """No person decided while the request was open."""
+    advice = f"Nobody decided within {units.seconds(held_s)}. {needed.advice}"
+    return ApprovalNeededError(needed.error, needed.why, advice, needed.number)
 
 
 def approval_denied(tool: str, expires_at: datetime) -> NotAllowedError:

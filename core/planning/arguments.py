@@ -20,7 +20,9 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
+from zoneinfo import available_timezones
 
 from core.domain.catalog import words
 from core.shared.json_schema import admitted_by
@@ -190,13 +192,31 @@ def _number(found: str) -> float | int:
 
 # Values of arguments: every required one has to be there without doubt ------------------------------------------------
 # A number, date, file, address or quoted text goes to the argument of its kind; several of a kind are taken in order if there are as
-# many as arguments. A choice is taken if one of its values is named. A search text is the sub-task itself. Everything else is missing;
-# optional arguments are left to the server.
+# many as arguments. A choice is taken if one of its values is named. Two ends of a conversion or a way go to the arguments whose names
+# say which end they are ("300 miles to kilometres", "from Bern to Rome"), a capitalised place to the one argument that asks for a place.
+# A search text is the sub-task itself. Everything else is missing. Of the optional arguments only ends, places and time zones are
+# filled: the server's default would answer for another place.
 
 TEXT = "quoted text"
 SEARCHED = frozenset({"query", "question", "search", "q"})
-QUOTES = "\"'“”«»‘’"
+QUOTES = "\"'“”„«»‘’"
 SHOWN = 4
+START, GOAL, PLACE, ZONE = "start", "goal", "place", "time zone"
+_ROLES = {
+    START: "from source origin departure depart start base", GOAL: "to target destination goal arrival into quote",
+    PLACE: "city place location town where region country destination origin near",
+    ZONE: "zone timezone tz",
+}  # fmt: skip
+_ROLE_WORDS = {role: frozenset(names.split()) for role, names in _ROLES.items()}
+_UNIT = r"[^\W\d_][\w°/²³]*(?:-[a-z]+)?"
+_PROPER = r"[A-Z][\w'’.-]*(?: (?:(?:de|of|the|la|le|el|am|upon) )?[A-Z][\w'’.-]*)*"
+_ENDS = (
+    re.compile(rf"\d[\d,.]*\s*(?:degrees )?(?P<start>{_UNIT})(?: {_UNIT})? (?:to|into|in|as) (?P<goal>{_UNIT})"),
+    re.compile(rf"how many (?P<goal>{_UNIT}) (?:are|is|in)\b(?: in)? \d[\d,.]*\s*(?P<start>{_UNIT})", re.IGNORECASE),
+    re.compile(rf"\bfrom (?P<start>{_PROPER}|{_UNIT}) (?:in)?to (?P<goal>{_PROPER}|{_UNIT})"),
+)
+_PLACES = re.compile(rf"\b(?:in|at|for|near|around|of|to|from) (?:the (?:city|town) of )?(?P<place>{_PROPER})")
+_NO_PLACE = re.compile(rf"(?:{_MONTHS}|{_DAYS})\b", re.IGNORECASE)
 
 
 def filled(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -208,13 +228,33 @@ def filled(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, An
     >>> filled(schema, "what is 300, or 400?")
     ({}, ('value (a number: which of 300, 400?)', 'unit (one of "mile", "km")'))
     """
+    found, missing = _found(schema, subtask)
+    return ({}, missing) if missing else (found, ())
+
+
+def suggested(schema: Mapping[str, Any] | None, subtask: str) -> dict[str, Any]:
+    """Returns the required arguments that the question gives. A person reads them before the call.
+
+    >>> ends = {name: {"type": "string"} for name in ("source", "target")}
+    >>> suggested({"properties": ends, "required": list(ends)}, "convert 300 miles to kilometres")
+    {'source': 'miles', 'target': 'kilometres'}
+    """
+    return _found(schema, subtask)[0]
+
+
+def _found(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Returns the required arguments with a value, in order, and the missing ones with their kinds."""
     literals, found, missing = QuestionLiterals.of(subtask), dict[str, Any](), dict[str, str]()
     by_kind: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
     required = _required(schema)
+    texts = {name: one for name, one in _declared(schema).items() if _is_text(name, one) or _is_choice(one)}
+    by_role = _by_role(texts, subtask)
     for name, asked in required.items():
-        if "const" in asked or "default" in asked:
+        if name in by_role:
+            found[name] = by_role[name]
+        elif "const" in asked or "default" in asked:
             found[name] = asked.get("const", asked.get("default"))
-        elif isinstance(asked.get("enum"), list):
+        elif _is_choice(asked):
             named = literals.chosen(asked["enum"])
             if len(named) == 1:
                 found[name] = named[0]
@@ -232,9 +272,85 @@ def filled(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, An
         given, lacking = _shared_out(kind, wanted, literals)
         found |= given
         missing |= lacking
-    if missing:
-        return {}, tuple(f"{name} ({missing[name]})" for name in required if name in missing)
-    return {name: found[name] for name in required}, ()
+    given = {name: found[name] for name in required if name in found}
+    given |= {
+        name: value for name, value in by_role.items() if name not in required
+    }  # its default would answer elsewhere
+    return given, tuple(f"{name} ({missing[name]})" for name in required if name in missing)
+
+
+def _is_choice(asked: Mapping[str, Any]) -> bool:
+    return isinstance(asked.get("enum"), list) and "const" not in asked
+
+
+def _is_text(name: str, asked: Mapping[str, Any]) -> bool:
+    plain = asked.get("type") == "string" and not asked.keys() & {"const", "enum"}
+    return plain and not literal_kind(name, asked) and _last_word(name) not in SEARCHED
+
+
+def _by_role(texts: Mapping[str, Mapping[str, Any]], subtask: str) -> dict[str, str]:
+    """Returns the values of texts whose names tell their role: both ends of a conversion or way, a place, a time zone."""
+    roles: dict[str, list[str]] = defaultdict(list)
+    for name in texts:
+        said = set(words(name).lower().split())
+        for role, names in _ROLE_WORDS.items():
+            if said & names:
+                roles[role].append(name)
+    values: dict[str, str] = {}
+    text = subtask[:READ_CHARACTERS]
+    if len(roles[START]) == len(roles[GOAL]) == 1 and (ends := _ends(text)):
+        values |= {roles[START][0]: ends[0], roles[GOAL][0]: ends[1]}
+    places = _places(text)
+    if len(places) == 1:
+        if len(roles[PLACE]) == 1:
+            values.setdefault(roles[PLACE][0], places[0])
+        if len(roles[ZONE]) == 1 and (zone := time_zone(places[0])):
+            values[roles[ZONE][0]] = zone
+    chosen = {name: _choice(texts[name], value) for name, value in values.items()}
+    return {name: value for name, value in chosen.items() if _admits(texts[name], value)}
+
+
+def _choice(asked: Mapping[str, Any], value: str) -> str:
+    """Returns the choice that differs from a value in upper and lower case alone, or the value."""
+    choices = asked["enum"] if _is_choice(asked) else ()
+    return next((str(one) for one in choices if str(one).lower() == value.lower()), value)
+
+
+def _ends(text: str) -> tuple[str, str] | None:
+    """Returns start and goal of the one conversion or way of a text.
+
+    >>> _ends("convert 300 miles to kilometres"), _ends("how many cups are in 3 litres"), _ends("a flight from New York to Rome")
+    (('miles', 'kilometres'), ('litres', 'cups'), ('New York', 'Rome'))
+    """
+    for pattern in _ENDS:
+        found = list(pattern.finditer(text))
+        if len(found) == 1:
+            return found[0]["start"], found[0]["goal"].rstrip(".")
+    return None
+
+
+def _places(text: str) -> list[str]:
+    """Returns capitalised names after a preposition of place, without months and days.
+
+    >>> _places("What time is it in Tokyo?"), _places("is it raining in New York in May")
+    (['Tokyo'], ['New York'])
+    """
+    found = (one["place"].rstrip(".'’-") for one in _PLACES.finditer(text))
+    return list(dict.fromkeys(place for place in found if not _NO_PLACE.match(place)))
+
+
+def time_zone(place: str) -> str:
+    """Returns the IANA time zone that is named after a place, or "".
+
+    >>> time_zone("Tokyo"), time_zone("new york"), time_zone("Nowhere")
+    ('Asia/Tokyo', 'America/New_York', '')
+    """
+    return _zones().get(place.replace(" ", "_").lower(), "")
+
+
+@lru_cache(maxsize=1)
+def _zones() -> dict[str, str]:
+    return {zone.rpartition("/")[2].lower(): zone for zone in sorted(available_timezones()) if "/" in zone}
 
 
 def _shared_out(
@@ -253,12 +369,20 @@ def _shared_out(
 
 def _required(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
     """Returns the required arguments with their schemas, in order."""
-    declared, names = (schema or {}).get("properties"), (schema or {}).get("required")
-    known = cast("Mapping[str, object]", declared if isinstance(declared, Mapping) else {})
-    if not isinstance(names, list):
-        return {}
-    asked = {str(name): known.get(str(name)) for name in cast("list[object]", names)}
-    return {name: cast("Mapping[str, Any]", one) if isinstance(one, Mapping) else {} for name, one in asked.items()}
+    names: object = (schema or {}).get("required")
+    known = _declared(schema)
+    return (
+        {str(name): known.get(str(name), {}) for name in cast("list[object]", names)} if isinstance(names, list) else {}
+    )
+
+
+def _declared(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+    """Returns all arguments with their schemas, in order."""
+    declared: object = (schema or {}).get("properties")
+    known = cast("Mapping[object, object]", declared if isinstance(declared, Mapping) else {})
+    return {
+        str(name): cast("Mapping[str, Any]", one) if isinstance(one, Mapping) else {} for name, one in known.items()
+    }
 
 
 def _admits(schema: Mapping[str, Any], value: object) -> bool:

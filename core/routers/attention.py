@@ -284,6 +284,7 @@ class SchemaLoader:
             return {tool.id: LoadedSchema(tool, "catalog", 0.0, hit=False, note=str(error)) for tool in tools}
         asked = {tool.id for tool in tools}
         known = sorted((row, tool_id) for tool_id in answer if (row := catalog.tool_row.get(tool_id)) is not None)
+        answer |= {tool_id: catalog.tools[row].wording_for(answer[tool_id]) for row, tool_id in known}
         rows = sorted(known, key=lambda pair: pair[1] in asked)
         self._keep(catalog, ((answer[tool_id], catalog.tools[row]) for row, tool_id in rows), "live")
         gone = f"Server {server} no longer lists it; this is the catalog's definition."

@@ -10,6 +10,7 @@
 | WAYFARE_MAX_ANSWER_MB | how large an answer of a server may be |
 | WAYFARE_IDLE_S | after how many seconds without a use a console ends that `wayfare mcp` started |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.mcp_bridge.secret_file` |
+| WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY | the language model of `planner=model`, read from `environment` by `core.planning` |
 """
 
@@ -32,6 +33,7 @@ from core.shared.progress import Report, silent
 FIRST_CATALOG = "sample"
 IN_MEMORY = ":memory:"
 MAX_ANSWER_MB = "WAYFARE_MAX_ANSWER_MB"
+NOTIFY_URL = "WAYFARE_NOTIFY_URL"
 MAX_ANSWER_BYTES = 10_000_000
 IDLE = "WAYFARE_IDLE_S"
 IDLE_S = 900.0
@@ -72,6 +74,13 @@ def _idle_s(text: str) -> float:
     return seconds
 
 
+def _web_address(text: str) -> str:
+    """Raises WayfareError where the text is neither empty nor an address of the web. The text is not told: it may hold a secret."""
+    if text and not text.startswith(("http://", "https://")):
+        raise WayfareError(f"{NOTIFY_URL} is no address that begins with http:// or https://; give one, or unset it.")
+    return text
+
+
 def _user_db() -> Path:
     return Path(platformdirs.user_data_dir("wayfare")) / "wayfare.duckdb"
 
@@ -87,7 +96,7 @@ class Settings:
     `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
     shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
     that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server. A console in the
-    background ends after `idle_s` without a use. `environment` is where
+    background ends after `idle_s` without a use. `notify_url` is told of calls that wait ("": none). `environment` is where
     the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
     """
 
@@ -98,6 +107,7 @@ class Settings:
     encoder_difference: str = ""
     max_answer_bytes: int = MAX_ANSWER_BYTES
     idle_s: float = IDLE_S
+    notify_url: str = field(default="", repr=False)
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     seed: int | None = None
     now: Callable[[], datetime] = utc_now
@@ -125,6 +135,7 @@ class Settings:
             encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
             max_answer_bytes=_bytes_of_mb(most) if (most := known.get(MAX_ANSWER_MB)) else MAX_ANSWER_BYTES,
             idle_s=_idle_s(idle) if (idle := known.get(IDLE)) else IDLE_S,
+            notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
             environment=known,
         )
 
@@ -205,3 +216,8 @@ def set_launch(launch: Launch) -> None:
 def launched() -> Launch:
     """Returns the options with which the console of this process was started."""
     return _launch
+
+
+def own_url() -> str:
+    """Returns the address of the console of this process, or that of one that was started without options."""
+    return launched().url or "http://127.0.0.1:8501"

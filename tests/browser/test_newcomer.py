@@ -30,6 +30,7 @@ PAGES: dict[str, dict[str, str]] = {
     "lab": {},
     "papers": {},
     "catalog": {},
+    "setup": {},
     "govern": {},
     "activity": {},
 }

@@ -19,7 +19,7 @@ SECRET = "sk-abcdefghijklmnop"
 
 
 def test_a_writing_call_waits_at_once_and_goes_when_it_is_approved(world: App, url: str) -> None:
-    policy(world, approvals=ApprovalRules(writes=True))
+    policy(world, approvals=ApprovalRules(writes=True, hold_s=0))
 
     async def script(client: Client) -> None:
         asked = {"tool": "raw::echo", "arguments": {"note": "x", "password": SECRET}}
@@ -69,7 +69,7 @@ def test_a_client_that_goes_away_gives_back_what_was_reserved(world: App, url: s
 def test_secrets_in_tasks_notes_and_errors_are_masked_in_the_store(world: App, url: str, tmp_path: Path) -> None:
     tools = [{"name": name, "description": "Echo words.", "price_usd": 0.002} for name in ("echo", "refuse")]
     world.catalog_editor.import_text(document(tools=tools), "world")
-    policy(world, approvals=ApprovalRules(above_usd=0.0))
+    policy(world, approvals=ApprovalRules(above_usd=0.0, hold_s=0))
 
     async def script(client: Client) -> None:
         found = await ask(client, "search_tools", task=f"Echo words with the key {SECRET}")

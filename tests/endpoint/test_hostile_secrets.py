@@ -78,7 +78,7 @@ def test_secrets_are_nowhere(
         await refused(client, "execute_tool", tool="telling::work", arguments={"pin": [WORD], "note": TOLD})
         await refused(client, "execute_tool", tool=f"telling::{TYPED}")
         await ask(client, "report_outcome", route_id=found["route_id"], useful=True, note=f"with {TOLD}")
-        governance.set_policy(replace(governance.policy, approvals=ApprovalRules(writes=True)), origin="test")
+        governance.set_policy(replace(governance.policy, approvals=ApprovalRules(writes=True, hold_s=0)), origin="test")
         await refused(client, "execute_tool", tool="telling::work", **asked)
 
     with served(app, "world") as url:

@@ -51,11 +51,26 @@ def schema(**properties: object) -> dict[str, object]:
         ({"query": {"type": "string"}}, "cheap flights", {"query": "cheap flights"}),
         ({"expression": {"type": "string"}}, "compute '2 + 3'", {"expression": "2 + 3"}),
         ({"zone": {"type": "string", "default": "UTC"}}, "what is the time", {"zone": "UTC"}),
+        ({"value": {"type": "number"}, "source": {"type": "string"}, "target": {"type": "string"}},
+         "convert 300 miles to kilometres", {"value": 300, "source": "miles", "target": "kilometres"}),
+        ({"from_currency": {"enum": ["EUR", "USD"]}, "to_currency": {"enum": ["EUR", "USD"]}},
+         "what are 100 usd in eur", {"from_currency": "USD", "to_currency": "EUR"}),
+        ({"timezone": {"type": "string", "default": "UTC"}}, "what time is it in Tokyo", {"timezone": "Asia/Tokyo"}),
+        ({"city": {"type": "string"}}, "Will it rain in New York on Monday?", {"city": "New York"}),
+        ({"origin": {"type": "string"}, "destination": {"type": "string"}},
+         "a train from Bern to Rome on May 3", {"origin": "Bern", "destination": "Rome"}),
         ({}, "anything", {}),
     ],
 )  # fmt: skip
 def test_arguments_come_from_the_words_of_the_sub_task(properties, text, arguments) -> None:
     assert filled(schema(**properties), text) == (arguments, ())
+
+
+def test_an_optional_place_is_filled_and_other_optional_arguments_are_not() -> None:
+    asked = {
+        "properties": {"zone": {"type": "string"}, "style": {"enum": ["short", "long"]}, "days": {"type": "integer"}}
+    }
+    assert filled(asked, "a short time in Tokyo, 3 days") == ({"zone": "Asia/Tokyo"}, ())
 
 
 @each(

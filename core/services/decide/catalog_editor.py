@@ -27,6 +27,7 @@ from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, Vectors, VectorStore
 from core.relevance.map_layout import coordinates, kept_share, placed
 from core.services.decide.catalogs import CatalogService
+from core.services.decide.wordings import without_wordings
 from core.shared.errors import CatalogError, UnknownNameError
 from core.store.connection import encode, pa
 from core.virtual.multiply import Recipe, copies, multiplied, multiplied_name, server_of
@@ -262,7 +263,9 @@ class CatalogEditor:
     def multiply(self, catalog: str, server: str, recipe: Recipe, *, name: str = "") -> Catalog:
         """Keep a new catalog in which a server is accompanied or replaced by virtual copies of it."""
         known = self.catalogs.catalog(catalog)
-        made = multiplied(known, server, recipe, name=name or multiplied_name(known.name, server, recipe.copies))
+        made = multiplied(
+            without_wordings(known), server, recipe, name=name or multiplied_name(known.name, server, recipe.copies)
+        )
         source = f"{known.name}, {server} × {recipe.copies}, seed {recipe.seed}, spread {recipe.spread:g}"
         self.catalogs.save(made, source)
         return made

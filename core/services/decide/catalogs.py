@@ -29,6 +29,7 @@ from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
 from core.services.decide.loaded_catalog import Down, LoadedCatalog, token_counts, without_names
+from core.services.decide.wordings import reworded, stored_wordings, without_wordings
 from core.services.learn.learnt_models import LearntModels
 from core.shared.errors import CatalogError, UnknownNameError
 from core.stats.projection import StatisticsProjection
@@ -97,9 +98,22 @@ class CatalogService:
     def save(self, catalog: Catalog, source: str) -> None:
         """Keep a catalog, replacing the one of that name; its calls so far stay with it."""
         check_name(catalog.name)
+        catalog = without_wordings(catalog)
         with self._lock:
             self._store.catalogs.save_catalog(catalog, source)
             self._loaded[catalog.name] = self._freshly_loaded(catalog, source)
+
+    def read_anew(self) -> None:
+        """Take over catalogs, outcomes and prices that another process has written."""
+        with self._lock:
+            stored = {row.name for row in self._store.catalogs.list_catalogs()}
+            for name in [name for name in self._loaded if name in stored or name in SHIPPED_CATALOGS]:
+                loaded, fresh = self._loaded[name], self._load(name)
+                if fresh.catalog != loaded.catalog:
+                    self._loaded[name] = fresh
+                else:
+                    loaded.outcomes, loaded.down = fresh.outcomes, fresh.down
+                    loaded.set_overrides(fresh.overrides)
 
     def remove(self, name: str) -> None:
         """Forget a stored catalog; its events stay. Raises for a shipped one and for a name that is not there."""
@@ -116,6 +130,12 @@ class CatalogService:
             loaded = self._loaded_catalog(override.catalog)
             self._store.catalogs.set_override(override)
             loaded.set_overrides(tuple(self._store.catalogs.overrides(override.catalog)))
+
+    def reword(self, name: str) -> None:
+        """Take over the wordings that the store has now: only changed texts are embedded anew."""
+        with self._lock:
+            loaded = self._loaded_catalog(name)
+            self._loaded[name] = self._freshly_loaded(without_wordings(loaded.catalog), loaded.source)
 
     @contextmanager
     def unchanged(self) -> Generator[None]:
@@ -245,6 +265,7 @@ class CatalogService:
 
     def _freshly_loaded(self, catalog: Catalog, source: str) -> LoadedCatalog:
         outcomes = list(map(without_names, self._store.events.outcomes(catalog.name)))
+        catalog = reworded(catalog, stored_wordings(self._store, catalog.name))
         return LoadedCatalog(catalog, source, outcomes, tuple(self._store.catalogs.overrides(catalog.name)))
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
+from urllib.request import Request, urlopen
 
 from core.domain.catalog import Tool
 from core.domain.governance_events import ApprovalChange
@@ -16,6 +21,7 @@ from core.governance import refusals
 from core.governance.approvals import ApprovalRules, Binding
 from core.shared.errors import UnknownNameError, WayfareError
 from core.shared.leaks import masked_arguments
+from core.shared.untrusted_text import one_line
 from core.store import Store
 
 WAITING, APPROVED, DENIED, USED = "waiting", "approved", "denied", "used"
@@ -44,19 +50,27 @@ class Approval:
 
 @dataclass(eq=False)
 class ApprovalQueue:
-    """Every approval since the store was made. Thread-safe. Each step is one sealed record; `redact` masks the secrets that are known."""
+    """Every approval since the store was made. Thread-safe. Each step is one sealed record; `redact` masks the secrets that are known.
+    `announce` is told of each call that begins to wait."""
 
     store: Store
     now: Callable[[], datetime]
     redact: Callable[[str], str]
+    announce: Callable[[ApprovalChange], None]
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
+        self._watched: dict[str, list[Future[None]]] = {}
         self._last: dict[str, ApprovalChange] = {}
         self._by_key: dict[str, str] = {}
         self._decided: dict[str, str] = {}
-        for change in self.store.governance.approvals():
-            self._take(change)
+        self.read_anew()
+
+    def read_anew(self) -> None:
+        """Take over every change in the store."""
+        with self._lock:
+            for change in self.store.governance.approvals():
+                self._take(change)
 
     def waiting(self, policy_digest: str) -> tuple[Approval, ...]:
         """The approvals that a person can decide now, oldest first. Those of an earlier policy are left out."""
@@ -112,7 +126,25 @@ class ApprovalQueue:
                 origin=origin,
             )
             self._write(change)
+            self.announce(change)
             return self._shown(change)
+
+    @contextmanager
+    def watched(self, id_: str) -> Generator[Future[None]]:
+        """Yields a future that is done once a call does not wait any more because a person decided."""
+        decided: Future[None] = Future()
+        with self._lock:
+            self._watched.setdefault(id_, []).append(decided)
+            change = self._last.get(id_)
+            if change is None or change.action != WAITING:
+                decided.set_result(None)
+        try:
+            yield decided
+        finally:
+            with self._lock:
+                self._watched[id_].remove(decided)
+                if not self._watched[id_]:
+                    del self._watched[id_]
 
     def decide(self, id_: str, *, approve: bool, rules: ApprovalRules, policy_digest: str, origin: str) -> Approval:
         """Approve or deny a call that waits; either counts for `valid_s`. Raises UnknownNameError, WayfareError."""
@@ -151,6 +183,9 @@ class ApprovalQueue:
         self._last[change.id] = change
         if change.action in {APPROVED, DENIED}:
             self._decided[change.id] = change.origin
+            for waiting in self._watched.get(change.id, ()):
+                if not waiting.done():
+                    waiting.set_result(None)
         self._by_key[Approval(change, WAITING).binding.key] = change.id
 
 
@@ -159,3 +194,41 @@ def _bounded(arguments_json: str) -> str:
     if len(arguments_json) <= MOST_ARGUMENT_CHARS:
         return arguments_json
     return f"{arguments_json[:MOST_ARGUMENT_CHARS]}… [the first {MOST_ARGUMENT_CHARS:,} of {len(arguments_json):,} characters]"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The webhook: one POST for each call that begins to wait, without its arguments.
+
+NOTICE_S = 5.0
+MOST_NOTICES = 4
+"""Notices that are sent at once. A slow receiver loses further ones: the pages show every call all the same."""
+_log = logging.getLogger(__name__)
+
+
+class Webhook:
+    """Tells an address of each call that begins to wait: the client, the tool, and where to decide. No failure reaches the call."""
+
+    def __init__(self, url: str, page: str) -> None:
+        self._url, self._page = url, page
+        self._free = threading.BoundedSemaphore(MOST_NOTICES)
+
+    def __call__(self, change: ApprovalChange) -> None:
+        """Sends a notice in the background. Does nothing without an address."""
+        if self._url and self._free.acquire(blocking=False):
+            threading.Thread(target=self._send, args=(self.notice(change),), name="wayfare-notice", daemon=True).start()
+
+    def notice(self, change: ApprovalChange) -> dict[str, str]:
+        """Returns the body of the POST. Chat programs show its `text`."""
+        client, tool = one_line(change.client, 80), one_line(f"{change.server}::{change.tool}", 200)
+        text = f"A call of {tool} by {client} waits for you: {self._page}"
+        return {"text": text, "client": client, "tool": tool, "number": change.id, "address": self._page}
+
+    def _send(self, notice: dict[str, str]) -> None:
+        body, kind = json.dumps(notice).encode(), {"Content-Type": "application/json"}
+        try:
+            with urlopen(Request(self._url, body, kind), timeout=NOTICE_S):  # noqa: S310 - settings admit only http(s)
+                pass
+        except Exception as error:  # noqa: BLE001 - the address may hold a secret, so that only the kind of error is told
+            _log.warning("the webhook was not told of the call %s: %s", notice["number"], type(error).__name__)
+        finally:
+            self._free.release()

@@ -53,8 +53,13 @@ class ClientRegister:
         self._lock = threading.Lock()
         self._clients: dict[str, Client] = {}
         self._by_hash: dict[str, str] = {}
-        for change in self.store.governance.clients():
-            self._take(change)
+        self.read_anew()
+
+    def read_anew(self) -> None:
+        """Take over every change in the store."""
+        with self._lock:
+            for change in self.store.governance.clients():
+                self._take(change)
 
     def all(self) -> tuple[Client, ...]:
         """Those in force first, each kind by name."""
@@ -165,6 +170,53 @@ class ClientRegister:
         self._clients[change.client] = Client(
             change.client, Scope.from_json(change.scope_json), change.at, revoked=change.action == REVOKED
         )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# First requests: which clients have reached the endpoint, by the names that they give themselves.
+
+VISITS = "client_visits"
+MOST_VISITS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A client that has reached the endpoint: the name it gives itself, the client of its token or "", its first request, and its
+    latest since Wayfare started, if any."""
+
+    name: str
+    token: str
+    first: datetime
+    last: datetime | None = None
+
+
+@dataclass(eq=False)
+class ClientVisits:
+    """Thread-safe. First requests are kept in the store, as long as fewer than `MOST_VISITS` clients are known."""
+
+    store: Store
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        kept = cast("list[list[str]]", self.store.get_setting(VISITS, []))
+        self._visits = {(name, token): Visit(name, token, datetime.fromisoformat(first)) for name, token, first in kept}
+
+    def all(self) -> tuple[Visit, ...]:
+        """Every client, the latest first."""
+        with self._lock:
+            return tuple(sorted(self._visits.values(), key=lambda visit: visit.last or visit.first, reverse=True))
+
+    def note(self, name: str, token: str) -> None:
+        """Note a request of a client that was let in."""
+        with self._lock:
+            now, known = self.now(), self._visits.get((name, token))
+            if known is not None:
+                self._visits[name, token] = replace(known, last=now)
+            elif len(self._visits) < MOST_VISITS:
+                self._visits[name, token] = Visit(name, token, now, now)
+                rows = [[visit.name, visit.token, visit.first.isoformat()] for visit in self._visits.values()]
+                self.store.set_setting(VISITS, rows)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from core.domain.catalog import ServerId, Tool
-from core.domain.governance_events import PolicyChange, Spent
+from core.domain.governance_events import ApprovalChange, PolicyChange, Spent
 from core.domain.outcome import OutcomeKind
 from core.governance import refusals
 from core.governance.approvals import binding
@@ -28,7 +28,7 @@ from core.services.decide.catalogs import CatalogService
 from core.services.decide.decision_log import AGENT
 from core.services.govern.admission import Admission, RefusedRequests
 from core.services.govern.approvals import REASONS, Approval, ApprovalQueue
-from core.services.govern.clients import ClientRegister, SignIns
+from core.services.govern.clients import ClientRegister, ClientVisits, SignIns
 from core.services.govern.definitions import KnownDefinitions
 from core.store import Store
 
@@ -54,7 +54,7 @@ class _Weighed(NamedTuple):
 
 class GovernanceService:
     """Thread-safe. Reading `ledger` or `breakers` requires `lock`. `clock` is monotonic, `now` the time of day; `redact` masks known
-    secrets."""
+    secrets, `announce` is told of each call that begins to wait for a person."""
 
     def __init__(
         self,
@@ -64,6 +64,7 @@ class GovernanceService:
         now: Callable[[], datetime],
         clock: Callable[[], float],
         redact: Callable[[str], str],
+        announce: Callable[[ApprovalChange], None],
     ) -> None:
         self._store = store
         self._catalogs = catalogs
@@ -72,15 +73,16 @@ class GovernanceService:
         self.lock = threading.RLock()
         self._breakers: dict[ServerId, Breaker] = {}
         self.clients = ClientRegister(store, now)
+        self.visits = ClientVisits(store, now)
         self.sign_ins = SignIns(store, self.clients, now=now, clock=clock)
-        self.approvals = ApprovalQueue(store, now, redact)
+        self.approvals = ApprovalQueue(store, now, redact, announce)
         self.definitions = KnownDefinitions(store, catalogs, now)
         self.refused = RefusedRequests(store, now)
         self.settled_at_start = store.governance.settle_left_over()
-        policies = store.governance.policies()
-        self.policy_change: PolicyChange | None = policies[-1] if policies else None
+        self._policy = Policy()
+        self.policy_change: PolicyChange | None = None
         """When the policy came into force, and by whom; None for the one that Wayfare starts with."""
-        self._policy = from_toml(policies[-1].toml) if policies else Policy()
+        self._read_policy()
         self.admission = Admission(
             self.clients, self.definitions, self.refused, lambda: self._policy, now=now, clock=clock
         )
@@ -88,6 +90,19 @@ class GovernanceService:
         for spent in store.governance.spending(day_of(now())):
             usage = Usage(spent.day, spent.client, spent.catalog, spent.server)
             self.ledger.add(usage, Amount(spent.usd, spent.calls, spent.tokens), spent.at, over=spent.over)
+
+    def read_anew(self) -> None:
+        """Take over what another process has written: clients, approvals, definitions and the policy."""
+        with self.lock:
+            for part in (self.clients, self.approvals, self.definitions):
+                part.read_anew()
+            self._read_policy()
+
+    def _read_policy(self) -> None:
+        policies = self._store.governance.policies()
+        if policies:
+            self.policy_change = policies[-1]
+            self._policy = from_toml(policies[-1].toml)
 
     @property
     def policy(self) -> Policy:

@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from core.domain.catalog import Tool
+from core.planning.arguments import suggested
 from core.shared.json_schema import argument_problems
 from dashboard.pages.call.schema import SAFE_INTEGER, UNSET, Field, Kind, form_fields, is_number, skeleton
 from dashboard.ui.text import escaped
@@ -230,9 +231,11 @@ class Filled:
     secret: frozenset[str]
 
 
-def call_form(catalog: str, tool: Tool, *, attempted: bool) -> Filled:
-    """Draw the form and return its values. Required fields are red only after the first attempt to call."""
+def call_form(catalog: str, tool: Tool, question: str, *, attempted: bool) -> Filled:
+    """Draw the form and return its values, at first those that the question gives. Required fields are red only after
+    the first attempt to call."""
     fields, prefix = form_fields(tool.input_schema), form_key(catalog, tool)
+    said = _suggest(fields or (), prefix, tool, question)
     raw = _editor_toggle(fields, prefix)
     if raw:
         st.session_state.setdefault(f"{prefix}.text", pretty(skeleton(tool.input_schema)))
@@ -247,7 +250,24 @@ def call_form(catalog: str, tool: Tool, *, attempted: bool) -> Filled:
         _json_editor(prefix, shown, secret)
     else:
         _fields(fields, prefix, shown)
+        if taken := [name for name, value in said.items() if arguments.get(name) == value]:
+            st.caption(f"From the question: {escaped(', '.join(taken), 200)}. Check them before the call.")
     return Filled(arguments, problems, secret)
+
+
+def _suggest(fields: Sequence[Field], prefix: str, tool: Tool, question: str) -> dict[str, Any]:
+    """Put the arguments that a question gives into empty fields, once for each question. Returns them."""
+    said = suggested(tool.input_schema, question) if question else {}
+    said = {field.name: said[field.name] for field in fields if field.name in said and not field.secret}
+    asked = f"{prefix}.question"
+    if said and st.session_state.get(asked) != question:
+        st.session_state[asked] = question
+        states, _ = spread(fields, said)
+        for place, field in enumerate(fields):
+            key = f"{prefix}.{place}"
+            if field.name in said and st.session_state.get(key) in {None, "", start_state(field)}:
+                st.session_state[key] = states[field.name]
+    return said
 
 
 def form_key(catalog: str, tool: Tool) -> str:

@@ -152,7 +152,8 @@ def page() -> None:
     left, right = st.columns([1, 1.25], gap="medium")
     with left:
         tool_card(app, target)
-        filled = call_form(target.catalog.name, target.tool, attempted=attempted(target))
+        question = "" if target.decision is None else target.decision.subtask
+        filled = call_form(target.catalog.name, target.tool, question, attempted=attempted(target))
         call_bar(app, target, filled)
     with right:
         _result(app, target, run)

@@ -18,6 +18,7 @@ from core.shared.errors import WayfareError
 from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
 from dashboard.pages.catalog.state import open_multiply, show_tools
+from dashboard.pages.catalog.wording import description_panel
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
 from dashboard.ui.table import table
@@ -97,7 +98,6 @@ def _done(key: str) -> None:
     st.session_state[key] = ""
 
 
-LONGEST_TEXT = 20_000
 Statistic = tuple[str, str, str, str]
 
 
@@ -110,7 +110,7 @@ def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) 
             _heading(server.name, server.title, server.category)
             if server.virtual:
                 st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
-            _text(server.description, "The catalog has no description of this server.")
+            description_panel(app, catalog, server, "The catalog has no description of this server.")
             _server_buttons(catalog.name, server)
             _connection(server)
             own_values(app, catalog.name, server)
@@ -143,7 +143,9 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
         left, right = st.columns([1.15, 1], gap="large")
         with left:
             _heading(tool.name, tool.title, tool.server)
-            _text(tool.description, "The catalog has no description of this tool. Only its name can be found.")
+            description_panel(
+                app, catalog, tool, "The catalog has no description of this tool. Only its name can be found."
+            )
             if hints := hint_words(tool.hints):
                 st.caption(f"Hints of the server: {hints}.")
             _schemas(tool)
@@ -208,16 +210,6 @@ def _heading(name: str, title: str, place: str) -> None:
     st.markdown(f"##### {escaped(name)}")
     if other:
         st.caption(other)
-
-
-def _text(text: str, otherwise: str) -> None:
-    if not text.strip():
-        st.caption(otherwise)
-        return
-    with st.container(height=220 if len(text) > 900 else "content", border=False):
-        st.text(text[:LONGEST_TEXT])
-        if len(text) > LONGEST_TEXT:
-            st.caption(f"The first {LONGEST_TEXT:,} of {len(text):,} characters.")
 
 
 def _connection(server: Server) -> None:

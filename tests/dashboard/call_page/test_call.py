@@ -100,6 +100,16 @@ def test_hostile_results_appear_as_text(bench: Bench) -> None:
     assert "javascript:" not in markdown_of(page)
 
 
+def test_the_form_begins_with_what_the_question_says(bench: Bench) -> None:
+    decision = bench.app.routing.route("read notes.txt", catalog="small")
+    page = bench.open("files::read", decision=decision.id)
+    assert labelled(page, "text_input", "path").value == "notes.txt"
+    assert "From the question: path. Check them before the call." in [caption.value for caption in page.caption]
+    labelled(page, "text_input", "path").set_value("other.txt").run()
+    assert labelled(page, "text_input", "path").value == "other.txt"
+    assert not any("From the question" in caption.value for caption in page.caption)
+
+
 def test_the_next_decision_is_compared_with_the_one_that_led_here(bench: Bench) -> None:
     decision = bench.app.routing.route("size of a file", catalog="small")
     winner = decision.winner

@@ -99,7 +99,7 @@ def _draw_form() -> None:
 
     from dashboard.pages.call.form import call_form
 
-    call_form("small", st.session_state["tool"], attempted=True)
+    call_form("small", st.session_state["tool"], "convert 3 miles to km in Rome", attempted=True)
 
 
 TYPES = st.sampled_from(["string", "integer", "number", "boolean", "array", "object", ["string", "null"], 5])

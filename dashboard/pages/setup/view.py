@@ -1,0 +1,136 @@
+"""The Setup page: choose a client, copy its text, and see its first request arrive."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import streamlit as st
+
+from core.app import App
+from core.services.govern.client_setup import target_of, visits_of
+from core.services.govern.client_texts import CLIENTS, SetupClient, Way, client_of
+from core.services.govern.clients import ANONYMOUS
+from core.shared.errors import WayfareError
+from core.shared.untrusted_text import visible
+from dashboard.pages.setup.configurations import configurations
+from dashboard.session import current_app, first_catalog, origin
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState, select
+
+TOKEN, SINCE, PROBLEM = "setup:token", "setup:since", "setup:problem"
+WAY_WORDS = {"http": "HTTP: the running console", "stdio": "stdio: the client starts a command"}
+EVERY_S = 2.0
+
+
+def page() -> None:
+    """Draw the page from the URL's state, and write the state back."""
+    app, state = current_app(), UrlState("setup")
+    linked = state.begin()
+    st.markdown("#### Connect a client\nGive your MCP client one server, Wayfare, in place of all others.")
+    text, found = st.columns([3, 2], gap="large")
+    with text:
+        client, way, catalog = _choices(app, state, linked)
+        _text(app, client, way, catalog)
+        _first_request(app, client)
+    with found:
+        configurations(app, Path.home())
+    state.end({"client": client.id, "over": way, "catalog": "" if catalog == first_catalog() else catalog})
+
+
+def _choices(app: App, state: UrlState, linked: dict[str, str]) -> tuple[SetupClient, Way, str]:
+    row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    id_ = select(row, state, linked, "client", "Client", list(CLIENTS), show=lambda one: CLIENTS[one].title, width=190)
+    client = client_of(id_)
+    way = select(row, state, linked, "over", "Over", client.ways, show=WAY_WORDS.__getitem__, width=290)
+    names = [info.name for info in app.catalogs.infos()]
+    catalog = select(row, state, linked, "catalog", "Catalog", names, start=first_catalog(), width=190)
+    return client, "stdio" if way == "stdio" else "http", catalog
+
+
+def _text(app: App, client: SetupClient, way: Way, catalog: str) -> None:
+    name, token = st.session_state.get(TOKEN, ("", ""))
+    target = target_of(app.settings, catalog, token)
+    st.markdown(f"**{escaped(client.where, 300)}**")
+    st.code(client.text(way, target), language=client.language, wrap_lines=True)
+    if token:
+        st.warning(
+            f"The text has the token of {escaped(name, 80)}. It is shown only here and now: only its hash is stored.",
+            icon=":material/key:",
+        )
+        st.button("I have copied it", key="setup:token-copied", icon=":material/check:", on_click=_forget)
+    st.caption(f"{escaped(client.note)} This text was checked: {escaped(client.checked)}.")
+    if not token:
+        _token_form(app, client)
+
+
+def _token_form(app: App, client: SetupClient) -> None:
+    with st.expander("With a token", icon=":material/key:"):
+        st.caption(
+            f"{escaped(app.governance.admission.without_token_words(), 600)} "
+            "A token gives the client a name and a scope of its own; Govern changes the scope later."
+        )
+        row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+        name = row.text_input("Name of the client", client.id, key=f"setup:name-{client.id}", max_chars=80, width=220)
+        row.button("Make a token", key="setup:make-token", icon=":material/key:", on_click=_make, args=(app, name))
+        if problem := st.session_state.pop(PROBLEM, ""):
+            st.error(escaped(problem, 400), icon=":material/error:")
+
+
+def _make(app: App, name: str) -> None:
+    try:
+        token = app.governance.clients.make(name.strip(), origin=origin())
+    except WayfareError as error:
+        st.session_state[PROBLEM] = str(error)
+        return
+    if token:
+        st.session_state[TOKEN] = (name.strip(), token)
+    else:
+        st.session_state[PROBLEM] = f"{ANONYMOUS!r} is for requests without a token; choose another name."
+
+
+def _forget() -> None:
+    st.session_state.pop(TOKEN, None)
+
+
+def _first_request(app: App, client: SetupClient) -> None:
+    st.markdown("**Has it come?**")
+    row = st.container(horizontal=True, gap="small", vertical_alignment="center")
+    row.button("Check", key="setup:check", type="primary", icon=":material/wifi_find:", on_click=_check, args=(app,))
+    visits = visits_of(app.governance.visits, client, st.session_state.get(TOKEN, ("", ""))[0])
+    since: datetime | None = st.session_state.get(SINCE)
+    with row.container():
+        if since is not None:
+            _waiting(app, client, since)
+        elif visits:
+            st.caption(
+                f"{escaped(client.title)} came first at {min(one.first for one in visits):%Y-%m-%d %H:%M:%S} UTC."
+            )
+        else:
+            st.caption(f"No request of {escaped(client.title)} has come yet. Press *Check*, then start it.")
+
+
+def _check(app: App) -> None:
+    st.session_state[SINCE] = app.settings.now()
+
+
+@st.fragment(run_every=EVERY_S)
+def _waiting(app: App, client: SetupClient, since: datetime) -> None:
+    """Wait for a request after `since`: of this client, and name others that came meanwhile."""
+    name = st.session_state.get(TOKEN, ("", ""))[0]
+    known = visits_of(app.governance.visits, client, name)
+    new = [one for one in app.governance.visits.all() if one.last is not None and one.last >= since]
+    mine = next((one for one in new if one in known), None)
+    if mine is not None and mine.last is not None:
+        token = f" with the token of {escaped(mine.token, 80)}" if mine.token else ""
+        st.success(
+            f"It came at {mine.last:%H:%M:%S} UTC, as **{escaped(mine.name, 80)}**{token}.",
+            icon=":material/check_circle:",
+        )
+        return
+    others = ", ".join(visible(one.name)[:80] for one in new)
+    more = f" Meanwhile came: {escaped(others, 400)}." if others else ""
+    st.info(
+        f"Waiting for the first request since {since:%H:%M:%S} UTC. Start {escaped(client.title)} now.{more}",
+        icon=":material/hourglass_empty:",
+    )

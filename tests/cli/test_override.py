@@ -1,0 +1,114 @@
+"""The operator's own descriptions: they move decisions, go to clients, survive a restart, and never replace a definition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from core.app import App
+from core.domain.catalog import Catalog
+from core.routers.attention import SchemaLoader
+from core.shared.errors import CatalogError, UnknownNameError
+from tests.cli.conftest import Command
+from tests.endpoint.conftest import ask, served, talk
+from tests.services.world import open_test_app
+
+
+def document(description: str) -> str:
+    tools = [
+        {"name": "a1", "description": description, "price_usd": 0.002, "success": 0.8, "latency_s": 0.5},
+        {"name": "b2", "description": "Send a letter.", "price_usd": 0.002, "success": 0.8, "latency_s": 0.5},
+    ]
+    return json.dumps({"servers": [{"name": "desk", "description": "Office work.", "tools": tools}]})
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "wayfare.duckdb"
+
+
+def best(app: App, text: str) -> str:
+    decision = app.routing.route(text, catalog="mine", router="rag_mcp")
+    return decision.tools.ids[decision.candidates[0]]
+
+
+def test_a_wording_counts_everywhere_until_the_server_speaks_otherwise(db: Path) -> None:
+    with open_test_app(db) as app:
+        app.catalog_editor.import_text(document("Handle stationery."), "mine")
+        approved = app.governance.definitions
+        approved.decide("mine", "desk::a1", approve=True, origin="test")
+        assert best(app, "send a letter with stamps by post") == "desk::b2"
+        app.wordings.put("mine", "desk::a1", "Send a letter with stamps by post.")
+        app.wordings.put("mine", "desk", "Post office.")
+        assert best(app, "send a letter with stamps by post") == "desk::a1"
+    with open_test_app(db) as app:  # after a restart
+        catalog = app.catalogs.catalog("mine")
+        tool = catalog.tools[0]
+        assert (tool.description, tool.own_description) == ("Send a letter with stamps by post.", "Handle stationery.")
+        assert catalog.servers[0].description == "Post office."
+        assert best(app, "send a letter with stamps by post") == "desk::a1"
+        assert app.governance.definitions.state("mine", tool) == "known"  # the definition is the server's
+
+        async def described(client: Client) -> dict[str, Any]:
+            return await ask(client, "describe_tool", tools=["desk::a1", "desk::b2"])
+
+        told = [one["description"] for one in talk(served(app, catalog="mine"), described)["tools"]]
+        assert told[0].startswith("Send a letter with stamps by post. [These are the words of Wayfare's operator")
+        assert told[1] == "Send a letter."
+        live = SchemaLoader(lambda _, server: stored(app).tools, clock=lambda: 0.0)
+        assert live.load(catalog, ["desk::a1"], live=True)[0].tool.description == tool.description
+        app.catalog_editor.import_text(document("Shred paper."), "mine")  # the server changed
+        assert app.catalogs.catalog("mine").tools[0].description == "Shred paper."
+        assert [one.tool for one in app.wordings.stale("mine")] == ["a1"]
+        app.catalog_editor.import_text(document("Handle stationery."), "mine")
+        app.wordings.remove("mine", "desk::a1")
+        assert app.catalogs.catalog("mine").tools[0].original is None
+        assert stored(app).servers[0].description == "Office work."
+
+
+def stored(app: App) -> Catalog:
+    found = app.store.catalogs.load_catalog("mine")
+    assert found is not None
+    return found
+
+
+def test_an_unusable_wording_changes_nothing(db: Path) -> None:
+    with open_test_app(db) as app:
+        app.catalog_editor.import_text(document("Handle stationery."), "mine")
+        for place, text, error in (
+            ("desk::a1", "  ", CatalogError),
+            ("desk::a1", "x" * 10_001, CatalogError),
+            ("desk::zz", "x", UnknownNameError),
+            ("nobody", "x", UnknownNameError),
+        ):
+            with pytest.raises(error):
+                app.wordings.put("mine", place, text)
+        with pytest.raises(UnknownNameError, match="own description already"):
+            app.wordings.remove("mine", "desk")
+        assert app.wordings.list("mine") == ()
+
+
+def test_the_command_sets_lists_and_removes(wayfare: Command, write: Callable[[str, Any], Path]) -> None:
+    wayfare("import", write("mine.json", json.loads(document("Handle stationery."))))
+    mine = ("--catalog", "mine")
+    assert "has your description now" in wayfare("override", "desk::a1", "--description", "Weigh a parcel.", *mine).out
+    listed = [{"place": "desk::a1", "description": "Weigh a parcel.", "counts": True}]
+    assert wayfare("override", *mine, "--json").json() == {"overrides": listed}
+    assert (
+        wayfare("route", "weigh a parcel", "--router", "rag_mcp", *mine, "--json").json()["tools"][0]["tool"]
+        == "desk::a1"
+    )
+    assert "server's own description again" in wayfare("override", "desk::a1", "--remove", *mine).out
+    for wrong in (
+        ("desk::a1",),
+        ("desk::a1", "--remove"),
+        ("desk::a1", "--remove", "--description", "x"),
+        ("no", "--description", "x"),
+    ):
+        run = wayfare("override", *wrong, *mine)
+        assert (run.code, run.out, run.err.count("\n")) == (2, "", 1), wrong

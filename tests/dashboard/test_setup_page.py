@@ -1,0 +1,37 @@
+"""The Setup page: the text follows the choices, a token is made when asked and shown once, a first request appears."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.app import App
+from tests.dashboard.harness import app_with, open_page, press, text_of
+
+app = app_with()
+
+
+def test_the_text_the_token_and_the_check(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor/mcp.json").write_text('{"mcpServers": {"<b>time</b>": {"command": "uvx"}}}')
+    page = open_page("setup", client="cursor", over="stdio")
+    assert json.loads(page.code[0].value)["mcpServers"]["wayfare"]["args"][0] == "mcp"
+    assert "<b>" not in "".join(str(one.value) for one in page.caption).replace("\\<b\\>", "")
+    assert not app.governance.clients.all()
+    page.text_input(key="setup:name-cursor").set_value("ann").run()
+    press(page, "setup:make-token")
+    (made,) = app.governance.clients.all()
+    token = json.loads(page.code[0].value)["mcpServers"]["wayfare"]["env"]["WAYFARE_TOKEN"]
+    assert app.governance.clients.of_token(token) is not None
+    assert made.name == "ann"
+    assert "Waiting for the first request" in text_of(press(page, "setup:check"))
+    app.governance.visits.note("other*", "")
+    app.governance.visits.note("anything", "ann")
+    page.run()
+    assert "with the token of ann" in text_of(page)
+    press(page, "setup:token-copied")
+    assert token not in str(page)
+    assert token not in str(open_page("setup", client="cursor", over="stdio"))
