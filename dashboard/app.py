@@ -140,6 +140,7 @@ async def _write_counts() -> None:
 
 async def _end_when_idle() -> None:
     """End a console in the background that nobody uses."""
+    uses.begin()
     while not session.ends_when_idle(uses.idle_s):
         await asyncio.sleep(IDLE_LOOK_S)
 

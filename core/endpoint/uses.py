@@ -37,7 +37,12 @@ class Uses:
     _ended_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self._ended_s = self.clock()
+        self.begin()
+
+    def begin(self) -> None:
+        """Nobody could use the console before now."""
+        with self._lock:
+            self._ended_s = self.clock()
 
     @contextmanager
     def use(self, kind: Kind, name: str) -> Generator[None]:

@@ -68,7 +68,7 @@ class Database:
         self.lock = RLock()
         self.openings = 0
         self.on_return: Callable[[], None] = lambda: None
-        """Called in a thread of its own after the file was opened again."""
+        """Called in a thread of its own after a console has opened the file again."""
         self._migrations = all_migrations() if migrations is None else migrations
         self._sharing = None if self.path is None else sharing
         self._reading = 0
@@ -177,16 +177,21 @@ class Database:
             self._open = None
 
     def _share(self, sharing: Sharing) -> None:
-        """Closes the file for others until this process ends its use of the store."""
+        """Closes the file for others until this process ends its use of the store. A console opens it again when no other process
+        wants it any more."""
         wanted, seen = Wanted(Path(self.where)), 1
         while not self._ended.wait(LOOK_S):
-            if self.openings > seen:
-                seen = self.openings
-                self.on_return()
-            now = monotonic()
+            now, others = monotonic(), wanted.said
             paused, long = now - self._used_s >= PAUSE_S, now - self._opened_s >= LONGEST_S
-            if self._open is not None and (paused or long) and (wanted.said or (paused and not sharing.stays)):
+            if self._open is not None and (paused or long) and (others or (paused and not sharing.stays)):
                 self._leave()
+            elif sharing.stays and not others:
+                with suppress(StoreError):  # the next use says it
+                    with self._readers:
+                        self._required_open()
+                    if self.openings > seen:
+                        seen = self.openings
+                        self.on_return()
 
     def _leave(self) -> None:
         with self.lock, self._readers:

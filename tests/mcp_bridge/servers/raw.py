@@ -48,7 +48,9 @@ def run_tool(name: str, arguments: dict[str, Any]) -> Any:
         if done < arguments["times"]:
             os._exit(3)
     if name in {"stall", "nap"}:
-        time.sleep(arguments.get("seconds", 600))
+        end = time.monotonic() + arguments.get("seconds", 600)
+        while time.monotonic() < end and not Path(arguments.get("until", "/never")).exists():
+            time.sleep(min(0.05, max(0.0, end - time.monotonic())))
     if name == "refuse":
         raise Refusal(arguments["code"], arguments["message"])
     if name in {"shape", "mismatch"}:
