@@ -20,7 +20,7 @@ ENDS_S = 30.0
 @click.command()
 @common
 def status(db: Path | None, as_json: bool) -> None:
-    """Show the console that serves the store: its address, its process, who started it, when it ends, and who uses it.
+    """Show the console that serves the store, and who uses it. It tells the address, the process, who started it, and when it ends.
 
     Example: wayfare status --json
     """
@@ -57,7 +57,7 @@ def status(db: Path | None, as_json: bool) -> None:
 @click.command()
 @common
 def stop(db: Path | None, as_json: bool) -> None:
-    """End the console that serves the store in order, and wait until it has ended. An agent that is connected by `wayfare mcp` starts
+    """End the console that serves the store, and wait until it has ended. An agent that is connected by `wayfare mcp` starts
     a new one with its next call.
 
     Example: wayfare stop
