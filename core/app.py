@@ -20,6 +20,7 @@ from core.shared.settings import Settings, own_url
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.domain.catalog import ServerId
     from core.domain.execution import ToolCaller
     from core.mcp_bridge.lazy_pool import LazyPool
     from core.mcp_bridge.secrets import SecretVault
@@ -35,8 +36,12 @@ if TYPE_CHECKING:
     from core.services.call.server_requests import LinkedResources, ServerRequests
     from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
     from core.services.decide.catalogs import CatalogService
+    from core.services.decide.followed import FollowedFiles
     from core.services.decide.routing import RefusalService, RoutingService
+    from core.services.decide.server_sign_ins import ServerSignIns
     from core.services.decide.server_values import ServerValues
+    from core.services.decide.servers import ServerEditor
+    from core.services.decide.upkeep import Upkeep
     from core.services.decide.whatif import WhatIfService
     from core.services.decide.wordings import Wordings
     from core.services.govern.governance import GovernanceService
@@ -134,10 +139,16 @@ class App:
         return ServerValues(self.catalogs, self.vault)
 
     @built
+    def sign_ins(self) -> ServerSignIns:
+        from core.services.decide.server_sign_ins import ServerSignIns
+
+        return ServerSignIns(self.catalogs, self.vault, self.pool.states, self.servers.discover)
+
+    @built
     def pool(self) -> LazyPool:
         from core.mcp_bridge.lazy_pool import LazyPool
 
-        return LazyPool(self.vault, max_answer_bytes=self.settings.max_answer_bytes)
+        return LazyPool(self.vault, max_answer_bytes=self.settings.max_answer_bytes, list_changed=self._list_changed)
 
     @built
     def networks(self) -> NetworkProfiles:
@@ -177,7 +188,25 @@ class App:
     def catalog_editor(self) -> CatalogEditor:
         from core.services.decide.catalog_editor import CatalogEditor
 
-        return CatalogEditor(self.catalogs, self.vault, self.pool.get)
+        return CatalogEditor(self.catalogs, self.vault, self.pool.get, self.followed)
+
+    @built
+    def servers(self) -> ServerEditor:
+        from core.services.decide.servers import ServerEditor
+
+        return ServerEditor(self.catalogs, self.vault, self.pool.get)
+
+    @built
+    def followed(self) -> FollowedFiles:
+        from core.services.decide.followed import FollowedFiles
+
+        return FollowedFiles(self.store, self.catalogs, self.vault, self.servers)
+
+    @built
+    def upkeep(self) -> Upkeep:
+        from core.services.decide.upkeep import Upkeep
+
+        return Upkeep(self.catalogs, self.followed, self.servers, look_s=self.settings.look_hours * 3600)
 
     @built
     def wordings(self) -> Wordings:
@@ -251,6 +280,7 @@ class App:
             clock=time.monotonic,
             redact=self.vault.redact,
             announce=Webhook(self.settings.notify_url, f"{own_url()}/govern"),
+            lint_errors=self.lint_reports.errors,
         )
 
     @built
@@ -385,6 +415,9 @@ class App:
 
         return BackgroundJobs()
 
+    def _list_changed(self, server: ServerId, kind: str) -> None:
+        self.upkeep.list_changed(server, kind)
+
     # Start and end ----------------------------------------------------------------------------------------------------
 
     @property
@@ -410,6 +443,7 @@ class App:
         self.governance.refused.write_due()
         self.pool.get()
         self.health.start()
+        self.upkeep.start()
         self.lint_reports.errors(catalog)
 
     def close(self) -> None:
@@ -417,6 +451,10 @@ class App:
         made = self.__dict__
         if "health" in made:
             self.health.close()
+        if "upkeep" in made:
+            self.upkeep.close()
+        if "sign_ins" in made:
+            self.sign_ins.close()
         if "background" in made:
             self.background.close(CLOSING_LIMIT_S)
         if "calls" in made:

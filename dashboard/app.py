@@ -29,8 +29,10 @@ from streamlit.runtime.pages_manager import PagesManager
 from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
 from core.endpoint.http_app import PATH, EndpointApp, status_routes
+from core.endpoint.oauth_callback import callback_route
 from core.endpoint.uses import Uses
 from core.shared.errors import StoreError
+from core.shared.untrusted_text import one_line
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
@@ -122,6 +124,17 @@ async def turned(request: Request) -> Response:
     return await lanes.serve(request, session.endpoint_hosts() | own)
 
 
+async def waiting(_: Request) -> Response:
+    """Tell how many calls wait for a person, and which is the newest, without its arguments."""
+    app = session.opened_app()
+    found = () if app is None else await asyncio.to_thread(app.governance.waiting)
+    words = f"{len(found)} call{'s' * (len(found) != 1)} wait{'s' * (len(found) == 1)} for you"
+    newest = found[-1].change if found else None
+    text = "" if newest is None else one_line(f"{newest.client} wants to call {newest.server}::{newest.tool}", 200)
+    told = {"waiting": len(found), "words": words, "number": "" if newest is None else newest.id, "text": text}
+    return JSONResponse(told, headers={"Cache-Control": "no-store"})
+
+
 async def to_default_page(request: Request) -> Response:
     """Redirect /route with its query to the empty address of the default page."""
     query = f"?{request.url.query}" if request.url.query else ""
@@ -177,7 +190,7 @@ endpoint = EndpointApp(
 routes = [
     *status_routes(endpoint, session.opened_app, session.first_catalog()), *endpoint.metadata_routes(),
     Route(LANE_PATH, turned, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["GET", "POST", "DELETE"]),
-    Route(PLOTLY_URL, plotly), Route("/route", to_default_page),
+    Route(PLOTLY_URL, plotly), Route("/route", to_default_page), Route("/waiting", waiting), callback_route(session.opened_app),
 ]  # fmt: skip
 pages = st.App(
     HERE / "main.py",

@@ -12,7 +12,7 @@ from dashboard.ui.url_state import register
 
 ASSETS = Path(__file__).parent / "assets"
 MARK = str(ASSETS / "wayfare.png")  # our own file: named icons are fetched from another host
-PAGE_SCRIPT = (ASSETS / "page.js").read_text(encoding="utf-8")
+PAGE_SCRIPT = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("page.js", "waiting.js"))
 
 
 def view(folder: str) -> Callable[[], None]:

@@ -1,6 +1,6 @@
 """Sign-in to the pages of a console that other machines can reach, over HTTP and websockets.
 
-The addresses of `OPEN` guard themselves: they need a token or a key, or a request of this machine.
+The addresses of `OPEN` guard themselves: they need a token, a key or the `state` of a sign-in, or a request of this machine.
 All other addresses need a signed-in operator.
 """
 
@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from core.cli.joining import PATH as DOOR
 from core.endpoint.http_app import METADATA_PATH, stranger
 from core.endpoint.http_app import PATH as MCP
+from core.services.decide.server_sign_ins import CALLBACK
 from core.services.govern.clients import LASTS, SignIns
 from core.shared.errors import WayfareError
 
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 READ = ("GET", "HEAD")
-OPEN = {DOOR: ("POST",), **dict.fromkeys((METADATA_PATH, METADATA_PATH + MCP, "/healthz", "/readyz", "/metrics"), READ)}
+OPEN = {
+    DOOR: ("POST",),
+    **dict.fromkeys((METADATA_PATH, METADATA_PATH + MCP, "/healthz", "/readyz", "/metrics", CALLBACK), READ),
+}
 OPERATOR = "wayfare.operator"  # the key of the signed-in operator in the scope of a request
 MOST_BYTES = 8_192
 ASSETS = Path(__file__).parent / "assets"

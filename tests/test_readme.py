@@ -10,7 +10,7 @@ from tests.docs.markdown import ROOT, blocks, commands, links
 from tests.routers import worlds
 
 PAGES = (
-    "route", "whatif", "compare", "call", "agent", "map", "network", "lab", "papers", "catalog", "govern", "activity",
+    "route", "whatif", "compare", "call", "agent", "map", "network", "lab", "papers", "catalog", "setup", "govern", "activity",
 )  # fmt: skip
 
 

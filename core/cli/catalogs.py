@@ -1,4 +1,4 @@
-"""Commands that list (catalogs, routers, parameters) or add (import, discover)."""
+"""Commands that list (routers, parameters), add (import, discover), check (lint) or copy (virtual, multiply)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from core.cli.options import (
     catalog_option,
     common,
     db_option,
+    follow_option,
     one_of,
     opened,
     print_json,
@@ -23,6 +24,7 @@ from core.cli.options import (
     print_table,
     printable,
 )
+from core.domain.catalog import Follow
 from core.domain.lint import Finding, LintReport, Severity
 from core.shared.errors import UnknownNameError
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
@@ -30,25 +32,6 @@ from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, server_of
 
 if TYPE_CHECKING:
     from core.services.decide.catalog_editor import ImportReport
-
-
-@click.command()
-@common
-def catalogs(db: Path | None, as_json: bool) -> None:
-    """List the catalogs.
-
-    Example: wayfare catalogs --json
-    """
-    with opened(db) as app:
-        infos = app.catalogs.infos()
-    if as_json:
-        print_json(
-            {"catalogs": [{"name": i.name, "servers": i.servers, "tools": i.tools, "source": i.source} for i in infos]}
-        )
-        return
-    print_table(
-        ("catalog", "servers", "tools", "source"), [(i.name, str(i.servers), str(i.tools), i.source) for i in infos]
-    )
 
 
 @click.command()
@@ -106,36 +89,38 @@ def parameters(router: str, db: Path | None, as_json: bool) -> None:  # noqa: AR
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--name", help="The catalog's name (default: the first file's name).")
+@follow_option
 @common
-def import_(files: tuple[Path, ...], name: str | None, db: Path | None, as_json: bool) -> None:
-    """Import catalogs or client configurations as one catalog, all or nothing.
+def import_(files: tuple[Path, ...], name: str | None, follow: Follow | None, db: Path | None, as_json: bool) -> None:
+    """Import catalogs or client configurations as one catalog, all or nothing. The catalog follows its files.
 
     Example: wayfare import my_servers.json --name mine
     """
     with opened(db) as app:
-        report = app.catalog_editor.import_files(files, name)
-    _print_report(report, as_json)
+        report = app.catalog_editor.import_files(files, name, follow=follow)
+    print_report(report, as_json)
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", help="The catalog's name (default: the file's name).")
+@follow_option
 @common
-def discover(file: Path, name: str | None, db: Path | None, as_json: bool) -> None:
-    """Connect to the servers of a client configuration and import their current tools.
+def discover(file: Path, name: str | None, follow: Follow | None, db: Path | None, as_json: bool) -> None:
+    """Connect to the servers of a client configuration and import their current tools. The catalog follows the file.
 
     Exits 1 if a server or a tool was refused.
 
     Example: wayfare discover ~/.config/client/mcp.json --name mine
     """
     with opened(db) as app:
-        report = app.catalog_editor.discover_file(file, name)
-    _print_report(report, as_json)
+        report = app.catalog_editor.discover_file(file, name, follow=follow)
+    print_report(report, as_json)
     if any(one.error or one.refused for one in report.discoveries):
         sys.exit(1)
 
 
-def _print_report(report: ImportReport, as_json: bool) -> None:
+def print_report(report: ImportReport, as_json: bool) -> None:
     imported = report.imported
     refused = [(d, d.error) for d in report.discoveries if d.error] + [
         (d, why) for d in report.discoveries for why in d.refused
@@ -205,7 +190,7 @@ def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str, db: 
     if as_json:
         print_json(report.to_json())
     else:
-        _print_report_of_linting(report, everything=bool(rules))
+        print_report_of_linting(report, everything=bool(rules))
     if strict and report.counts()[Severity.ERROR]:
         sys.exit(1)
 
@@ -233,7 +218,7 @@ def _report_once() -> Callable[[int, int], None]:
     return report
 
 
-def _print_report_of_linting(report: LintReport, *, everything: bool) -> None:
+def print_report_of_linting(report: LintReport, *, everything: bool) -> None:
     from core.lint import RULES
 
     counted = ", ".join(

@@ -15,6 +15,7 @@ from core.cli.options import common, opened, print_json, print_outcome, print_ta
 from core.domain.governance_events import ApprovalChange
 from core.governance.scope import Scope
 from core.services.govern.clients import ANONYMOUS, Client
+from core.services.govern.definitions import HeldDefinition
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 
@@ -192,7 +193,7 @@ def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -
     """List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny
     one.
 
-    NUMBER is the number of a call, or the tool of a changed definition as CATALOG/SERVER::TOOL.
+    A new tool in which Lint finds an error waits, too, once there is a client. NUMBER is the number of a call, or the tool of a definition as CATALOG/SERVER::TOOL.
 
     Example: wayfare approvals approve 1f0c9a2e
     """
@@ -201,7 +202,7 @@ def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -
     with opened(db) as app:
         if number is None:
             calls = [one.change for one in app.governance.waiting()]
-            _waiting(calls, [f"{one.catalog}/{one.tool.id}" for one in app.governance.definitions.held()], as_json)
+            _waiting(calls, app.governance.definitions.held(), as_json)
             return
         approve = action == "approve"
         catalog, slash, tool = number.partition("/")
@@ -213,7 +214,7 @@ def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -
         print_outcome({"number": number, "decided": done}, f"{number} is {done}.", as_json)
 
 
-def _waiting(calls: Sequence[ApprovalChange], held: Sequence[str], as_json: bool) -> None:
+def _waiting(calls: Sequence[ApprovalChange], held: Sequence[HeldDefinition], as_json: bool) -> None:
     """Prints everything that waits for a person, with the full arguments of each call."""
     if as_json:
         rows = [
@@ -222,10 +223,11 @@ def _waiting(calls: Sequence[ApprovalChange], held: Sequence[str], as_json: bool
              "expires_at": one.expires_at.isoformat()}
             for one in calls
         ]  # fmt: skip
-        print_json({"calls": rows, "definitions": list(held)})
+        definitions = {f"{one.catalog}/{one.tool.id}": one.why for one in held}
+        print_json({"calls": rows, "definitions": list(definitions), "held_because": definitions})
     elif calls or held:
         lines = [(one.id, one.client, f"{one.server}::{one.tool}", one.reasons) for one in calls]
-        lines += [(name, "", "", "its definition changed") for name in held]
+        lines += [(f"{one.catalog}/{one.tool.id}", "", "", one.why) for one in held]
         print_table(("number", "client", "tool", "waits because"), lines)
         for one in calls:
             click.echo(f"\nArguments of {one.id}: {visible(one.arguments_json)}")

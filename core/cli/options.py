@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from core.app import App, Settings, build_app, open_app
+from core.domain.catalog import FOLLOW
 from core.routers.presets import DEFAULT_PRESET, PRESETS
 from core.shared.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
 from core.shared.progress import Step, silent
@@ -35,6 +36,11 @@ catalog_option = click.option(
     "--catalog", default="sample", show_default=True, help="A catalog by name, or a catalog file."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+follow_option = click.option(
+    "--follow",
+    type=click.Choice(FOLLOW),
+    help="Changes of the file: show them until a person takes them (default), take them at once, or do not look (off).",
+)
 set_option = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter; may be repeated."
 )

@@ -27,7 +27,7 @@ from core.domain.decision import Decision
 from core.domain.outcome import CallMode, ContentBlock, ToolCall
 from core.domain.params import Parameters
 from core.governance.calls import NotAllowedError
-from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED, DEFINITION_CHANGED
+from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED, DEFINITION_CHANGED, DEFINITION_WAITS
 from core.importers.reading import kind
 from core.routers.presets import read_preset
 from core.services.call.calls import CallReport
@@ -84,8 +84,17 @@ def _parameters(app: App, router: str, preset: str, settings: Mapping[str, str])
     return read_preset(Path(preset), router, app.routing.parameters(router)).parameters.replaced(settings)
 
 
+CONFIDENCE = {
+    "sure": "Sure: the best tool probably fits.",
+    "unsure": "Unsure: no tool clearly fits.",
+    "nothing": "Probably no tool fits; these are the nearest.",
+}
+
+
 def _print_decision(decision: Decision) -> None:
     click.echo(decision.reason)
+    if decision.fit is not None:
+        click.echo(f"{CONFIDENCE[decision.fit.confidence]} P(nothing fits) is {decision.fit.nothing:.2f}.")
     if decision.planner != "none":
         click.echo(f"Planner: {printable(decision.planner)}.")
     click.echo()
@@ -198,11 +207,15 @@ def _mode(*, virtual: bool, simulate: bool) -> CallMode:
 
 def _refused(refused: NotAllowedError, call: ToolCall) -> str:
     """Returns why the call was refused, with advice for the command line."""
+    shown = (
+        "See the page Govern, and accept it there or with `wayfare approvals approve "
+        f"{call.catalog}/{call.server}::{call.tool}`."
+    )
     advice = {
         APPROVAL_NEEDED: "Add --approve to approve exactly this call, once.",
         APPROVAL_DENIED: "Add --approve to approve it after all.",
-        DEFINITION_CHANGED: "See the changes on the page Govern, and accept them there or with `wayfare approvals approve "
-        f"{call.catalog}/{call.server}::{call.tool}`.",
+        DEFINITION_CHANGED: shown,
+        DEFINITION_WAITS: shown,
     }.get(refused.error, refused.advice)
     return f"{refused.why} {advice}"
 

@@ -11,11 +11,11 @@ import click
 from core.cli.options import catalog_option, common, opened, print_json, print_outcome, print_table
 from core.domain.catalog import ServerId
 from core.mcp_bridge.secrets import SecretVault, vault_of
-from core.services.decide.server_values import ServerValue
+from core.services.decide.server_values import ServerValue, with_scheme
 from core.shared.errors import StoreBusyError, WayfareError
 from core.shared.settings import Settings
 
-LIST, SET, REMOVE, HIDE, SHOW = ACTIONS = ("list", "set", "remove", "hide", "show")
+LIST, SET, REMOVE, HIDE, SHOW, HEADER = ACTIONS = ("list", "set", "remove", "hide", "show", "header")
 STATES = {
     "kept": "kept",
     "missing": "missing",
@@ -33,7 +33,8 @@ STATES = {
 def secrets(action: str, server: str | None, name: str | None, catalog: str, db: Path | None, as_json: bool) -> None:
     """List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret.
 
-    `set` asks for the value, or reads it from standard input. No command prints a secret.
+    `set` asks for the value, or reads it from standard input. No command prints a secret. `header` makes the connection send the header
+    Authorization, or one that it leaves empty; `set` does that by itself.
 
     Example: wayfare secrets set github GITHUB_TOKEN --catalog mine
     """
@@ -54,6 +55,9 @@ def _changed(action: str, catalog: str, server: str, name: str, db: Path | None)
         if action == REMOVE:
             app.values.remove(chosen, server, name)
             return "removed."
+        if action == HEADER:
+            app.values.send_header(chosen, server, name)
+            return "sent with a value that is kept."
         if action == HIDE:
             app.values.hide(chosen, server, name)
             return f"a secret now. {app.vault.where}"
@@ -72,9 +76,14 @@ def _set(catalog: str, server: str, name: str, db: Path | None) -> str:
         from core.cli.joining import printed_by_owner
 
         settings = Settings.from_environment(db=db)
+        printed_by_owner(["secrets", HEADER, server, name, "--catalog", catalog], settings, error)
         document = json.loads(printed_by_owner(["secrets", "list", "--catalog", catalog, "--json"], settings, error))
         vault = vault_of(settings)
-        vault.put(ServerId(document["catalog"], server), _reference(document["values"], server, name), value)
+        vault.put(
+            ServerId(document["catalog"], server),
+            _reference(document["values"], server, name),
+            with_scheme(name, value),
+        )
         return f"kept. The console that runs uses it with the next call. {_where(vault)}"
 
 

@@ -8,21 +8,33 @@ from typing import Any
 import click
 
 from core.app import App
+from core.cli.catalogs import print_report
 from core.cli.options import catalog_option, common, opened, print_json, print_table, printable
+from core.endpoint.door import owner_of
 from core.endpoint.endpoint import own_tokens
 from core.services.govern.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
 from core.services.govern.client_texts import CLIENTS, WAYS, SetupClient, Way, client_of
 from core.services.govern.clients import Visit
+from core.shared.errors import WayfareError
 
 
 @click.command()
 @click.argument("client", required=False, metavar="[CLIENT]")
 @click.option("--over", type=click.Choice(WAYS), help="The transport (default: http where the client can, else stdio).")
 @click.option("--token", "token_client", metavar="NAME", help="Make a client NAME and put its token into the text.")
+@click.option(
+    "--import", "imports", is_flag=True, help="Ask the servers of its configuration for their tools, as a catalog."
+)
 @catalog_option
 @common
 def setup(
-    client: str | None, over: Way | None, token_client: str | None, catalog: str, db: Path | None, as_json: bool
+    client: str | None,
+    over: Way | None,
+    token_client: str | None,
+    imports: bool,
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
 ) -> None:
     """Print the exact text that connects CLIENT, and tell whether its first request has come. Without CLIENT, list the clients and
     the client configurations of this machine with the tokens of their tools. Client files are never written to.
@@ -31,11 +43,13 @@ def setup(
 
     Example: wayfare setup claude-code
     """
-    if client is None and (over or token_client):
-        raise click.UsageError("--over and --token need a CLIENT.")
+    if client is None and (over or token_client or imports):
+        raise click.UsageError("--over, --token and --import need a CLIENT.")
     with opened(db) as app:
         if client is None:
             _overview(app, as_json)
+        elif imports:
+            _import(app, client_of(client), as_json)
         else:
             _one(app, client_of(client), over, token_client, catalog, as_json)
 
@@ -47,7 +61,8 @@ def _one(
     client.text(way, target_of(app.settings))  # a wrong transport fails before a token is made
     app.catalogs.catalog(catalog)
     token = app.governance.clients.make(token_client, origin="cli") if token_client else ""
-    target = target_of(app.settings, catalog, token)
+    console = owner_of(app.settings.db)
+    target = target_of(app.settings, catalog, token, "" if console is None else console.url)
     text, visits = client.text(way, target), visits_of(app.governance.visits, client, token_client or "")
     if as_json:
         print_json({
@@ -67,6 +82,16 @@ def _one(
     if way == "http":
         click.echo("A console has to run at that address: `wayfare up`.")
     click.echo(_came(client, visits))
+
+
+def _import(app: App, client: SetupClient, as_json: bool) -> None:
+    found = (one for one in found_configurations(app.catalogs, Path.home()) if one.client is client)
+    chosen = next((one.path for one in found if one.others is not None), None)
+    if chosen is None:
+        raise WayfareError(
+            f"No configuration of {client.title} with servers was found in the home folder; see `wayfare setup`."
+        )
+    print_report(app.catalog_editor.discover_file(chosen, client.id), as_json)
 
 
 def _came(client: SetupClient, visits: tuple[Visit, ...]) -> str:
@@ -99,7 +124,7 @@ def _overview(app: App, as_json: bool) -> None:
     for one in found:
         click.echo(f"\n{one.client.title}: {one.path}\n  {_words(one)}")
         if not one.problem and len(one.known) < len(one.servers):
-            click.echo(f'  wayfare discover "{one.path}" --name {one.client.id}')
+            click.echo(f"  wayfare setup {one.client.id} --import")
     if not found:
         click.echo("\nNo client configuration with servers was found in the home folder.")
 

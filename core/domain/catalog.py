@@ -17,6 +17,9 @@ from core.shared.tokens import count_tokens
 Json = Mapping[str, Any]
 EMPTY: Json = MappingProxyType({})
 Transport = Literal["stdio", "http", "sse"]
+Follow = Literal["show", "take", "off"]
+FOLLOW: tuple[Follow, ...] = ("show", "take", "off")
+"""What is done about changes of the file that a catalog came from."""
 
 
 def tool_id(server: str, tool: str) -> str:
@@ -163,10 +166,14 @@ def original_words(server: Server) -> Server:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Servers in a fixed order; tools in the order of their servers. Immutable: an edit makes a new catalog."""
+    """Servers in a fixed order; tools in the order of their servers. Immutable: an edit makes a new catalog.
+
+    Servers that are switched off are in `off` alone, so that nothing offers or calls them.
+    """
 
     name: str
     servers: tuple[Server, ...] = ()
+    off: tuple[Server, ...] = ()
 
     @cached_property
     def tools(self) -> tuple[Tool, ...]:
@@ -183,12 +190,26 @@ class Catalog:
         """`server::tool` to its row in every tool array."""
         return {tool.id: row for row, tool in enumerate(self.tools)}
 
+    def server(self, name: str) -> Server:
+        """A server by name. Raises UnknownNameError, also for one that is switched off."""
+        row = self.server_row.get(name)
+        if row is not None:
+            return self.servers[row]
+        if any(server.name == name for server in self.off):
+            raise UnknownNameError(
+                f"Server {name!r} of catalog {self.name!r} is switched off; its operator can switch it on."
+            )
+        raise UnknownNameError(f"There is no server {name!r} in catalog {self.name!r}; check the name.")
+
+    def with_server(self, server: Server) -> Catalog:
+        """The catalog with a server in place of the one of its name, or after the others."""
+        if server.name not in self.server_row:
+            return replace(self, servers=(*self.servers, server))
+        return replace(self, servers=tuple(server if one.name == server.name else one for one in self.servers))
+
     def find(self, server: str, tool: str) -> tuple[Server, Tool]:
         """A server and one of its tools by name. Raises UnknownNameError with the missing name."""
-        row = self.server_row.get(server)
-        if row is None:
-            raise UnknownNameError(f"There is no server {server!r} in catalog {self.name!r}; check the name.")
-        found = self.servers[row]
+        found = self.server(server)
         of_name = next((one for one in found.tools if one.name == tool), None)
         if of_name is None:
             known = ", ".join(one.name for one in found.tools[:8])
@@ -253,7 +274,7 @@ class ConnectionState:
     """A snapshot of one server's connection. Texts are redacted; `connect_s` is the last measured connect time in s.
 
     `last_error` stays after a recovery: `state` says whether it still matters. `stderr_lines` are the newest lines that the
-    server wrote to its standard error. `retry_s` is the wait before the next connection.
+    server wrote to its standard error. `retry_s` is the wait before the next connection. `needs_sign_in`: it asked for a sign-in last.
     """
 
     server: str
@@ -269,6 +290,7 @@ class ConnectionState:
     pid: int | None
     retry_s: float = 0.0
     catalog: str = ""
+    needs_sign_in: bool = False
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -297,7 +319,7 @@ class Imported:
     """The result of reading one document.
 
     `secrets` maps a reference name (as in `${secret:NAME}`) to its value: kept in memory, never stored.
-    `needs_discovery` lists servers whose tools have to be asked from the server itself.
+    `needs_discovery` lists servers whose tools have to be asked from the server itself, `off` has those that are disabled.
     """
 
     format: str
@@ -306,6 +328,7 @@ class Imported:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     prompts: tuple[Prompt, ...] = ()
     needs_discovery: tuple[str, ...] = ()
+    off: tuple[Server, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +336,7 @@ class Discovery:
     """The result for one server: itself with its tools, or an error sentence. `connect_s` is None for an open session.
 
     `refused` has a sentence for each of its tools that was refused. `kept`: it did not answer, and stays as it was discovered before.
+    `unauthorized`: it answered 401, and stays as its configuration has it until a person signs in or gives a header.
     """
 
     name: str
@@ -321,3 +345,4 @@ class Discovery:
     connect_s: float | None = None
     refused: tuple[str, ...] = ()
     kept: bool = False
+    unauthorized: bool = False

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from core.domain.trace import Array, ServerRow, ServerTrace, ToolRow, ToolTrace
 
 # ----------------------------------------------------------------------------------------------------------------------
 # How likely the tools of a catalog can do a query: calibrated probabilities, and what each is made of.
+
+
+Confidence = Literal["sure", "unsure", "nothing"]
+"""`nothing`: probably no tool of the catalog fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class Fit:
     relevance: NDArray[np.float64]
     signals: Mapping[str, NDArray[np.float32]]
     learnt: NDArray[np.float64] | None = None
+    confidence: Confidence = "unsure"
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -232,7 +237,7 @@ class Decision:
             "candidates": [self.tools.ids[row] for row in self.candidates],
             "tokens": self.tokens,
             "timings_ms": dict(self.timings_ms),
-            **({} if self.fit is None else {"p_nothing_fits": self.fit.nothing}),
+            **({} if self.fit is None else {"p_nothing_fits": self.fit.nothing, "confidence": self.fit.confidence}),
             **({} if self.tries is None else self.tries.to_json()),
         }
 

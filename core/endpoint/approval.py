@@ -34,7 +34,8 @@ async def decided(services: Services, request: Request, needed: ApprovalNeededEr
     governance = services.app.governance
     rules, side = governance.policy.approvals, request.side
     asking: asyncio.Task[None] | None = None
-    if rules.client_may_approve and side is not None and "elicitation" in side.abilities:
+    by_client = rules.client_may_approve and not needed.over_budget
+    if by_client and side is not None and "elicitation" in side.abilities:
         if side.asked_between and _key(needed) not in (side.answers.get("input_responses") or {}):
             side.questions.append(mcp_types.InputRequiredResult(input_requests={_key(needed): _question(needed)}))
             raise needed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast
@@ -25,7 +26,7 @@ from core.endpoint.report import REPORT
 from core.endpoint.search import SEARCH
 from core.endpoint.several import Several
 from core.governance.calls import NotAllowedError
-from core.shared.errors import WayfareError
+from core.shared.errors import StoreError, WayfareError
 from core.shared.json_schema import arguments_fault
 from core.shared.untrusted_text import one_line, visible
 
@@ -62,7 +63,7 @@ class Endpoint:
     async def call(self, request: Request) -> Answer:
         """Returns the answer to a request. Raises only on cancellation."""
         began = time.perf_counter()
-        self._note(request)
+        await self._note(request)
         answer = await self._answer(request)
         said: Any = answer.structured_content or {}
         error = str(said.get("error", "tool_error")) if answer.is_error else ""
@@ -73,8 +74,12 @@ class Endpoint:
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the tools that a client sees. Raises MCPError if the options name something unknown, or the client
         may see nothing."""
+        await self._note(request)
+        return await self.offered(request)
+
+    async def offered(self, request: PartRequest) -> list[mcp_types.Tool]:
+        """Returns the same for somebody who is to be told of changes. Raises MCPError."""
         options = request.options
-        self._note(request)
         if not options.mirror:
             return DEFINITIONS
         try:
@@ -84,12 +89,24 @@ class Endpoint:
         except (Refusal, WayfareError) as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
 
+    @property
+    def parts(self) -> MirroredParts:
+        """What mirrored servers have beside tools."""
+        return self._parts
+
+    def forget(self, catalog: str) -> None:
+        """Drops what is cached of the lists of a catalog's servers."""
+        self._parts.forget(catalog)
+
     async def part(self, request: PartRequest) -> Any:
         """Returns the answer to a mirror client's request other than tools/call. Raises MCPError."""
         return await answered(self._parts, request)
 
-    def _note(self, request: Request | PartRequest) -> None:
-        self._services.app.governance.visits.note(request.announced, request.client if request.known else "")
+    async def _note(self, request: Request | PartRequest) -> None:
+        visits, who = self._services.app.governance.visits, (request.announced, request.client if request.known else "")
+        if not visits.again(*who):
+            with suppress(StoreError):  # the request itself tells
+                await anyio.to_thread.run_sync(visits.note, *who)
 
     async def _answer(self, request: Request) -> Answer:
         try:

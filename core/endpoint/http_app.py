@@ -13,6 +13,7 @@ import logging
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -54,6 +55,9 @@ def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
     ...     "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
     >>> stranger(ask(host="localhost:8501")), stranger(ask(host="localhost:8501", origin="http://localhost:8501"))
     ('', '')
+    >>> behind_a_port = {**ask(host="localhost:8501"), "client": ("10.0.2.100", 5)}
+    >>> stranger(behind_a_port), stranger(behind_a_port, frozenset({"localhost:8501"}))
+    ('Only this machine may use the endpoint under that name.', '')
     >>> stranger(ask(host="evil.example:8501"))
     "The host 'evil.example:8501' is not one that this endpoint answers to."
     >>> stranger(ask(host="localhost:8501", origin="http://localhost:3000"))
@@ -65,7 +69,7 @@ def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
     host = hosts[0].lower() if len(hosts) == 1 else ""
     if host not in own | other_names:
         return f"The host {host[:100]!r} is not one that this endpoint answers to."
-    if host in own and not _is_loopback(scope):
+    if host in own - other_names and not _is_loopback(scope):
         return "Only this machine may use the endpoint under that name."
     foreign = [origin for origin in origins if origin.lower() not in {f"http://{host}", f"https://{host}"}]
     return f"Pages of {foreign[0][:100]!r} may not use this endpoint." if foreign else ""
@@ -180,7 +184,7 @@ class EndpointApp:
     async def _serve(self) -> None:
         await self._wanted.wait()
         try:
-            own, mirrors = await anyio.to_thread.run_sync(self._made)
+            own, mirrors, changes = await anyio.to_thread.run_sync(self._made)
         except WayfareError:  # the console's pages show the error
             self._ready.set()
             return
@@ -191,15 +195,17 @@ class EndpointApp:
         async with own.run(), mirrors.run():
             self._served = own.handle_request, mirrors.handle_request
             self._ready.set()
-            await anyio.sleep_forever()
+            await changes.watch()
 
-    def _made(self) -> tuple[Any, Any]:
-        """Returns the sessions with Wayfare's own tools, and those with mirrors, which have more than tools."""
+    def _made(self) -> tuple[Any, Any, Any]:
+        """Returns the sessions with Wayfare's own tools, those with mirrors, which have more than tools, and what tells the latter of
+        changes."""
         app = self._app()
         app.pool.get()  # it imports the protocol's packages, possibly in another thread right now
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from core.endpoint.base import EndpointOptions, Services
+        from core.endpoint.changes import Changes
         from core.endpoint.endpoint import Endpoint
         from core.endpoint.server import Context, mcp_server
 
@@ -214,10 +220,10 @@ class EndpointApp:
 
         self._governance = app.governance
         endpoint = Endpoint(Services(app))
+        changes = Changes(app, endpoint)
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
-        own = mcp_server(call, options_of, client_of, listing=listing)
-        mirrors = mcp_server(call, options_of, client_of, listing=listing, part=part)
-        return StreamableHTTPSessionManager(own), StreamableHTTPSessionManager(mirrors)
+        made = partial(mcp_server, call, options_of, client_of, listing=listing, changes=changes)
+        return StreamableHTTPSessionManager(made()), StreamableHTTPSessionManager(made(part=part)), changes
 
     def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:
         """Returns `answer` with each request counted as a use of its client."""

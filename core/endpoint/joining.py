@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -222,7 +223,7 @@ class StdioBackend:
     async def call(self, tasks: TaskGroup, request: Request) -> Answer:
         """Returns the answer. If the console has ended, the request is sent once more to the next one, unless its tool may have
         been called already."""
-        for attempt in range(2):
+        for _ in range(2):
             try:
                 joined = await self.joined(tasks)
             except WayfareError as error:
@@ -231,8 +232,8 @@ class StdioBackend:
                 return await joined.call(request)
             except OwnerLostError as error:
                 await self._forget(joined)
-                if attempt == 0 and (error.unsent or request.tool in REPEATABLE):
-                    continue
+                if not (error.unsent or request.tool in REPEATABLE):
+                    break
         return Refusal(
             "connection_lost",
             "Wayfare's console ended during the call, or does not answer. Whether the tool was called is unknown.",
@@ -240,10 +241,16 @@ class StdioBackend:
         ).answer()
 
     async def listed(self, tasks: TaskGroup, request: PartRequest) -> list[mcp_types.Tool]:
-        """Returns the tools that the client sees. Wayfare's own tools are known without a request."""
+        """Returns the tools that the client sees. Wayfare's own tools are known without a request; the owner is told later."""
         if not request.options.mirror:
+            tasks.start_soon(self._tell, tasks, request)
             return DEFINITIONS
         return await self._repeated(tasks, lambda joined: joined.listed(request))
+
+    async def _tell(self, tasks: TaskGroup, request: PartRequest) -> None:
+        """Has the console note that the client is there. An error is left to the client's first call."""
+        with suppress(OwnerLostError, MCPError, WayfareError):
+            await (await self.joined(tasks)).listed(request)
 
     async def part(self, tasks: TaskGroup, request: PartRequest) -> Any:
         """Returns what mirrored servers have beside tools."""

@@ -92,9 +92,9 @@ def _tools(services: Services, options: EndpointOptions) -> dict[str, Tool]:
 
 
 def chosen(catalog: Catalog, servers: Collection[str]) -> list[str]:
-    """Returns the servers that match a pattern. Raises Refusal for a pattern without a match."""
+    """Returns the servers that match a pattern. Raises Refusal for a pattern without a match. A server that is switched off is one."""
     for pattern in servers:
-        if not any(fnmatchcase(server.name, pattern) for server in catalog.servers):
+        if not any(fnmatchcase(server.name, pattern) for server in (*catalog.servers, *catalog.off)):
             raise Refusal(
                 "unknown_server",
                 f"No server in catalog {catalog.name!r} is called {one_line(pattern, 100)!r}.",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -99,6 +100,11 @@ class MirroredParts:
         found = await self.lists(options, client, TOOLS, fresh=False)
         return {f"{server}::{tool.name}": tool for server, tools in found.items() for tool in tools}
 
+    def forget(self, catalog: str) -> None:
+        """Drops the cached lists of a catalog's servers."""
+        for known in [one for one in self._kept if one[0].catalog == catalog]:
+            self._kept.pop(known, None)
+
     async def lists(self, options: EndpointOptions, client: str, method: str, *, fresh: bool) -> Lists:
         """Returns each chosen server's list, as far as the client may use it, by server in order of name. Raises
         Refusal, WayfareError."""
@@ -124,6 +130,32 @@ class MirroredParts:
             self._kept[server, method] = kept
         found[server.server] = kept
 
+    async def subscribed(self, request: PartRequest, uri: str) -> ServerId:
+        """Subscribes to a resource at the server that has it. Raises MCPError, Refusal, NotAllowedError, WayfareError."""
+        app, options = self.services.app, request.options
+        client = app.governance.admission.enter(request.client, options.catalog, known=request.known)
+        request = replace(request, client=client)
+        error: Exception | None = None
+        for server in await self._owners(request, uri, listed=True):
+            id_, tool = ServerId(options.catalog, server), _request(server, READ)
+            await _in_thread(lambda: app.governance.request(client, options.catalog, tool))  # noqa: B023 - awaited here
+            try:
+                await self.subscribe(id_, uri, wanted=True)
+                return id_
+            except MCPError as said:
+                error = error or said
+        raise error or MCPError(mcp_types.INVALID_PARAMS, f"No server here has {one_line(uri, NAME_CHARS)}.")
+
+    def may_read(self, request: PartRequest, server: str) -> bool:
+        """Whether a client may read the resources of a server."""
+        admission = self.services.app.governance.admission
+        return admission.may_request(request.client, request.options.catalog, _request(server, READ))
+
+    async def subscribe(self, server: ServerId, uri: str, *, wanted: bool) -> None:
+        """Begins or ends a subscription at a server. Raises MCPError, WayfareError."""
+        requests = self.services.app.server_requests
+        await _in_thread(lambda: requests.subscribe(server, uri, wanted=wanted, limit_s=LIST_S))
+
     async def _prompt(self, request: PartRequest, name: str) -> Tool:
         """Returns the prompt with this mirrored name under its server's name. Raises MCPError."""
         for fresh in (False, True):
@@ -132,17 +164,17 @@ class MirroredParts:
                 return found[name]
         raise MCPError(mcp_types.INVALID_PARAMS, f"There is no prompt {one_line(name, NAME_CHARS)!r} here.")
 
-    async def _owners(self, request: PartRequest, uri: str) -> list[str]:
-        """Returns the servers to ask for a URI: the one that lists it, else those that might have it."""
+    async def _owners(self, request: PartRequest, uri: str, *, listed: bool = False) -> list[str]:
+        """Returns the servers to ask for a URI: the one that lists it, else those that might have it. `listed`: only the former."""
         resources = await self.lists(request.options, request.client, RESOURCES, fresh=False)
-        for server, listed in resources.items():
-            if any(str(one.uri) == uri for one in listed):
+        for server, items in resources.items():
+            if any(str(one.uri) == uri for one in items):
                 return [server]
         templates = await self.lists(request.options, request.client, TEMPLATES, fresh=False)
-        for server, listed in templates.items():
-            if any(uri == one.uri_template or fits_template(uri, one.uri_template) for one in listed):
+        for server, items in templates.items():
+            if any(uri == one.uri_template or fits_template(uri, one.uri_template) for one in items):
                 return [server]
-        return sorted({*resources, *templates})
+        return [] if listed else sorted({*resources, *templates})
 
     async def _sent(self, request: PartRequest, server: str) -> Any:
         """Sends one counted request. Raises MCPError, NotAllowedError, WayfareError."""
@@ -258,8 +290,15 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
 
 async def answered(parts: MirroredParts, request: PartRequest) -> Any:
     """Returns the answer to a request. Raises MCPError, also for other errors."""
-    try:
+    with errors_of_the_protocol():
         return await parts.answer(request)
+
+
+@contextmanager
+def errors_of_the_protocol() -> Generator[None]:
+    """Raises MCPError for other errors of the block."""
+    try:
+        yield
     except MCPError:
         raise
     except (Refusal, NotAllowedError) as error:

@@ -11,7 +11,7 @@ from core.app import App
 from core.domain.catalog import Tool
 from core.endpoint.base import Request
 
-NOT_ALLOWED = "this client may not use them, or their definition changed"
+NOT_ALLOWED = "this client may not use them, or they wait for the operator because of their definition"
 MARKED = "Lint finds an error in their definition, which the operator sees on the page Catalog"
 FITS_FROM = 0.3
 PAUSED = "their servers are paused for now"
@@ -51,7 +51,8 @@ class Offering:
     def is_whole(self) -> bool:
         """Whether the client may see every tool of the catalog."""
         policy = self.app.governance.policy
-        hidden = (self.marked and policy.lint_errors == "hidden") or (self.paused and policy.paused_servers == "hidden")
+        held = policy.lint_errors == "hidden" or policy.new_with_lint_errors
+        hidden = (self.marked and held) or (self.paused and policy.paused_servers == "hidden")
         return not hidden and not self.app.governance.admission.limited(self.client)
 
     def names(self, tool: Tool) -> bool:

@@ -159,6 +159,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a tool outside the client's scope
     return {
         "route_id": decision.id,
+        "confidence": "unsure" if decision.fit is None else decision.fit.confidence,
         "candidates": kept,
         "left_out": _left_out(decision, len(found), len(kept), shown.notes, reason),
     }
@@ -258,6 +259,7 @@ SEARCH = AgentTool(
         ["task"],
         {
             "route_id": {"type": "string"},
+            "confidence": {"enum": ["sure", "unsure", "nothing"], "description": "nothing: probably no tool fits."},
             "candidates": {"type": "array", "items": CANDIDATE},
             "left_out": {"type": "string", "description": "What was left out and why."},
         },

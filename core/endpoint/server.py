@@ -15,7 +15,9 @@ from cachetools import LRUCache
 from mcp import MCPError
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions
 from mcp.server.lowlevel import Server as McpServer
+from mcp.server.models import InitializationOptions
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -24,6 +26,7 @@ from opentelemetry.propagate import extract
 
 from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide
 from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
+from core.endpoint.changes import Changes
 from core.endpoint.endpoint import DEFINITIONS, INSTRUCTIONS
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
@@ -144,6 +147,17 @@ MIRROR_INSTRUCTIONS = (
 SCHEMAS = {tool.name: tool.input_schema for tool in DEFINITIONS}
 
 
+class TellingServer(McpServer[Any]):
+    """A server that tells its clients when its lists change."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any
+    ) -> InitializationOptions:
+        """Returns the options of a session of the older protocol."""
+        told = notification_options or NotificationOptions(True, True, True)
+        return super().create_initialization_options(told, *more, **named)
+
+
 def mcp_server(
     call: Call,
     options_of: Callable[[Context], EndpointOptions],
@@ -151,9 +165,11 @@ def mcp_server(
     *,
     listing: Listing,
     part: Part | None = None,
+    changes: Changes | None = None,
 ) -> McpServer[Any]:
     """Returns the server. `call` answers a request, `options_of` returns its options, `client_of` the client of its
-    token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests."""
+    token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests. `changes`
+    tells clients when their lists change."""
 
     sides, asked = ClientSides(), partial(_asked, options_of, client_of)
 
@@ -161,6 +177,8 @@ def mcp_server(
         request = asked(context, "tools/list", params)
         tools = await listing(request)
         if request.options.mirror:  # the list belongs to this client, and may change
+            if changes is not None and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+                await changes.listed(_session(context), context.session, request, tools)
             return mcp_types.ListToolsResult(tools=tools, ttl_ms=MIRRORED_MS, cache_scope="private")
         return mcp_types.ListToolsResult(tools=tools)
 
@@ -188,7 +206,7 @@ def mcp_server(
             mirror=bool(request.options.mirror),
         )
 
-    server = McpServer[Any](
+    server = (McpServer[Any] if changes is None else TellingServer)(
         "wayfare",
         version=version("wayfare"),
         title="Wayfare",
@@ -198,6 +216,7 @@ def mcp_server(
         get_tool_input_schema=SCHEMAS.get,
         on_list_tools=listed,
         on_call_tool=called,
+        on_subscriptions_listen=None if changes is None else partial(_listened, changes, asked),
     )
     server.middleware.insert(0, traced)
     if part is not None:
@@ -207,9 +226,28 @@ def mcp_server(
             return await sides.with_side(context, params, request.client, lambda _: part(request), mirror=True)
 
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, sides.set_level)
+        if changes is not None:
+            _pass_subscriptions_on(server, changes, asked)
         for method, params_type in PARTS.items():
             server.add_request_handler(method, params_type, partial(answered, method))
     return server
+
+
+async def _listened(changes: Changes, asked: Callable[..., PartRequest], context: Context, params: Any) -> Any:
+    """Answers `subscriptions/listen` of clients from 2026-07-28 on."""
+    return await changes.listen(context, params, asked(context, "tools/list", None))
+
+
+def _pass_subscriptions_on(server: McpServer[Any], changes: Changes, asked: Callable[..., PartRequest]) -> None:
+    """Handles subscriptions to resources of clients up to 2025-11-25."""
+
+    async def subscribed(wanted: bool, context: Context, params: Any) -> mcp_types.EmptyResult:
+        request = asked(context, "resources/subscribe", params)
+        await changes.subscribe(_session(context), context.session, request, str(params.uri), wanted=wanted)
+        return mcp_types.EmptyResult()
+
+    server.add_request_handler("resources/subscribe", mcp_types.SubscribeRequestParams, partial(subscribed, True))
+    server.add_request_handler("resources/unsubscribe", mcp_types.UnsubscribeRequestParams, partial(subscribed, False))
 
 
 def _asked(

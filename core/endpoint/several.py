@@ -21,6 +21,7 @@ from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 
 JOINED = "+"
+SUREST = ("sure", "unsure", "nothing")
 Run = Callable[[Request], Awaitable[Answer]]
 
 
@@ -115,6 +116,7 @@ class Several:
         return answer(
             {
                 "route_id": JOINED.join(f"{catalog}/{documents[catalog]['route_id']}" for catalog in order),
+                "confidence": min((document["confidence"] for document in documents.values()), key=SUREST.index),
                 "candidates": shown,
                 "left_out": " ".join([*said, *(visible(str(error)) for error in errors)]),
             }

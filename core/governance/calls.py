@@ -30,11 +30,12 @@ class NotAllowedError(WayfareError):
 
 
 class ApprovalNeededError(NotAllowedError):
-    """A call waits for a person. `number` is the number of its approval."""
+    """A call waits for a person. `number` is the number of its approval. `over_budget` leaves the decision to the operator."""
 
-    def __init__(self, error: str, why: str, advice: str, number: str) -> None:
+    def __init__(self, error: str, why: str, advice: str, number: str, *, over_budget: bool) -> None:
         super().__init__(error, why, advice)
         self.number = number
+        self.over_budget = over_budget
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ HEADING = """\
 #   minute's worth; 0 means no limit.
 # allow and deny: tools as server::tool, with * and ?. deny comes first; an empty allow list allows all.
 # changed_definitions: true holds back a tool whose definition differs from the one first used or approved.
+# new_with_lint_errors: true holds back a new tool with a Lint error until a person approves it, once there is a client.
 # lint_errors and paused_servers: where a search lists tools with a Lint error, and tools of paused servers:
 #   "last", with the reason, or "hidden".
 # approvals: above_usd makes dearer calls wait for approval. Without it no price does. The request of an agent stays open for
@@ -38,7 +39,7 @@ HEADING = """\
 #   fit) or "ask" (a person decides). The strictest exceeded budget decides. An approved call counts in all budgets.
 """
 PLAIN = (
-    "tokens", "unpriced_usd", "per_minute", "changed_definitions", "allow", "deny", "lint_errors", "paused_servers",
+    "tokens", "unpriced_usd", "per_minute", "changed_definitions", "new_with_lint_errors", "allow", "deny", "lint_errors", "paused_servers",
 )  # fmt: skip
 EXAMPLE = """
 # [[budgets]]
@@ -68,6 +69,7 @@ class Policy:
     budgets: tuple[Budget, ...] = ()
     lint_errors: WhereShown = "hidden"
     paused_servers: WhereShown = "last"
+    new_with_lint_errors: bool = True
 
     def refusal(self, tool: Tool) -> str:
         """Returns why no client may use a tool, or "".

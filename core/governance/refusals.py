@@ -11,6 +11,7 @@ from core.governance.calls import ApprovalNeededError, NotAllowedError
 from core.shared import units
 
 APPROVAL_NEEDED, APPROVAL_DENIED, DEFINITION_CHANGED = "approval_needed", "approval_denied", "definition_changed"
+DEFINITION_WAITS = "definition_waits"
 
 
 def not_authorized(client: str) -> NotAllowedError:
@@ -71,15 +72,26 @@ def flooding(client: str, per_minute: float, wait_s: float, now: datetime) -> No
 
 def definition_changed(tool: str, *, denied: bool) -> NotAllowedError:
     """The tool's definition differs from the approved one."""
-    said = "and a person denied the new one" if denied else "and the new one waits for approval"
+    said = "was denied by a person" if denied else "differs from the approved one, and the new one waits for approval"
     return NotAllowedError(
         DEFINITION_CHANGED,
-        f"The definition of {tool} differs from the approved one, {said}: it is held back.",
+        f"The definition of {tool} {said}: it is held back.",
         "The operator sees the changes on the page Govern. Use another tool, or call again after the approval.",
     )
 
 
-def approval_needed(tool: str, reasons: str, number: str, expires_at: datetime) -> ApprovalNeededError:
+def definition_waits(tool: str, error: str) -> NotAllowedError:
+    """The tool is new, and Lint finds an error in its definition."""
+    return NotAllowedError(
+        DEFINITION_WAITS,
+        f"{tool} is new, and Lint finds an error in its definition ({error}): it waits for a person.",
+        "The operator sees it on the page Govern. Use another tool, or call again after the approval.",
+    )
+
+
+def approval_needed(
+    tool: str, reasons: str, number: str, expires_at: datetime, *, over_budget: bool
+) -> ApprovalNeededError:
     """The call waits for a person."""
     return ApprovalNeededError(
         APPROVAL_NEEDED,
@@ -87,13 +99,14 @@ def approval_needed(tool: str, reasons: str, number: str, expires_at: datetime) 
         f"Ask the operator to approve {number} on Wayfare's page Govern, then call again with exactly the same arguments. It "
         f"waits until {expires_at:%H:%M:%S} UTC.",
         number,
+        over_budget=over_budget,
     )
 
 
 def not_decided(needed: ApprovalNeededError, held_s: float) -> ApprovalNeededError:
     """No person decided while the request was open."""
     advice = f"Nobody decided within {units.seconds(held_s)}. {needed.advice}"
-    return ApprovalNeededError(needed.error, needed.why, advice, needed.number)
+    return ApprovalNeededError(needed.error, needed.why, advice, needed.number, over_budget=needed.over_budget)
 
 
 def approval_denied(tool: str, expires_at: datetime) -> NotAllowedError:

@@ -239,19 +239,18 @@ def _servers(top: Entry, key: str) -> Iterator[tuple[str, Entry]]:
 
 
 def _add(entry: Entry, name: str, about: Entry | None) -> None:
-    disabled, enabled = entry.flag("disabled"), entry.flag("enabled")
-    if disabled is True or enabled is False:
-        entry.note("it is disabled: it is left out")
-        return
+    off = entry.flag("disabled") is True or entry.flag("enabled") is False
+    if off:
+        entry.note("it is disabled: it is switched off here, too")
     texts = about or entry
     prices = read_prices(entry)
     if prices.by_tool:
         entry.note("prices of single tools are left out: its tools are not known yet")
     connection = read_connection(entry, name)
-    off = tuple(str(tool) for key in ("disabledTools", "disabled_tools") for tool in entry.list(key))
-    if connection is not None and off:
-        connection = replace(connection, without=off)
-        entry.note(f"{len(off)} of its tools are switched off there and left out")
+    without = tuple(str(tool) for key in ("disabledTools", "disabled_tools") for tool in entry.list(key))
+    if connection is not None and without:
+        connection = replace(connection, without=without)
+        entry.note(f"{len(without)} of its tools are switched off there and left out")
     if any(entry.get(key) for key in ("alwaysAllow", "autoApprove", "always_allow")):
         entry.note("which tools its client always allows is ignored: the page Govern says what an agent may call")
     server = Server(
@@ -262,7 +261,7 @@ def _add(entry: Entry, name: str, about: Entry | None) -> None:
         ask_usd=prices.default,
         connection=connection,
     )
-    entry.reading.add(entry.where, server)
+    entry.reading.add(entry.where, server, off=off)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -287,6 +286,7 @@ def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
         secrets={name: value for one in imports for name, value in one.secrets.items()},
         prompts=tuple({prompt.id: prompt for one in imports for prompt in one.prompts}.values()),
         needs_discovery=tuple(name for one in imports for name in one.needs_discovery),
+        off=tuple(server for one in imports for server in one.off),
     )
 
 
@@ -294,7 +294,7 @@ def _server_collisions(results: Sequence[tuple[str, Imported]]) -> list[str]:
     first: dict[str, str] = {}
     problems: list[str] = []
     for source, imported in results:
-        for server in imported.servers:
+        for server in (*imported.servers, *imported.off):
             if server.name in first:
                 problems.append(
                     f"{source}: the server {shown(server.name)} is also in {first[server.name]}; rename one of them."

@@ -39,6 +39,7 @@ class Reading:
     problems: list[str] = field(default_factory=list[str])
     notes: list[Note] = field(default_factory=list[Note])
     servers: list[Server] = field(default_factory=list[Server])
+    off: list[Server] = field(default_factory=list[Server])
     secrets: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     prompts: dict[str, Prompt] = field(default_factory=dict[str, Prompt])
     _places: dict[str, str] = field(default_factory=dict[str, str])
@@ -55,16 +56,16 @@ class Reading:
         """Record a value that the user has to enter; the first one of an id wins."""
         self.prompts.setdefault(prompt.id, prompt)
 
-    def add(self, where: str, server: Server) -> None:
-        """Take a server; a second one of the same name is a fault."""
+    def add(self, where: str, server: Server, *, off: bool = False) -> None:
+        """Take a server, or one that is switched off; a second one of the same name is a fault."""
         first = self._places.setdefault(server.name, where) if server.name else where
         if first != where:
             self.problem(where, f"name is the same as that of {first.split(' ')[0]}; rename one of them")
-        self.servers.append(server)
+        (self.off if off else self.servers).append(server)
 
     def finish(self, format_name: str) -> Imported:
         """The result. Raises BrokenDocumentError where anything was wrong or there is no server."""
-        if not self.problems and not self.servers:
+        if not self.problems and not (self.servers or self.off):
             self.problem("", "it lists no server that can be taken; give at least one")
         if self.problems:
             raise BrokenDocumentError(self.problems)
@@ -75,6 +76,7 @@ class Reading:
             secrets=dict(self.secrets),
             prompts=tuple(self.prompts.values()),
             needs_discovery=tuple(s.name for s in self.servers if s.connection is not None and not s.tools),
+            off=tuple(self.off),
         )
 
 

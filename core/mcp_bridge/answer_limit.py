@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import cast
 
 import httpx2
 
@@ -107,6 +108,18 @@ class Lines:
 class TooLargeError(httpx2.SSEError, httpx2.StreamError):
     """Raised while an answer is read over HTTP. The SDK turns it into an error of this request: its event streams catch
     the first base class, its other bodies the second."""
+
+
+PLAIN = "identity"
+COMPRESSED = "The server compresses its answer although it was asked not to: a small answer could fill the memory."
+
+
+def limited(response: httpx2.Response, limit: AnswerLimit) -> None:
+    """Bounds the body of a response that is about to be read."""
+    compressed = response.headers.get("content-encoding", PLAIN) != PLAIN
+    events = response.headers.get("content-type", "").startswith("text/event-stream")
+    body = cast(httpx2.AsyncByteStream, response.stream)
+    response.stream = LimitedBody(body, limit, events=events, refusal=COMPRESSED if compressed else "")
 
 
 class LimitedBody(httpx2.AsyncByteStream):

@@ -8,16 +8,19 @@ second after a call, only the client of that call gets messages. From 2026-07-28
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 
 import mcp_types
 from cachetools import TTLCache
-from mcp import Client
+from mcp import Client, MCPError
+from mcp.client.session import IncomingMessage
 from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -25,7 +28,17 @@ from core.domain.execution import ClientSide, Waiting
 from core.domain.outcome import ToolCall
 from core.mcp_bridge.codec import Redact, without_secrets
 
+_log = logging.getLogger(__name__)
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+LISTS: dict[type, str] = {
+    mcp_types.ToolListChangedNotification: "tools",
+    mcp_types.ResourceListChangedNotification: "resources",
+    mcp_types.PromptListChangedNotification: "prompts",
+    ToolsListChanged: "tools",
+    ResourcesListChanged: "resources",
+    PromptsListChanged: "prompts",
+}
+FIRST_WAIT_S, LONGEST_WAIT_S = 5.0, 600.0
 LATE_S = 1.0
 """A message may belong to a call that ended this long ago."""
 Under = tuple[ClientSide, Redact]
@@ -40,13 +53,83 @@ class AskingBack:
         self._ended = TTLCache[str, None](1024, LATE_S, clock)
         self.turn = asyncio.Lock()
         self._under_way: list[Under | None] = []
+        self.list_changed: Callable[[str], None] | None = None
+        """Called with "tools", "resources" or "prompts" when the server says that it lists others. None: nobody wants to know."""
+        self.updated: Callable[[str], None] = lambda _: None
+        """Called with the address of a resource in `uris` when the server says that it has changed."""
+        self.uris: set[str] = set()
+        self._wanted = asyncio.Event()
 
     def callbacks(self) -> dict[str, Any]:
         """Returns the callbacks for the SDK's client, which declares the matching abilities to the server."""
         asked = {"sampling": self._sample, "elicitation": self._elicit, "roots": self._roots}
         names = {"sampling": "sampling_callback", "elicitation": "elicitation_callback", "roots": "list_roots_callback"}
         chosen = {names[ability]: asked[ability] for ability in sorted(self.abilities)}
-        return {**chosen, "logging_callback": self._log}
+        return {**chosen, "logging_callback": self._log, "message_handler": self._told}
+
+    async def listen(self, client: Client, opened: Callable[[], AbstractAsyncContextManager[Client]]) -> None:
+        """Waits for changes of the server's lists and of `uris`, which servers from 2026-07-28 on only tell who asks. Asks again after a
+        loss, or for other addresses, each time with what `opened` gives."""
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            for uri in tuple(self.uris):  # of a session before this one
+                await _subscribed(client, uri)
+            return
+        if self.list_changed is None:
+            return
+        has = client.server_capabilities
+        lists = {"tools": has.tools, "prompts": has.prompts, "resources": has.resources}
+        wanted: dict[str, Any] = {
+            f"{name}_list_changed": True for name, one in lists.items() if getattr(one, "list_changed", None)
+        }
+        wait_s = FIRST_WAIT_S
+        while True:
+            self._wanted.clear()
+            hearing = asyncio.ensure_future(self._hear(opened, {**wanted, "resource_subscriptions": sorted(self.uris)}))
+            others = asyncio.ensure_future(self._wanted.wait())
+            try:
+                await asyncio.wait({hearing, others}, return_when=asyncio.FIRST_COMPLETED)
+                if not others.done():
+                    await asyncio.wait({others}, timeout=wait_s)
+            finally:
+                hearing.cancel()
+                others.cancel()
+            wait_s = FIRST_WAIT_S if others.done() and not others.cancelled() else min(2 * wait_s, LONGEST_WAIT_S)
+
+    async def _hear(self, opened: Callable[[], AbstractAsyncContextManager[Client]], wanted: dict[str, Any]) -> None:
+        if not any(wanted.values()):
+            await asyncio.Event().wait()
+        try:
+            async with opened() as asking, asking.listen(**wanted) as events:
+                async for event in events:
+                    self._changed(event)
+        except Exception as error:  # noqa: BLE001  whatever a server or the SDK makes of it: calls go on
+            _log.debug("no changes are heard: %s", error)
+
+    async def subscribe(self, client: Client, uri: str, *, wanted: bool) -> None:
+        """Begins or ends to hear of changes of a resource. Raises MCPError."""
+        (self.uris.add if wanted else self.uris.discard)(uri)
+        if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            self._wanted.set()
+            return
+        try:
+            await _subscribed(client, uri, wanted=wanted)
+        except MCPError:
+            self.uris.discard(uri)
+            raise
+
+    async def _told(self, message: IncomingMessage) -> None:
+        self._changed(message)
+
+    def _changed(self, said: object) -> None:
+        kind = LISTS.get(type(said))
+        if kind is not None and self.list_changed is not None:
+            self.list_changed(kind)
+        uri = said.uri if isinstance(said, ResourceUpdated) else ""
+        if isinstance(said, mcp_types.ResourceUpdatedNotification):
+            uri = str(said.params.uri)
+        if uri:  # it may be a part of what was asked for
+            for one in [one for one in sorted(self.uris, reverse=True) if uri.startswith(one)][:1]:
+                self.updated(one)
 
     @contextmanager
     def under_way(self, side: ClientSide | None, redact: Redact) -> Generator[None]:
@@ -95,6 +178,13 @@ class AskingBack:
     def _may_be_late(self, client: str) -> bool:
         """Whether a message without a call may belong to another client's call that has just ended."""
         return _CURRENT.get() is None and any(name != client for name in self._ended)
+
+
+async def _subscribed(client: Client, uri: str, *, wanted: bool = True) -> None:
+    """Subscribes at a server up to 2025-11-25. Raises MCPError."""
+    params = mcp_types.SubscribeRequestParams(uri=uri) if wanted else mcp_types.UnsubscribeRequestParams(uri=uri)
+    request: Any = (mcp_types.SubscribeRequest if wanted else mcp_types.UnsubscribeRequest)(params=cast(Any, params))
+    await client.session.send_request(request, mcp_types.EmptyResult)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from core.mcp_bridge.threads import (
     InvalidResponseError,
     NotConnectedError,
     ThreadInbox,
+    UnauthorizedError,
     said,
 )
 from core.mcp_bridge.transports import HTTP_REFUSED
@@ -156,6 +157,8 @@ class McpCaller:
                 server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, abilities=abilities
             )
             attempt = self._of_result(call, tool, work, result)
+        except UnauthorizedError as error:
+            attempt = _Attempt(OutcomeKind.NOT_TRIED, str(error))
         except NotConnectedError as error:
             attempt = _Attempt(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)
         except CallTimeoutError as error:

@@ -23,6 +23,7 @@ from core.mcp_bridge.asking_back import AskingBack, called
 from core.mcp_bridge.codec import decode_tool, result_without_secrets, text_without_secrets, without_secrets
 from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.session import MAX_PAGES, Lease, all_tools
+from core.mcp_bridge.threads import UnauthorizedError
 from core.shared.errors import WayfareError
 
 PARALLEL = 8
@@ -60,6 +61,8 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
         found, refused = described(server, tools, listing.info, text_without_secrets(listing.instructions, secrets))
         found = replace(found, virtual=server.virtual or listing.virtual)
         return Discovery(server.name, found, "", listing.connect_s, refused)
+    except UnauthorizedError as error:
+        return Discovery(server.name, server, pool.vault.redact(str(error)), unauthorized=True)
     except Exception as error:  # noqa: BLE001  any error of the SDK is reported for this server alone
         reason = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
         sentence = reason if reason.startswith("Server ") else f"Server {server.name} does not list its tools: {reason}"

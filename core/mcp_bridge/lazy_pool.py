@@ -11,7 +11,9 @@ from core.domain.execution import ToolCaller
 from core.mcp_bridge.secrets import SecretVault
 
 if TYPE_CHECKING:
-    from core.domain.catalog import ConnectionState
+    from collections.abc import Callable
+
+    from core.domain.catalog import ConnectionState, ServerId
     from core.mcp_bridge.pool import SessionPool
 
 _loading = threading.Lock()
@@ -30,6 +32,7 @@ class LazyPool:
 
     vault: SecretVault
     max_answer_bytes: int
+    list_changed: Callable[[ServerId, str], None] | None = None
     _pool: SessionPool | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -40,7 +43,8 @@ class LazyPool:
 
         with self._lock:
             if self._pool is None:
-                self._pool = SessionPool(self.vault, PoolConfig(max_answer_bytes=self.max_answer_bytes))
+                config = PoolConfig(max_answer_bytes=self.max_answer_bytes)
+                self._pool = SessionPool(self.vault, config, list_changed=self.list_changed)
             return self._pool
 
     def caller(self) -> ToolCaller:

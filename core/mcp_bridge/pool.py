@@ -6,7 +6,7 @@ import asyncio
 import atexit
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -23,9 +23,10 @@ from core.domain.execution import NOBODY
 from core.mcp_bridge import transports
 from core.mcp_bridge.answer_limit import TOO_LARGE
 from core.mcp_bridge.fault_injection import injected
+from core.mcp_bridge.oauth import REFUSED, Refused
 from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
 from core.mcp_bridge.secrets import SecretVault
-from core.mcp_bridge.session import Session, Work, bounded
+from core.mcp_bridge.session import Lease, Session, Work, bounded
 from core.mcp_bridge.threads import (
     CallTimeoutError,
     CancelledCallError,
@@ -117,7 +118,8 @@ class SessionPool:
     If a value of the launch changes, the session is replaced at the next use. A server that crashes, hangs, stops or
     writes garbage ends only its own calls, and its next call opens a new session. `close` ends every session and child
     process; it also runs when the interpreter ends. With an `injection`, every message to a server meets the faults of
-    that network.
+    that network. `list_changed` gets the servers that say that they list others, and "tools", "resources" or
+    "prompts", or the address of a resource that changed; it runs on the loop and returns at once.
     """
 
     def __init__(
@@ -127,6 +129,7 @@ class SessionPool:
         *,
         open_target: OpenTarget | None = None,
         injection: Injection | None = None,
+        list_changed: Callable[[ServerId, str], None] | None = None,
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -140,13 +143,15 @@ class SessionPool:
         self._connection_config = PooledConnectionConfig(
             resolve=self.vault.resolve,
             redact=self.vault.redact,
-            open_target=open_target or partial(transports.open_target, max_answer_bytes=self.config.max_answer_bytes),
+            open_target=open_target
+            or partial(transports.open_target, vault=self.vault, max_answer_bytes=self.config.max_answer_bytes),
             make_room=self._make_room,
             clock=clock,
             now=now,
             connect_limit_s=self.config.connect_limit_s,
             probe_s=self.config.probe_s,
             idle_s=self.config.idle_s,
+            list_changed=list_changed,
         )
         quiet_sdk_log()
         atexit.register(self.close)
@@ -165,7 +170,7 @@ class SessionPool:
         """Runs `work` with a session of the server and waits for it, at most `limit_s` from the opened session on.
         Clients with different `abilities` have different sessions, because the session declares them to the server.
 
-        Raises NotConnectedError, ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
+        Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
         the errors of the work, such as MCPError for an error that the server returned.
         """
         with self._closing:  # the closing pool ends all work that was submitted before
@@ -184,6 +189,22 @@ class SessionPool:
             future = self._loop.submit(pooled.checked())
         ThreadInbox().wait_for(future, None)
 
+    def subscribe(self, server: ServerId, connection: Connection, uri: str, *, wanted: bool, limit_s: float) -> None:
+        """Begins or ends to hear of changes of a resource. The session stays open meanwhile. Raises MCPError, NotConnectedError."""
+
+        async def work(lease: Lease) -> None:
+            await lease.session.asking.subscribe(lease.client, uri, wanted=wanted)
+
+        self.use(server, connection, work, limit_s=limit_s)
+
+    def end(self, server: ServerId) -> None:
+        """Ends the sessions of a server and its processes, and calls in progress with them. The next use opens a new session."""
+        with self._closing:
+            if self._closed or not self._loop.started:
+                return
+            future = self._loop.submit(self._end([one for one in self._connections.values() if one.server == server]))
+        ThreadInbox().wait_for(future, None)
+
     def states(self) -> tuple[ConnectionState, ...]:
         """Returns a snapshot of each connection that was used, in order of first use."""
         return tuple(pooled.state() for pooled in tuple(self._connections.values()))
@@ -197,11 +218,10 @@ class SessionPool:
             self._closed = True
         if self._loop.started:
             with suppress(TimeoutError):
-                self._loop.submit(self._close_connections()).result(CLOSE_S + 1)
+                self._loop.submit(self._end(list(self._connections.values()))).result(CLOSE_S + 1)
             self._loop.stop(limit_s=2.0)
 
-    async def _close_connections(self) -> None:
-        pooled_connections = list(self._connections.values())
+    async def _end(self, pooled_connections: Sequence[PooledConnection]) -> None:
         sessions = [session for pooled in pooled_connections for session in pooled.sessions]
         for pooled in pooled_connections:
             pooled.close()
@@ -225,12 +245,18 @@ class SessionPool:
         session = lease.session
         pooled.enter(session)
         log_start = session.stderr_log.count
+        refused = Refused()
+        REFUSED.set(refused)
         try:
             return await bounded(session.in_turn(work, lease), limit_s)
         except CallTimeoutError:
             session.suspect = True
+            if refused.challenged is not None:  # the older transport tells nobody
+                raise pooled.unauthorized(session, refused) from None
             raise
         except MCPError as error:
+            if refused.challenged is not None:
+                raise pooled.unauthorized(session, refused) from None
             raise await translated(error, pooled, session, limit_s, log_start) from None
         except ValidationError as error:
             raise InvalidResponseError(said(error)) from None
@@ -251,7 +277,7 @@ class SessionPool:
         config = self._connection_config
         if self.injection is None:
             return config
-        return replace(config, open_target=injected(config.open_target, self.injection, server))
+        return replace(config, list_changed=None, open_target=injected(config.open_target, self.injection, server))
 
     def _make_room(self) -> None:
         """Closes the longest idle session if one more would be too many.

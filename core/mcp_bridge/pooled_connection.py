@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from core.domain.catalog import Connection, ConnectionState, ServerId, State, Transport
 from core.domain.execution import NOBODY
+from core.mcp_bridge.oauth import Refused, unauthorized
 from core.mcp_bridge.secrets import Launch, MissingReferenceError
 from core.mcp_bridge.session import Lease, Session
 from core.mcp_bridge.stdio import StderrLog
-from core.mcp_bridge.threads import CancelledCallError, NotConnectedError
+from core.mcp_bridge.threads import CancelledCallError, NotConnectedError, UnauthorizedError
 from core.mcp_bridge.transports import OpenTarget
 from core.shared.errors import WayfareError
 
@@ -77,6 +79,7 @@ class PooledConnectionConfig:
     probe_s: float
     idle_s: float
     abilities: frozenset[str] = NOBODY
+    list_changed: Callable[[ServerId, str], None] | None = None
 
 
 class PooledConnection:
@@ -86,6 +89,7 @@ class PooledConnection:
         self.server = server
         self.session: Session | None = None
         self.sessions: set[Session] = set()
+        self._uris: set[str] = set()
         self.last_used_s = 0.0
         self._connection = connection
         self._config = config
@@ -96,6 +100,7 @@ class PooledConnection:
         self._waiters = 0
         self._idle_timer: asyncio.TimerHandle | None = None
         self._failed = False
+        self._needs_sign_in = False
         self._last_error = ""
         self._since = config.now()
         self._calls = 0
@@ -167,9 +172,17 @@ class PooledConnection:
             self._fail(error)
         session.retire()
 
+    def unauthorized(self, session: Session, refused: Refused) -> UnauthorizedError:
+        """Returns the error for a 401. The next call probes the session, because a person may have signed in meanwhile."""
+        session.suspect = True
+        error = unauthorized(self.server, self._connection, session.launch, refused)
+        self._needs_sign_in = error.challenged
+        self._fail(str(error))
+        return error
+
     def release(self) -> None:
-        """Closes the session if it is not busy."""
-        if self.session is not None and not self.busy:
+        """Closes the session if it is not busy, and no client wants to hear of a resource."""
+        if self.session is not None and not self.busy and not self._uris:
             self.session.close()
             self.session = None
             self._changed()
@@ -200,6 +213,7 @@ class PooledConnection:
             stderr_lines=self._stderr_log.lines(),
             pid=session.pid if session is not None else None,
             retry_s=self._backoff.wait_s(self._config.clock()),
+            needs_sign_in=self._needs_sign_in,
         )
 
     def _state(self, alive: bool) -> State:
@@ -213,7 +227,7 @@ class PooledConnection:
         before = self.session
         if before is not None:
             if before.alive and await before.responds(self._config.probe_s):
-                before.suspect = False
+                before.suspect = self._needs_sign_in = False
                 return before, None
             self.drop(before, "it stopped answering")
         self._check_backoff()
@@ -221,7 +235,7 @@ class PooledConnection:
         started_s = self._config.clock()
         try:
             session = await self._connected()
-        except CancelledCallError:
+        except (CancelledCallError, UnauthorizedError):
             raise
         except (WayfareError, OSError) as error:
             self._backoff.failed(self._config.clock())
@@ -234,7 +248,7 @@ class PooledConnection:
         self._connect_s = self._config.clock() - started_s
         self.session = session
         self.last_used_s = self._config.clock()
-        self._failed = False
+        self._failed = self._needs_sign_in = False
         self._start_idle_timer()
         return session, self._connect_s
 
@@ -262,9 +276,17 @@ class PooledConnection:
         launch = self._launch = self._config.resolve(self.server, self._connection)
         self._config.make_room()
         session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities)
+        if (told := self._config.list_changed) is not None:
+            session.asking.list_changed = session.asking.updated = partial(told, self.server)
+            session.asking.uris = self._uris
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
-        await session.opened(self._config.connect_limit_s)
+        try:
+            await session.opened(self._config.connect_limit_s)
+        except NotConnectedError:
+            if session.refused.challenged is None:
+                raise
+            raise self.unauthorized(session, session.refused) from None
         return session
 
     def _start_idle_timer(self) -> None:

@@ -24,6 +24,8 @@ _REFERENCE = re.compile(
 _WORD = re.compile(r"[A-Za-z]{1,15}|[0-9]{1,15}")
 """Words and numbers are not masked in results: a password such as `postgres` occurs in many of them."""
 _ENVIRONMENT = {None, "env"}  # the kinds of reference that read the environment first
+GRANT = "{oauth}"
+"""The name of a server's OAuth grant among its secrets. No reference can have a name with braces."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,6 +39,7 @@ class Launch:
     env: Mapping[str, str]
     url: str
     headers: Mapping[str, str]
+    server: ServerId
 
     def __repr__(self) -> str:
         return f"Launch({self.transport})"
@@ -70,6 +73,8 @@ class SecretVault:
         self._note = ""
         self._seen: frozenset[str] = frozenset()
         self._in_results: tuple[str, ...] = ()
+        self._tokens: dict[ServerId, tuple[str, ...]] = {}
+        self._renewing: dict[ServerId, threading.Lock] = {}
 
     def __repr__(self) -> str:
         return f"SecretVault({len(self._known())} secrets)"
@@ -116,6 +121,28 @@ class SecretVault:
     def names(self) -> Mapping[tuple[ServerId, str], datetime]:
         """The names of all secrets by server, and when each was set."""
         return {key: secret.set_at for key, secret in self._known().items()}
+
+    def grant(self, server: ServerId) -> str | None:
+        """The OAuth grant of a server as it was kept, or None."""
+        secret = self._known().get((server, GRANT))
+        return None if secret is None else secret.value
+
+    def put_grant(self, server: ServerId, text: str) -> None:
+        """Keep the OAuth grant of a server, replacing the one before it."""
+        self._change(lambda known: known.update({(server, GRANT): Secret(text, datetime.now(UTC))}))
+
+    def mask_tokens(self, server: ServerId, tokens: Iterable[str]) -> None:
+        """Mask the tokens of a server from now on, and those before them until the next ones come: a late error may quote one."""
+        found = tuple(token for token in tokens if len(token) >= SHORTEST_IN_RESULTS)
+        with self._lock:
+            before = self._tokens.get(server, ())
+            if not set(found) <= set(before):
+                self._tokens[server] = tuple(dict.fromkeys((*found, *before)))[: 2 * len(found)]
+
+    def renewing(self, server: ServerId) -> threading.Lock:
+        """The lock of whoever renews the token of a server: a refresh token may be used once only."""
+        with self._lock:
+            return self._renewing.setdefault(server, threading.Lock())
 
     def _known(self) -> Mapping[tuple[ServerId, str], Secret]:
         """The secrets of the file, as it is now, and those that could not be written to it."""
@@ -177,11 +204,12 @@ class SecretVault:
             env={name: expand(value) for name, value in connection.env.items()},
             url=expand(connection.url),
             headers={name: expand(value) for name, value in connection.headers.items()},
+            server=server,
         )
 
     def redact(self, text: str) -> str:
         """Returns the text with every known secret and every used environment value masked (from 4 characters on)."""
-        for value in sorted(self._seen, key=len, reverse=True):
+        for value in sorted((*self._seen, *self._masked_tokens), key=len, reverse=True):
             text = text.replace(value, MASK)
         return text
 
@@ -197,7 +225,12 @@ class SecretVault:
         >>> vault.in_results
         ('hunter2hunter2',)
         """
-        return self._in_results
+        tokens = self._masked_tokens
+        return tuple(sorted((*self._in_results, *tokens), key=len, reverse=True)) if tokens else self._in_results
+
+    @property
+    def _masked_tokens(self) -> list[str]:
+        return [token for tokens in tuple(self._tokens.values()) for token in tokens]
 
     def _value(self, server: ServerId, match: re.Match[str]) -> str | None:
         kind, name, default = match["kind"], _name(match), match["default"]
@@ -252,6 +285,16 @@ def names_in(*texts: str) -> set[str]:
     """
     found = (match for text in texts for match in _REFERENCE.finditer(text))
     return {_name(match) for match in found if match["bare"] != "python"}
+
+
+def how_to_sign_in(server: ServerId) -> str:
+    """What an operator does about a server that asks for a sign-in.
+
+    >>> how_to_sign_in(ServerId("mine", "web"))
+    'The operator signs in on the Catalog page, or with `wayfare signin web --catalog mine`.'
+    """
+    command = f"wayfare signin {shlex.quote(server.server)} --catalog {shlex.quote(server.catalog)}"
+    return f"The operator signs in on the Catalog page, or with `{command}`."
 
 
 def how_to_enter(server: ServerId, reference: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -16,6 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from core.domain.execution import NOBODY
 from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
+from core.mcp_bridge.oauth import REFUSED, Refused
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import ON_SPAWN, StderrLog
 from core.mcp_bridge.threads import (
@@ -178,6 +181,7 @@ class Session:
         self.suspect = False
         self.closed_by_us = False
         self.pid: int | None = None
+        self.refused = Refused()
         self._log_start = stderr_log.count
         self.launch = launch
         self._open_target = open_target
@@ -274,8 +278,16 @@ class Session:
         self.client = client
         self._opened.set()
 
+    def _heard(self, client: Client) -> AbstractAsyncContextManager[Client]:
+        """A client for listening. Over HTTP it is one of its own, because the SDK ends a client whose stream breaks."""
+        if self.launch.transport == "stdio":
+            return nullcontext(client)
+        target = self._open_target(self.launch, self.stderr_log, lambda: None)
+        return Client(target, client_info=CLIENT_INFO, cache=None)
+
     async def _keep(self) -> None:
         ON_SPAWN.set(self._spawned)
+        REFUSED.set(self.refused)
         try:
             target = self._open_target(self.launch, self.stderr_log, self._depart)
             with self._scope:
@@ -283,7 +295,12 @@ class Session:
                     self.tools = await tools_by_name(client)
                     check_results(client, self.tools or {})
                     self._announce(client)
-                    await self._leave.wait()
+                    listening = asyncio.ensure_future(self.asking.listen(client, partial(self._heard, client)))
+                    listening.add_done_callback(_retrieve)
+                    try:
+                        await self._leave.wait()
+                    finally:
+                        listening.cancel()
         except Exception as error:  # noqa: BLE001  any error of the server or the SDK ends only this session
             self.error = first_leaf(error)
         finally:

@@ -57,6 +57,14 @@ class NotConnectedError(WayfareError):
         self.connect_s = connect_s
 
 
+class UnauthorizedError(NotConnectedError):
+    """The server answered 401, so no tool was tried. With `challenged` it asks for a sign-in."""
+
+    def __init__(self, message: str, *, challenged: bool) -> None:
+        super().__init__(message)
+        self.challenged = challenged
+
+
 class ConnectionLostError(WayfareError):
     """The session ended during the call. Whether the tool ran is unknown."""
 

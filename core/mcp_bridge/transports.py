@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO, cast
+from typing import Any, Self, TextIO
 
 import httpx2
 from mcp.client import Transport
@@ -21,8 +21,9 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
 
-from core.mcp_bridge.answer_limit import AnswerLimit, LimitedBody
-from core.mcp_bridge.secrets import Launch
+from core.mcp_bridge.answer_limit import PLAIN, AnswerLimit, limited
+from core.mcp_bridge.oauth import ServerGrant, TokenAuth
+from core.mcp_bridge.secrets import Launch, SecretVault
 from core.mcp_bridge.stdio import LINE_CHARS, StderrLog, stdio_transport
 from core.mcp_bridge.threads import NotConnectedError
 from core.shared.settings import MAX_ANSWER_BYTES
@@ -58,8 +59,6 @@ class StderrReader:
 
 
 HTTP_REFUSED = "Server returned an error response"  # the SDK's text for an HTTP error without a protocol message
-PLAIN = "identity"
-COMPRESSED = "The server compresses its answer although it was asked not to: a small answer could fill the memory."
 HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
 Message = SessionMessage | Exception
 
@@ -69,9 +68,14 @@ OpenTarget = Callable[[Launch, StderrLog, Callable[[], None]], Transport | MCPSe
 
 
 def open_target(
-    launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None], max_answer_bytes: int = MAX_ANSWER_BYTES
+    launch: Launch,
+    stderr_log: StderrLog,
+    on_end: Callable[[], None],
+    *,
+    vault: SecretVault,
+    max_answer_bytes: int = MAX_ANSWER_BYTES,
 ) -> Transport:
-    """Returns the transport for a resolved connection. The transport starts when it is entered.
+    """Returns the transport for a resolved connection. The transport starts when it is entered. The `vault` has the OAuth grants.
 
     Raises NotConnectedError if the working directory does not exist.
     """
@@ -80,9 +84,10 @@ def open_target(
         if launch.cwd and not Path(launch.cwd).is_dir():
             raise NotConnectedError(f"the working directory {launch.cwd} does not exist")
         return _stdio(launch, stderr_log, on_end, limit)
+    auth = TokenAuth(ServerGrant(vault, launch.server, launch.url))
     if launch.transport == "sse":
-        return _sse(launch, stderr_log, on_end, limit)
-    return _http(launch, stderr_log, limit)
+        return _sse(launch, auth, stderr_log, on_end, limit)
+    return _http(launch, auth, stderr_log, limit)
 
 
 def quiet_sdk_log() -> None:
@@ -102,9 +107,9 @@ async def _stdio(
 
 
 @asynccontextmanager
-async def _http(launch: Launch, stderr_log: StderrLog, limit: AnswerLimit) -> AsyncGenerator[Any]:
+async def _http(launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: AnswerLimit) -> AsyncGenerator[Any]:
     async with (
-        _http_client(launch, stderr_log, limit) as client,
+        _http_client(launch, auth, stderr_log, limit) as client,
         streamable_http_client(launch.url, http_client=client, max_sse_event_size=None) as streams,
     ):
         yield streams
@@ -112,32 +117,29 @@ async def _http(launch: Launch, stderr_log: StderrLog, limit: AnswerLimit) -> As
 
 @asynccontextmanager
 async def _sse(
-    launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None], limit: AnswerLimit
+    launch: Launch, own_auth: TokenAuth, stderr_log: StderrLog, on_end: Callable[[], None], limit: AnswerLimit
 ) -> AsyncGenerator[Any]:
     def factory(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> httpx2.AsyncClient:
         del headers, timeout, auth  # the launch has them all
-        return _http_client(launch, stderr_log, limit)
+        return _http_client(launch, own_auth, stderr_log, limit)
 
     async with sse_client(launch.url, httpx_client_factory=factory) as (reader, writer):
         yield WatchedStream(reader, stderr_log, on_end), writer
 
 
-def _http_client(launch: Launch, stderr_log: StderrLog, limit: AnswerLimit) -> httpx2.AsyncClient:
+def _http_client(launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: AnswerLimit) -> httpx2.AsyncClient:
     async def note(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             stderr_log.add(f"HTTP {response.status_code} {response.reason_phrase}")
 
     async def bound(response: httpx2.Response) -> None:
-        compressed = response.headers.get("content-encoding", PLAIN) != PLAIN
-        events = response.headers.get("content-type", "").startswith("text/event-stream")
-        body = cast(httpx2.AsyncByteStream, response.stream)
-        response.stream = LimitedBody(body, limit, events=events, refusal=COMPRESSED if compressed else "")
+        limited(response, limit)
 
     hooks: dict[str, list[Any]] = {"response": [note, bound]}
     headers = {"Accept-Encoding": PLAIN, **launch.headers}
-    return httpx2.AsyncClient(headers=headers, timeout=HTTP_TIMEOUT, event_hooks=hooks)
+    return httpx2.AsyncClient(headers=headers, timeout=HTTP_TIMEOUT, event_hooks=hooks, auth=auth)
 
 
 @dataclass

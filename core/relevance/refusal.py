@@ -20,6 +20,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from core.domain.decision import Confidence
 from core.domain.feedback import RefusalCurve, RefusalPoint
 
 NEVER = 1.0
@@ -56,6 +57,23 @@ def limit_of(percent: float) -> float:
         return NEVER
     known = _shipped()
     return float(np.interp(percent, known.percent, known.limit))
+
+
+NOTHING_FROM = 0.6
+"""Above it lie 5 % of the answerable everyday questions of the sample, and fewer of LiveMCPBench's judged sub-tasks."""
+SURE_FROM = 0.7
+
+
+def confidence_of(best: float, nothing: float) -> Confidence:
+    """Returns the probabilities in one word: `nothing` from a P(nothing fits) of .6, else `sure` if the best tool fits with a
+    probability of .7.
+
+    >>> confidence_of(0.9, 0.1), confidence_of(0.4, 0.1), confidence_of(0.9, 0.99)
+    ('sure', 'unsure', 'nothing')
+    """
+    if nothing >= NOTHING_FROM:
+        return "nothing"
+    return "sure" if best >= SURE_FROM else "unsure"
 
 
 def percent_refusing(chance: float) -> float | None:

@@ -14,6 +14,7 @@ from core.domain.feedback import LabelledQuery
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.labelled import DENSE, QuerySignals
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
+from core.relevance.refusal import confidence_of
 from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel, asked_text
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -157,7 +158,9 @@ def fit_of(
     ahead[top] = leads(scores[top], same, np.maximum(lift[top], 0.0) * same * elsewhere)
     logits = model.fit["one"] + np.where(ahead > 0, model.fit["ahead"] * ahead, model.fit["behind"] * ahead)
     tools = _sigmoid(line[0] * logits + line[1])
-    return Fit(tools, best_of_servers(tools, index), float(_sigmoid(np.array([doubt]))[0]), scores, parts, shift)
+    nothing = float(_sigmoid(np.array([doubt]))[0])
+    said = confidence_of(float(tools[top].max()), nothing)
+    return Fit(tools, best_of_servers(tools, index), nothing, scores, parts, shift, said)
 
 
 def best_of_servers(tools: Floats, index: RelevanceIndex) -> Floats:

@@ -9,6 +9,7 @@
 | WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
 | WAYFARE_MAX_ANSWER_MB | how large an answer of a server may be |
 | WAYFARE_IDLE_S | after how many seconds without a use a console ends that `wayfare mcp` started |
+| WAYFARE_LOOK_HOURS | how often servers are asked whether their tools have changed; 0: never |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.mcp_bridge.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY | the language model of `planner=model`, read from `environment` by `core.planning` |
@@ -37,6 +38,10 @@ NOTIFY_URL = "WAYFARE_NOTIFY_URL"
 MAX_ANSWER_BYTES = 10_000_000
 IDLE = "WAYFARE_IDLE_S"
 IDLE_S = 900.0
+
+
+LOOK_HOURS = "WAYFARE_LOOK_HOURS"
+DEFAULT_LOOK_HOURS = 6.0
 
 
 def utc_now() -> datetime:
@@ -74,6 +79,17 @@ def _idle_s(text: str) -> float:
     return seconds
 
 
+def _hours(text: str) -> float:
+    """Raises WayfareError where the text is no number of at least 0."""
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = math.nan
+    if not 0 <= hours < math.inf:
+        raise WayfareError(f"{LOOK_HOURS} is {text!r}; give a number of hours, as 6, or 0 for never.")
+    return hours
+
+
 def _web_address(text: str) -> str:
     """Raises WayfareError where the text is neither empty nor an address of the web. The text is not told: it may hold a secret."""
     if text and not text.startswith(("http://", "https://")):
@@ -95,8 +111,9 @@ class Settings:
 
     `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
     shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
-    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server. A console in the
-    background ends after `idle_s` without a use. `notify_url` is told of calls that wait ("": none). `environment` is where
+    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server; every
+    `look_hours` servers are asked for their tools (0: never). A console in the background ends after `idle_s` without a use.
+    `notify_url` is told of calls that wait ("": none). `environment` is where
     the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
     """
 
@@ -107,6 +124,7 @@ class Settings:
     encoder_difference: str = ""
     max_answer_bytes: int = MAX_ANSWER_BYTES
     idle_s: float = IDLE_S
+    look_hours: float = DEFAULT_LOOK_HOURS
     notify_url: str = field(default="", repr=False)
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     seed: int | None = None
@@ -135,6 +153,7 @@ class Settings:
             encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
             max_answer_bytes=_bytes_of_mb(most) if (most := known.get(MAX_ANSWER_MB)) else MAX_ANSWER_BYTES,
             idle_s=_idle_s(idle) if (idle := known.get(IDLE)) else IDLE_S,
+            look_hours=_hours(hours) if (hours := known.get(LOOK_HOURS)) else DEFAULT_LOOK_HOURS,
             notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
             environment=known,
         )

@@ -31,7 +31,7 @@ def to_json(catalog: Catalog) -> str:
 
     Raises StoreError where a connection holds a value instead of a reference, or where something is not JSON.
     """
-    for server in catalog.servers:
+    for server in (*catalog.servers, *catalog.off):
         _require_references(server)
     try:
         return json.dumps(catalog, default=_plain, allow_nan=False)
@@ -47,7 +47,8 @@ def from_json(document: str) -> Catalog:
     True
     """
     data = json.loads(document)
-    return Catalog(data["name"], tuple(map(_server, data["servers"])))
+    servers, off = (tuple(map(_server, data.get(part, ()))) for part in ("servers", "off"))
+    return Catalog(data["name"], servers, off)
 
 
 def is_reference(value: str) -> bool:

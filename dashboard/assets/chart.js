@@ -23,6 +23,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   chart.config = data.config;
   box.dataset.part = data.part;
   box.setAttribute("aria-label", data.about);
+  box.setAttribute("role", chart.hears ? "group" : "img"); // what can be pressed is inside
   const same = chart.clicks === data.clicks && chart.colour === getComputedStyle(box).color && chart.size;
   if (given(chart, data.figure, !same)) {
     chart.clicks = data.clicks;

@@ -16,7 +16,7 @@ from core.domain.governance_events import made_by
 from core.domain.outcome import CallMode
 from core.governance.approvals import PartDifference, Piece
 from core.governance.calls import Outlook
-from core.governance.refusals import DEFINITION_CHANGED
+from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
 from core.services.govern.definitions import HeldDefinition
 from core.shared.untrusted_text import visible
 from dashboard.session import origin
@@ -78,16 +78,24 @@ PARTS = {"title": "Title", "description": "Description", "inputSchema": "Input s
 CONTEXT_CHARS = 240
 
 
+def held_words(held: HeldDefinition) -> str:
+    """Returns why a definition is held back, as the beginning of a sentence."""
+    if held.known_since is None:
+        return f"It is new, and Lint finds an error: {escaped(held.error, 200)}"
+    return f"Its definition changed since {held.known_since:%Y-%m-%d %H:%M} UTC"
+
+
 def what_changed(held: HeldDefinition) -> None:
     """Shows each part that changed and each finding of Lint."""
     st.html(CSS)
     for part in held.differences:
         st.html(difference_html(part))
     for finding in held.findings:
-        said = "New finding of Lint" if finding in held.new_findings else "Finding of Lint, as before"
+        again = "Finding of Lint, as before" if held.known_since is not None else "Finding of Lint"
+        said = "New finding of Lint" if held.known_since is not None and finding in held.new_findings else again
         show = st.error if finding.severity == "error" and finding in held.new_findings else st.warning
         show(f"{said}: {escaped(finding.reason, 400)}", icon=":material/policy:")
-    if not held.findings:
+    if not held.findings and held.known_since is not None:
         st.caption("Lint has no findings.")
 
 
@@ -116,7 +124,7 @@ def leave_note(app: App, catalog: str, tool: Tool, outlook: Outlook) -> None:
             "arguments and this definition, and counts once.",
             icon=":material/how_to_reg:",
         )
-    elif refusal is not None and refusal.error == DEFINITION_CHANGED:
+    elif refusal is not None and refusal.error in {DEFINITION_CHANGED, DEFINITION_WAITS}:
         _changed(app, catalog, tool)
     elif refusal is not None:
         st.warning(escaped(f"{refusal.why} {refusal.advice}", 600), icon=":material/block:")
@@ -130,8 +138,7 @@ def _changed(app: App, catalog: str, tool: Tool) -> None:
         denied = f"and {escaped(made_by(held.denied_by), 100)}, denied it"
         state = denied if held.denied_by else "and it has not been accepted yet"
         st.markdown(
-            f":orange[:material/difference:] **The definition of this tool changed** since {held.known_since:%Y-%m-%d %H:%M} UTC, "
-            f"{state}. Read the changes before you call it."
+            f":orange[:material/difference:] **This tool is held back.** {held_words(held)}, {state}. Read it before you call it."
         )
         what_changed(held)
         st.button(

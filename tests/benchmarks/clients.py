@@ -1,4 +1,4 @@
-"""Clients and servers that others wrote, against the endpoint: what docs/clients.md reports, done again.
+"""Clients and servers that others wrote, against the endpoint: what docs/clients-tested.md reports, done again.
 
 Needs npm and a network; what it installs stays in a folder of its own beside the system's temporary files.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import mcp_types
@@ -18,18 +18,19 @@ from .visit import LIMIT_MS
 
 pytestmark = pytest.mark.browser
 
+BADGE = """() => getComputedStyle(
+  document.querySelector('[data-testid=stTopNavLink][href$="/govern"]'), '::after').content === '"1"'"""
 CALL = {"tool": "sandbox-files::write_text_file", "arguments": {"path": "notes.txt", "content": "<b>bought</b> milk"}}
 
 
-def asked(url: str) -> dict[str, Any]:
+def asked(url: str) -> Future[dict[str, Any]]:
     """The answer to the call, made by an agent in a thread: beside a browser there can be no event loop in this one."""
 
     async def one() -> dict[str, Any]:
         async with Client(f"{url}/mcp", client_info=mcp_types.Implementation(name="robot", version="1")) as client:
             return (await client.call_tool("execute_tool", CALL)).structured_content or {}
 
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(one())).result()
+    return ThreadPoolExecutor(1).submit(lambda: asyncio.run(one()))
 
 
 def test_a_person_approves_what_an_agent_wants_to_write(own_console: ConsoleProgram, visitor: Visitor) -> None:
@@ -38,19 +39,23 @@ def test_a_person_approves_what_an_agent_wants_to_write(own_console: ConsoleProg
     visit.press("Let calls that may write wait")
     visit.see(re.compile("No call waits for a person"))
 
-    refused = asked(own_console.url)
-    assert refused["error"] == "approval_needed"
-    visit.see("sandbox-files::write_text_file")  # it came by itself
+    visit.go("Catalog")
+    done = asked(own_console.url)
+    expect(visit.page).to_have_title(re.compile(r"^\(1\) "), timeout=LIMIT_MS)  # on every page
+    visit.page.wait_for_function(BADGE, timeout=LIMIT_MS)
+    visit.go("Govern")
+    visit.see("sandbox-files::write_text_file")
     visit.see("Waits because it may write.")
     visit.see("<b>bought</b> milk")
     assert visit.metric("Calls waiting") == "1"
     visit.press("Approve")
+    assert done.result(LIMIT_MS / 1000)["ok"]  # the same request
     visit.see("Recently decided or expired: 1")
 
-    assert asked(own_console.url)["ok"]
-    assert asked(own_console.url)["error"] == "approval_needed"  # once
+    done = asked(own_console.url)  # approved once: it came by itself
     expect(visit.main.get_by_role("button", name="Approve")).to_be_visible(timeout=LIMIT_MS)
     visit.press("Deny")
+    assert done.result(LIMIT_MS / 1000)["error"] == "approval_denied"
     visit.see("Recently decided or expired: 2").click()
     rows = visit.table("decided by")
     assert [row[3] for row in rows[1:]] == ["✗ denied", "✓ approved and called"]

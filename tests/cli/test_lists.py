@@ -74,7 +74,8 @@ def test_catalogs(wayfare: Command, write) -> None:
         ("attention-120", 6, True),
         ("search-15", 15, True),
     ]
-    assert mine == {"name": "mine", "servers": 1, "tools": 2, "source": "mine.json"}
+    followed = {"file": str(file), "follow": "show", "changes": [], "problem": None}
+    assert mine == {"name": "mine", "servers": 1, "tools": 2, "source": "mine.json", "off": [], **followed}
     lines = wayfare("catalogs").out.splitlines()
     assert [line.split()[0] for line in lines] == ["catalog", *SHIPPED_CATALOGS, "mine"]
 

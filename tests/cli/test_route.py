@@ -17,7 +17,7 @@ from tests.cli.conftest import Command, server, tool
 TEXT = "sum a column of a CSV file"
 KEYS = {
     "router", "subtask", "parameters", "planner", "reason", "servers", "tools", "candidates", "tokens", "timings_ms",
-    "preset", "p_nothing_fits",
+    "preset", "p_nothing_fits", "confidence",
 }  # fmt: skip
 SERVER_KEYS = {
     "server", "similarity", "cost_s", "utility", "shortlisted", "posted_price_usd", "ask_usd", "accepted",

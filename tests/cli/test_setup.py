@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.cli.conftest import RAW
 
 
 def test_the_text_the_token_and_the_first_request(wayfare, db: Path) -> None:
@@ -36,13 +39,17 @@ def test_the_text_the_token_and_the_first_request(wayfare, db: Path) -> None:
 def test_the_configurations_of_a_home_folder(wayfare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     (tmp_path / ".cursor").mkdir()
-    (tmp_path / ".cursor/mcp.json").write_text(
-        '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}'
-    )
+    raw = {"command": sys.executable, "args": ["-S", RAW]}
+    servers = {"raw": raw, "wayfare": {"command": "/opt/wayfare", "args": ["mcp"]}}
+    (tmp_path / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": servers}))
     found = wayfare("setup", "--json").json()
     assert [one["client"] for one in found["clients"]][:2] == ["claude-code", "claude-desktop"]
     (one,) = found["configurations"]
-    assert (one["client"], one["servers"], one["tokens"]) == ("cursor", ["time"], None)
-    assert one["tokens_with_wayfare"] > 0
-    said = wayfare("setup").out
-    assert f'wayfare discover "{tmp_path}/.cursor/mcp.json" --name cursor' in said
+    assert (one["client"], one["servers"], one["tokens"]) == ("cursor", ["raw"], None)
+    assert "wayfare setup cursor --import" in wayfare("setup").out
+    report = wayfare("setup", "cursor", "--import", "--json").json()
+    assert (report["catalog"], report["servers"], report["refused"]) == ("cursor", 1, [])
+    (one,) = wayfare("setup", "--json").json()["configurations"]
+    assert one["tokens"] > 0 < one["tokens_with_wayfare"]
+    assert "Projected for 30 turns" in wayfare("setup").out
+    assert "No configuration of Codex" in wayfare("setup", "codex", "--import").err

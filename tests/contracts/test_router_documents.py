@@ -27,7 +27,7 @@ def test_the_document_is_the_one_that_scripts_rely_on(router, busy):
     document = router.route("x", busy).to_json()
     assert list(document)[:6] == ["router", "subtask", "parameters", "planner", "reason", "preset"]
     assert list(document)[6:11] == ["servers", "tools", "candidates", "tokens", "timings_ms"]
-    fit = ["p_nothing_fits"] if router.id in BY_FIT else []
+    fit = ["p_nothing_fits", "confidence"] if router.id in BY_FIT else []
     assert list(document)[11:] == fit + (["order", "expected"] if router.id in BY_ORDER else [])
     assert list(document["tokens"]) == ["baseline", "exposed", "cached"]
     assert list(document["timings_ms"]) == ["embed", "score", "total"]
@@ -56,6 +56,7 @@ def test_no_row_of_the_document_has_a_key_that_is_not_promised(router, busy):
 def test_how_likely_a_tool_fits_is_told_of_every_tool(busy, name):
     document = ROUTERS[name]().route("x", busy).to_json()
     assert 0 <= document["p_nothing_fits"] <= 1
+    assert document["confidence"] in {"sure", "unsure", "nothing"}
     assert all(0 <= row["p_success"] <= row["p_fit"] <= 1 for row in document["tools"])
     told = {row["tool"]: row["p_fit"] for row in document["tools"]}
     assert told == dict(zip(busy.tool_ids, busy.matcher.answer.tools.tolist(), strict=True))

@@ -103,9 +103,19 @@ def test_only_pages_answer_with_a_page_and_unknown_addresses_with_404(elsewhere:
             answer = client.request(method, path, headers={"Accept": "text/html"})
             assert (answer.status_code, answer.json()["error"]) == (404, "not_found"), (method, path)
     hosts = (re.sub(r"\{(\w+)(:path)?\}", r"\1", route.path) for route in pages._starlette_app.routes[:-1])
-    of_its_own = [path for path in hosts if path.startswith(("/_stcore", "/media", "/component", "/auth", "/oauth"))]
+    of_its_own = [path for path in hosts if path.startswith(("/_stcore", "/media", "/component", "/auth", "/oauth2"))]
     assert [path for path in of_its_own if not is_known(path)] == []
     assert len(of_its_own) > 10
+
+
+def test_the_callback_takes_only_an_answer_that_a_sign_in_waits_for(elsewhere: Path) -> None:
+    from dashboard.app import app
+
+    client = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5), follow_redirects=False)
+    for query, status in (("", 200), ("state=<b>&code=x", 400), ("code=x", 400), ("state=" + "x" * 5000, 400)):
+        answer = client.get(f"/oauth/callback?{query}")
+        assert (answer.status_code, "<b>" in answer.text) == (status, False), query
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
 def test_the_library_of_the_charts_comes_from_the_console_itself() -> None:

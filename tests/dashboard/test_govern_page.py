@@ -53,6 +53,9 @@ def test_nothing_waits_and_the_page_says_how_to_change_that(app: App) -> None:
     page = open_page("govern", view="Policy")
     page.toggle(key="govern:policy-writes").set_value(False).run()
     assert not app.governance.policy.approvals.writes
+    assert not app.governance.policy.approvals.client_may_approve
+    page.toggle(key="govern:policy-client_may_approve").set_value(True).run()
+    assert app.governance.policy.approvals.client_may_approve
 
 
 @pytest.mark.parametrize("approve", [True, False])

@@ -29,6 +29,7 @@ def test_the_text_the_token_and_the_check(app: App, tmp_path: Path, monkeypatch:
     assert made.name == "ann"
     assert "Waiting for the first request" in text_of(press(page, "setup:check"))
     app.governance.visits.note("other*", "")
+    assert "Meanwhile came: other" in text_of(page.run())
     app.governance.visits.note("anything", "ann")
     page.run()
     assert "with the token of ann" in text_of(page)

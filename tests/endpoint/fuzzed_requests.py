@@ -17,7 +17,7 @@ METHODS = ("initialize", "ping", "tools/list", "tools/call", "server/discover", 
 DEEP = 50_000
 OWN = [(b"accept", b"application/json, text/event-stream"), (b"content-type", b"application/json")]
 SURROGATE = json.loads('"\\ud800"')
-PATHS = ("/mcp", "/mcp", "/mcp", "/mcp/", "/turn", "/door", "/metrics", "/healthz", "/readyz",
+PATHS = ("/mcp", "/mcp", "/mcp", "/mcp/", "/turn", "/door", "/metrics", "/healthz", "/readyz", "/oauth/callback",
          "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource/..%2f..")  # fmt: skip
 QUERIES = (b"", b"", b"", b"catalog=", b"catalog=%00", b"router=x", b"timeout=nan", b"timeout=1e999", b"set=n=-1", b"set=n", b"set==",
            b"mirror=*", b"mirror=[", b"mirror=%ff", b"fallback=maybe", b"a" * 3_000, b"set=n=99999999999999999999", b"=&=&", b"%", b"preset=%F0%9F%92%A9")  # fmt: skip

@@ -72,7 +72,7 @@ def test_configurations_below_home_are_found_and_their_tools_are_counted(world: 
     home, outside = tmp_path / "home", tmp_path / "outside.json"
     raw = {"command": sys.executable, "args": ["-S", RAW]}
     texts = {
-        ".cursor/mcp.json": json.dumps({"mcpServers": {"raw": raw, "wayfare": {"url": "http://127.0.0.1:8501/mcp"}}}),
+        ".cursor/mcp.json": json.dumps({"mcpServers": {"raw": raw, "wayfare": {"url": "http://127.0.0.1:9/mcp"}}}),
         ".codex/config.toml": 'model = "x"\n[mcp_servers.time]\ncommand = "uvx"\nargs = ["mcp-server-time"]\n',
         ".gemini/settings.json": '{"theme": "dark"}',  # no servers: not worth a word
         ".config/Claude/claude_desktop_config.json": "{broken",

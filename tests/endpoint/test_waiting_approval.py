@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,11 +16,13 @@ import pytest
 from mcp import Client
 
 from core.app import App
+from core.endpoint.door import Owner, announced
 from core.governance.approvals import ApprovalRules
+from core.governance.budgets import Budget
 from core.services.govern.approvals import Approval, Webhook
 from core.shared.errors import WayfareError
 from core.shared.settings import Settings
-from tests.endpoint.conftest import ask, policy, refused, talk
+from tests.endpoint.conftest import ask, policy, refused, stdio, talk
 
 SECRET = "sk-abcdefghijklmnop"
 ECHO = {"tool": "raw::echo", "arguments": {"note": SECRET}}
@@ -116,8 +119,37 @@ def test_the_person_at_the_client_decides_where_the_policy_lets_it(world: App, u
     assert talk_as("decline", 60, client_may_approve=True)["error"] == "approval_denied"
     assert talk_as("cancel", 0.1, client_may_approve=True)["error"] == "approval_needed"
     assert ["raw::echo waits for a person" in message for message in asked] == [True] * 3
+    policy(world, budgets=(Budget(calls=0, at_limit="ask"),))  # the limits of the operator are the operator's to lift
+    assert talk_as("accept", 0.1, client_may_approve=True)["error"] == "approval_needed"
+    assert len(asked) == 3
     decided = {one.decided for one in world.governance.approvals.recent() if one.decided}
     assert decided == {"client:crab"}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_over_stdio_the_client_is_noted_at_its_list_and_its_person_is_asked(
+    world: App, url: str, encoder_cache: Path, mode: str
+) -> None:
+    policy(world, approvals=ApprovalRules(writes=True, hold_s=60, client_may_approve=True))
+    asked: list[str] = []
+
+    async def elicited(_: Any, params: Any) -> mcp_types.ElicitResult:
+        asked.append(params.message)
+        return mcp_types.ElicitResult(action="accept", content={})
+
+    async def script(client: Client) -> None:
+        await client.list_tools()
+        with anyio.fail_after(30):
+            while not world.governance.visits.all():
+                await anyio.sleep(0.01)
+        assert (await ask(client, "execute_tool", **ECHO))["ok"]
+
+    with announced(world.settings.db, Owner(url.removesuffix("/mcp"))):
+        target = stdio(Path(world.settings.db), encoder_cache, "--catalog", "world")
+        talk(target, script, name="crab", mode=mode, elicitation_callback=elicited)
+    assert [one.name for one in world.governance.visits.all()] == ["crab"]
+    assert len(asked) == 1
+    assert {one.decided for one in world.governance.approvals.recent()} == {"client:crab"}
 
 
 @contextmanager
@@ -171,6 +203,4 @@ def test_a_webhook_gets_one_notice_without_arguments(
 def test_a_webhook_has_to_be_an_address_of_the_web() -> None:
     with pytest.raises(WayfareError, match="begins with http"):
         Settings.from_environment({"WAYFARE_NOTIFY_URL": f"file:///{SECRET}"})
-    assert SECRET not in repr(
-        Settings.from_environment({"WAYFARE_NOTIFY_URL": f"https://x.org/{SECRET}"}).notify_url * 0
-    )
+    assert SECRET not in repr(Settings.from_environment({"WAYFARE_NOTIFY_URL": f"https://x.org/{SECRET}"}))

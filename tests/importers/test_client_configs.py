@@ -81,7 +81,7 @@ def test_codex(source: str) -> None:
         "X-Team": "${env:TEAM}",
         "Authorization": "Bearer ${env:WEB_TOKEN}",
     }
-    assert remarks(imported) == ["it is disabled: it is left out"]
+    assert remarks(imported) == ["it is disabled: it is switched off here, too"]
 
 
 def test_mcpproxy() -> None:
@@ -91,7 +91,7 @@ def test_mcpproxy() -> None:
     ]
     for document in (servers, {"listen": ":8080", "mcpServers": servers}):
         imported = read(document)
-        assert [server.name for server in imported.servers] == ["a"]
+        assert [[server.name for server in part] for part in (imported.servers, imported.off)] == [["a"], ["b"]]
         assert [note.where.endswith('[1] "b"') for note in imported.notes] == [True]
 
 

@@ -120,14 +120,19 @@ class HealthChecks:
             return [server for server, plan in self._plans.items() if plan.due <= now]
 
     def _answers(self, server: ServerId) -> bool:
-        """Whether a session with the server can be had."""
+        """Whether a session with the server can be had, or it asks for a sign-in: then it is not down."""
         known = self._catalogs.catalog(server.catalog)
         row = known.server_row.get(server.server)
         connection = None if row is None else known.servers[row].connection
         if connection is None:
             return False
+        sessions = self._sessions()
+        from core.mcp_bridge.threads import UnauthorizedError
+
         try:
-            self._sessions().check(server, connection)
+            sessions.check(server, connection)
+        except UnauthorizedError:
+            return True
         except Exception:  # noqa: BLE001  whatever a server makes the SDK throw: it is not back
             return False
         return True

@@ -58,6 +58,10 @@ class ServerRequests:
 
         return list_of(self.sessions(), server, self.connection(server), method, limit_s=limit_s)
 
+    def subscribe(self, server: ServerId, uri: str, *, wanted: bool, limit_s: float) -> None:
+        """Begin or end to hear of changes of a resource, see `Upkeep.updates`. Raises MCPError, WayfareError."""
+        self.sessions().subscribe(server, self.connection(server), uri, wanted=wanted, limit_s=limit_s)
+
     def send(self, server: ServerId, method: str, params: Any, *, limit_s: float) -> Any:
         """A server's answer, in the protocol's types. Raises MCPError, WayfareError."""
         load_protocol()

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog, Discovery, Imported, Server, ServerId
+from core.domain.catalog import Catalog, Discovery, Follow, Imported, Server
 from core.domain.events import Override
 from core.domain.lint import Finding, LintReport, Severity
 from core.domain.statistics import CatalogMap, Neighbour, Placement
@@ -22,11 +22,13 @@ from core.importers import read_document, read_files
 from core.importers.shipped_catalogs import check_name
 from core.lint import RULES, Context, lint
 from core.mcp_bridge.lazy_pool import load_protocol
-from core.mcp_bridge.secrets import SecretVault, reference_names
+from core.mcp_bridge.secrets import SecretVault
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, Vectors, VectorStore
 from core.relevance.map_layout import coordinates, kept_share, placed
 from core.services.decide.catalogs import CatalogService
+from core.services.decide.followed import FollowedFiles, with_known, without_wayfare
+from core.services.decide.servers import keep_values
 from core.services.decide.wordings import without_wordings
 from core.shared.errors import CatalogError, UnknownNameError
 from core.store.connection import encode, pa
@@ -180,6 +182,10 @@ class ImportReport:
     discoveries: tuple[Discovery, ...] = ()
 
 
+OWN = "catalog"
+"""The format of an import that has the servers of a stored catalog themselves."""
+
+
 @dataclass(eq=False)
 class CatalogEditor:
     """Everything that makes or changes a catalog. Thread-safe, as the catalog service is."""
@@ -187,6 +193,7 @@ class CatalogEditor:
     catalogs: CatalogService
     vault: SecretVault
     sessions: Callable[[], SessionPool]
+    followed: FollowedFiles
 
     def read(self, text: str | bytes, source: str) -> Imported:
         """Read a document without keeping anything."""
@@ -195,31 +202,41 @@ class CatalogEditor:
     def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Keep an import as a catalog. Raises CatalogError for an unusable name."""
         check_name(name)
-        self.keep_secrets(name, imported.servers, imported.secrets)
-        return self._saved(Catalog(name, imported.servers), source, imported)
+        self.keep_secrets(name, (*imported.servers, *imported.off), imported.secrets)
+        report = self._saved(self._with_off(name, imported.servers, imported), source, imported)
+        self.followed.forget(name)
+        return report
 
     def keep_secrets(self, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
         """Keep values by the name of their reference, for those servers of a catalog that refer to them."""
-        self.vault.put_all(
-            (ServerId(catalog, server.name), name, values[name])
-            for server in servers
-            for name in reference_names(server.connection) & values.keys()
-        )
+        keep_values(self.vault, catalog, servers, values)
 
-    def import_files(self, paths: Iterable[Path], name: str | None = None) -> ImportReport:
-        """Read catalogs or client configurations and keep them as one catalog. All or nothing."""
+    def import_files(
+        self, paths: Iterable[Path], name: str | None = None, *, follow: Follow | None = None
+    ) -> ImportReport:
+        """Read catalogs or client configurations and keep them as one catalog, which follows these files. All or nothing."""
         files = [Path(path) for path in paths]
         if not files:
             raise CatalogError("No file was given; name at least one catalog or client configuration.")
-        return self.keep(read_files(files), name or files[0].stem, ", ".join(path.name for path in files))
+        imported, name = read_files(files), name or files[0].stem
+        known = self.followed.of(name)
+        report = self.keep(imported, name, ", ".join(path.name for path in files))
+        self.followed.remember(name, files, imported, follow or (known.follow if known is not None else None))
+        return report
 
     def import_text(self, text: str | bytes, name: str, source: str = "pasted text") -> ImportReport:
         """The same for text that was pasted or uploaded."""
         return self.keep(read_document(text, source=source), name, source)
 
-    def discover_file(self, path: Path, name: str | None = None) -> ImportReport:
-        """Read a client configuration and take its servers' tools live."""
-        return self.discover(read_files([path]), name or path.stem, path.name)
+    def discover_file(self, path: Path, name: str | None = None, *, follow: Follow | None = None) -> ImportReport:
+        """Read a client configuration and take its servers' tools live. The catalog follows the file. Wayfare itself is left out."""
+        imported, name = without_wayfare(read_files([path])), name or path.stem
+        known = self.followed.of(name)
+        report = self.discover(imported, name, path.name)
+        refused = {one.name for one in report.discoveries if one.server is None}
+        taken = replace(imported, servers=tuple(one for one in imported.servers if one.name not in refused))
+        self.followed.remember(name, [path], taken, follow or (known.follow if known is not None else None))
+        return report
 
     def discover(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Connect to every server of a read document, take its tools live and keep the catalog.
@@ -228,32 +245,48 @@ class CatalogEditor:
         (CatalogError).
         """
         check_name(name)
-        self.keep_secrets(name, imported.servers, imported.secrets)
+        self.keep_secrets(name, (*imported.servers, *imported.off), imported.secrets)
         load_protocol()
         from core.mcp_bridge.discovery import discover
 
-        found = discover(self.sessions(), name, imported.servers)
-        if all(one.server is None for one in found):
+        stays_off = self.followed.by_operator(self._known(name))
+        found = discover(self.sessions(), name, [one for one in imported.servers if one.name not in stays_off])
+        if found and all(one.server is None for one in found):
             reasons = "; ".join(d.error for d in found)
             raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
         before = self._before(name)
         found = tuple(
-            replace(one, server=before[one.name], kept=True) if one.server is None and one.name in before else one
+            replace(one, server=before[one.name], kept=True) if one.error and one.name in before else one
             for one in found
         )
         servers = tuple(d.server for d in found if d.server is not None)
-        return self._saved(Catalog(name, servers), source, imported, found)
+        report = self._saved(self._with_off(name, servers, imported), source, imported, found)
+        if imported.format != OWN:
+            self.followed.forget(name)
+        return report
+
+    def _known(self, name: str) -> Catalog:
+        """A stored catalog in its servers' own words, or an empty one."""
+        there = name in {info.name for info in self.catalogs.infos()}
+        return without_wordings(self.catalogs.catalog(name)) if there else Catalog(name)
 
     def _before(self, name: str) -> dict[str, Server]:
         """The servers of a stored catalog that have tools, by name."""
-        if name not in {info.name for info in self.catalogs.infos()}:
-            return {}
-        return {server.name: server for server in self.catalogs.catalog(name).servers if server.tools}
+        known = self._known(name)
+        return {server.name: server for server in (*known.servers, *known.off) if server.tools}
+
+    def _with_off(self, name: str, servers: tuple[Server, ...], imported: Imported) -> Catalog:
+        """A catalog of these servers in which those are switched off that the import or the operator has switched off."""
+        stays_off, before = self.followed.by_operator(self._known(name)), self._before(name)
+        on = tuple(one for one in servers if one.name not in stays_off)
+        off = [*imported.off, *(one for one in imported.servers if one.name in stays_off)]
+        return Catalog(name, on, tuple(with_known(one, before.get(one.name)) for one in off))
 
     def remove(self, name: str) -> None:
         """Forget an imported catalog and its servers' secrets. Its events stay."""
         self.catalogs.remove(name)
         self.vault.forget(name)
+        self.followed.forget(name)
 
     def copies(self, catalog: str, server: str, recipe: Recipe) -> tuple[Server, ...]:
         """The virtual copies that `multiply` would make of a server. Raises UnknownNameError, CatalogError."""

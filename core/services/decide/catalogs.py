@@ -69,6 +69,7 @@ class CatalogService:
         self._cross_encoder = cross_encoder
         self._now = now
         self._loaded: dict[str, LoadedCatalog] = {}
+        self._once_prepared: set[str] = set()
         self._lock = threading.RLock()
 
     def infos(self) -> tuple[CatalogInfo, ...]:
@@ -76,6 +77,10 @@ class CatalogService:
         own = (CatalogInfo(name, one.about, *shipped_size(name)) for name, one in SHIPPED_CATALOGS.items())
         stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
         return (*own, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
+
+    def stored(self) -> tuple[str, ...]:
+        """The names of the catalogs that are stored, which can be changed."""
+        return tuple(row.name for row in self._store.catalogs.list_catalogs() if row.name not in SHIPPED_CATALOGS)
 
     def catalog(self, name: str) -> Catalog:
         """A catalog by name. Raises UnknownNameError."""
@@ -101,6 +106,9 @@ class CatalogService:
         catalog = without_wordings(catalog)
         with self._lock:
             self._store.catalogs.save_catalog(catalog, source)
+            before = self._loaded.get(catalog.name)
+            if before is not None and before.index is not None:
+                self._once_prepared.add(catalog.name)
             self._loaded[catalog.name] = self._freshly_loaded(catalog, source)
 
     def read_anew(self) -> None:
@@ -114,6 +122,22 @@ class CatalogService:
                 else:
                     loaded.outcomes, loaded.down = fresh.outcomes, fresh.down
                     loaded.set_overrides(fresh.overrides)
+
+    def edit(self, name: str, change: Callable[[Catalog], Catalog]) -> Catalog:
+        """Change a stored catalog, which `change` gets in its servers' own words, and keep it if it differs. Nobody else changes it meanwhile. Raises for a shipped one and for one of
+        this process only."""
+        with self._lock:
+            row = next((row for row in self._store.catalogs.list_catalogs() if row.name == name), None)
+            if name in SHIPPED_CATALOGS:
+                raise CatalogError(f"The catalog {name!r} is part of Wayfare and stays as it is; name another one.")
+            if row is None:
+                self.catalog(name)
+                raise CatalogError(f"{name} is only read from its file; import it to change one of its servers.")
+            before = without_wordings(self.catalog(name))
+            after = without_wordings(change(before))
+            if after != before:
+                self.save(after, row.source)
+            return self.catalog(name)
 
     def remove(self, name: str) -> None:
         """Forget a stored catalog; its events stay. Raises for a shipped one and for a name that is not there."""
@@ -211,6 +235,13 @@ class CatalogService:
                 self.tokens(name)
                 loaded.relevance = RelevanceIndex.build(loaded.catalog, self._relevance_encoder, progress=progress)
                 loaded.index = CatalogIndex.build(loaded.catalog, self._encoder, progress=progress)
+
+    def prepare_again(self) -> None:
+        """Prepare the catalogs that were prepared before they were changed, so that the next decision does not wait."""
+        with self._lock:
+            names, self._once_prepared = self._once_prepared, set()
+        for name in names & set(self.stored()):
+            self.prepare(name)
 
     def is_prepared(self, name: str) -> bool:
         """Whether the first decision on this catalog needs no embedding of the catalog."""

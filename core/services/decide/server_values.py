@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from core.domain.catalog import Catalog, Connection, Server, ServerId
+from core.domain.catalog import Connection, Server, ServerId
 from core.importers.connections import secret_name
 from core.mcp_bridge.secrets import SecretVault, names_in
 from core.services.decide.catalogs import CatalogService
@@ -55,12 +55,28 @@ class ServerValues:
         return tuple(value for server in known.servers for value in self._of_server(catalog, server))
 
     def put(self, catalog: str, server: str, name: str, value: str) -> None:
-        """Keep a value under the name that the server's references use. Raises UnknownNameError, CatalogError."""
-        found = self._server(self._catalogs.catalog(catalog), server)
-        key = self._key(found, name)
+        """Keep a value under the name that the server's references use. A header that its connection leaves empty, or Authorization,
+        is made a reference first. Raises UnknownNameError, CatalogError."""
         if not value:
             raise CatalogError(f"The value of {name} is empty; give one, or remove it.")
-        self._vault.put(ServerId(catalog, server), key, value)
+        self.send_header(catalog, server, name)
+        found = self._catalogs.catalog(catalog).server(server)
+        key = self._key(found, name)
+        self._vault.put(ServerId(catalog, server), key, with_scheme(name, value))
+
+    def send_header(self, catalog: str, server: str, name: str) -> None:
+        """Make a connection over HTTP send a header whose value is a secret, if it leaves this one empty, or is Authorization and
+        missing. Raises UnknownNameError, CatalogError."""
+        found = self._catalogs.catalog(catalog).server(server)
+        connection = found.connection
+        if connection is None or connection.transport == "stdio":
+            return
+        header = next((given for given in connection.headers if given.lower() == name.lower()), "")
+        missing = not header and name.lower() == "authorization"
+        if missing or (header and connection.headers[header].strip().lower() in {"", "bearer", "basic"}):
+            header = header or "Authorization"
+            headers = {**connection.headers, header: f"${{secret:{secret_name(server, header)}}}"}
+            self._save(catalog, found, replace(connection, headers=headers))
 
     def remove(self, catalog: str, server: str, name: str) -> None:
         """Forget a kept value. Raises UnknownNameError."""
@@ -72,7 +88,7 @@ class ServerValues:
 
     def hide(self, catalog: str, server: str, name: str) -> None:
         """Keep a variable as a secret that was written in the catalog. Raises UnknownNameError."""
-        found = self._server(self._catalogs.catalog(catalog), server)
+        found = self._catalogs.catalog(catalog).server(server)
         connection = _connection(found)
         if name not in connection.env or names_in(connection.env[name]):
             raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is written out.")
@@ -83,7 +99,7 @@ class ServerValues:
 
     def show(self, catalog: str, server: str, name: str) -> None:
         """Write a variable into the catalog as it is, because it is no secret. Raises UnknownNameError, CatalogError."""
-        found = self._server(self._catalogs.catalog(catalog), server)
+        found = self._catalogs.catalog(catalog).server(server)
         connection, key = _connection(found), secret_name(server, name)
         if connection.env.get(name) != f"${{secret:{key}}}":
             raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is a secret as a whole.")
@@ -122,18 +138,18 @@ class ServerValues:
         known = ", ".join(sorted(key.removeprefix(secret_name(server.name, "")) for key in used))
         raise UnknownNameError(f"Server {server.name!r} refers to no value {name!r}; it refers to: {known or 'none'}.")
 
-    def _server(self, catalog: Catalog, server: str) -> Server:
-        row = catalog.server_row.get(server)
-        if row is None:
-            raise UnknownNameError(f"There is no server {server!r} in catalog {catalog.name!r}; check the name.")
-        return catalog.servers[row]
-
     def _save(self, catalog: str, server: Server, connection: Connection) -> None:
-        known = self._catalogs.catalog(catalog)
         changed = replace(server, connection=connection)
-        servers = tuple(changed if one.name == server.name else one for one in known.servers)
-        source = next(info.source for info in self._catalogs.infos() if info.name == catalog)
-        self._catalogs.save(Catalog(catalog, servers), source)
+        self._catalogs.edit(catalog, lambda known: known.with_server(changed))
+
+
+def with_scheme(name: str, value: str) -> str:
+    """A value of the header Authorization has a scheme: a token alone is a bearer token.
+
+    >>> with_scheme("Authorization", "abc"), with_scheme("Authorization", "Basic abc"), with_scheme("KEY", "abc")
+    ('Bearer abc', 'Basic abc', 'abc')
+    """
+    return f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
 
 
 def _state(name: str, missing: set[str], kept: bool) -> State:

@@ -64,7 +64,7 @@ def reworded(catalog: Catalog, wordings: Iterable[Wording]) -> Catalog:
         )
         for server in catalog.servers
     )
-    return Catalog(catalog.name, tuple(servers))
+    return replace(catalog, servers=tuple(servers))
 
 
 def words_digest(text: str) -> str:
@@ -136,7 +136,8 @@ def stored_wordings(store: Store, catalog: str) -> tuple[Wording, ...]:
 
 def without_wordings(catalog: Catalog) -> Catalog:
     """Returns the catalog in the servers' own words, as it is stored."""
-    return Catalog(catalog.name, tuple(original_words(server) for server in catalog.servers))
+    servers, off = (tuple(map(original_words, part)) for part in (catalog.servers, catalog.off))
+    return replace(catalog, servers=servers, off=off)
 
 
 def _setting(catalog: str) -> str:

@@ -188,6 +188,8 @@ class Admission:
         if reason := policy.refusal(tool) or self._scope(client).refusal(catalog, tool):
             raise refusals.tool_not_allowed(tool.id, reason)
         state = self.definitions.state(catalog, tool)
+        if state == "waiting":
+            raise refusals.definition_waits(tool.id, self.definitions.error(catalog, tool))
         if policy.changed_definitions and state in {"changed", "denied"}:
             raise refusals.definition_changed(tool.id, denied=state == "denied")
         return state == "known"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.domain.catalog import Connection, Imported, Server
@@ -17,22 +17,23 @@ from core.importers.reading import parse
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.lab.token_meter import Counted, TokenMeter, token_meter
 from core.services.decide.catalogs import CatalogService
-from core.services.govern.client_texts import CLIENTS, NAME, SetupClient, Target
+from core.services.decide.followed import PATH, is_wayfare
+from core.services.govern.client_texts import CLIENTS, SetupClient, Target
 from core.services.govern.clients import ClientVisits, Visit
 from core.shared.errors import WayfareError
 from core.shared.settings import FIRST_CATALOG, Settings, own_url
 
-PATH = "/mcp"
 TURNS = 30
 
 
-def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "") -> Target:
-    """Returns how a client reaches this Wayfare: a command with the options that differ from the defaults, and an address."""
+def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "", url: str = "") -> Target:
+    """Returns how a client reaches this Wayfare: a command with the options that differ from the defaults, and an address. `url` is that
+    of the running console, if it is another process."""
     options = [] if catalog == FIRST_CATALOG else ["--catalog", catalog]
     if str(settings.db) != str(Settings().db):
         options += ["--db", str(Path(settings.db).expanduser().absolute())]
     query = "" if catalog == FIRST_CATALOG else f"?catalog={catalog}"
-    return Target((*_program(), "mcp", *options), f"{own_url()}{PATH}{query}", token)
+    return Target((*_program(), "mcp", *options), f"{url or own_url()}{PATH}{query}", token)
 
 
 def _program() -> tuple[str, ...]:
@@ -67,6 +68,14 @@ class FoundConfiguration:
     tokens: int = 0
     has_wayfare: bool = False
 
+    @property
+    def others(self) -> Imported | None:
+        """The import without Wayfare itself, which would be its own server. None if the file cannot be read or names no other."""
+        if self.imported is None or not self.servers:
+            return None
+        servers = tuple(server for server in self.imported.servers if server.name in self.servers)
+        return replace(self.imported, servers=servers)
+
     def meter(self, own_tokens: int) -> TokenMeter:
         """Returns the tokens of one turn now and with the definitions of Wayfare's own tools, counted, and of `TURNS` equal turns,
         projected."""
@@ -100,7 +109,7 @@ def _read(client: SetupClient, path: Path, known: dict[tuple[object, ...], tuple
         imported = read_files([path])
     except WayfareError as error:
         return FoundConfiguration(client, path, str(error))
-    others = [server for server in imported.servers if not _is_wayfare(server)]
+    others = [server for server in imported.servers if not is_wayfare(server)]
     counted = {one.name: known[key] for one in others if (key := _key(one)) in known}
     return FoundConfiguration(
         client,
@@ -131,12 +140,3 @@ def _known_tools(catalogs: CatalogService) -> dict[tuple[object, ...], tuple[int
 def _key(server: Server) -> tuple[object, ...]:
     reached = server.connection or Connection("stdio")
     return server.name, reached.command, reached.args, reached.url
-
-
-def _is_wayfare(server: Server) -> bool:
-    reached = server.connection
-    if reached is None:
-        return False
-    program, address = Path(reached.command.replace("\\", "/")).stem, reached.url.partition("?")[0]
-    named = server.name == NAME and address.endswith(PATH)
-    return named or (program == "wayfare" and "mcp" in reached.args) or address == f"{own_url()}{PATH}"

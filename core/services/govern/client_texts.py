@@ -224,7 +224,7 @@ CLIENTS: dict[str, SetupClient] = {
     for client in (
         SetupClient(
             "claude-code", "Claude Code", "sh", "Run in a terminal. With --scope user it holds for all projects.",
-            _claude_stdio, _claude_http, ("claude-code",), "without a token, with Claude Code 2.1.330",
+            _claude_stdio, _claude_http, ("claude-code",), "with a token, over both, by Claude Code 2.1.197: connected",
             files=(".claude.json",), note="Servers of single projects are not read from its file.",
         ),
         SetupClient(
@@ -245,25 +245,25 @@ CLIENTS: dict[str, SetupClient] = {
         ),
         SetupClient(
             "codex", "Codex", "toml", "~/.codex/config.toml. It is read when Codex starts.",
-            _codex_stdio, _codex_http, ("codex",), "without a token, with Codex 0.169.0", files=(".codex/config.toml",),
+            _codex_stdio, _codex_http, ("codex",), "with a token, over both, by Codex 0.169.0: tools listed", files=(".codex/config.toml",),
         ),
         SetupClient(
             "gemini-cli", "Gemini CLI", "json", "~/.gemini/settings.json, or .gemini/settings.json in a project.",
-            _stdio_json("mcpServers"), _http_json("mcpServers", "httpUrl"), ("gemini-cli",), DOCUMENTED,
+            _stdio_json("mcpServers"), _http_json("mcpServers", "httpUrl"), ("gemini-cli",), "with a token, over both, by Gemini CLI 0.61.0: connected",
             files=(".gemini/settings.json",),
         ),
         SetupClient(
             "inspector", "MCP Inspector", "sh", "Run in a terminal: it lists the tools. Without --cli it opens its page.",
             _inspector_stdio, _inspector_http, ("inspector", "mcp-inspector"),
-            "without a token, with its command line 2.12.0",
+            "with a token, over both, by its command line 2.12.0: tools listed",
         ),
         SetupClient(
             "python", "Python SDK", "python", 'A script, with `pip install "mcp>=2"`.',
-            _python_stdio, _python_http, ("mcp",), "run by the tests, with and without a token",
+            _python_stdio, _python_http, ("mcp",), "with a token, run as it stands: over HTTP by the tests, over stdio by hand",
         ),
         SetupClient(
             "typescript", "TypeScript SDK", "javascript", "A module (.mjs), with `npm install @modelcontextprotocol/client`.",
-            _typescript_stdio, _typescript_http, ("my-agent",), "its calls without a token, with version 2.4.0",
+            _typescript_stdio, _typescript_http, ("my-agent",), "with a token, over both, run as it stands with version 2.4.0",
         ),
     )
 }  # fmt: skip

@@ -198,7 +198,7 @@ class ClientVisits:
     now: Callable[[], datetime]
 
     def __post_init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         kept = cast("list[list[str]]", self.store.get_setting(VISITS, []))
         self._visits = {(name, token): Visit(name, token, datetime.fromisoformat(first)) for name, token, first in kept}
 
@@ -207,16 +207,24 @@ class ClientVisits:
         with self._lock:
             return tuple(sorted(self._visits.values(), key=lambda visit: visit.last or visit.first, reverse=True))
 
-    def note(self, name: str, token: str) -> None:
-        """Note a request of a client that was let in."""
+    def again(self, name: str, token: str) -> bool:
+        """Note a request of a client that was let in. Returns False if it may be its first, which `note` keeps."""
         with self._lock:
-            now, known = self.now(), self._visits.get((name, token))
+            known = self._visits.get((name, token))
             if known is not None:
-                self._visits[name, token] = replace(known, last=now)
-            elif len(self._visits) < MOST_VISITS:
+                self._visits[name, token] = replace(known, last=self.now())
+            return known is not None or len(self._visits) >= MOST_VISITS
+
+    def note(self, name: str, token: str) -> None:
+        """The same; it may write to the store. Raises StoreError."""
+        with self._writing:  # nothing else waits for the store
+            if self.again(name, token):
+                return
+            with self._lock:
+                now = self.now()
                 self._visits[name, token] = Visit(name, token, now, now)
                 rows = [[visit.name, visit.token, visit.first.isoformat()] for visit in self._visits.values()]
-                self.store.set_setting(VISITS, rows)
+            self.store.set_setting(VISITS, rows)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

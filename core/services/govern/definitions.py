@@ -1,10 +1,10 @@
-"""Definitions of tools as they were first used or approved, and those that are held back because they changed since."""
+"""Definitions of tools as they were first used or approved, and those that are held back: changed ones, and new ones with a Lint error."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -13,42 +13,58 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.domain.governance_events import DefinitionChange
 from core.domain.lint import Finding, Severity
 from core.governance.approvals import PartDifference, definition_json, differences, digest
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.lint import RULES, lint
 from core.services.decide.catalogs import CatalogService
 from core.shared.errors import UnknownNameError
 from core.store import Store
 
 FIRST_USE, APPROVED, DENIED = "first_use", "approved", "denied"
-State = Literal["new", "known", "changed", "denied"]
+State = Literal["new", "known", "changed", "denied", "waiting"]
 Key = tuple[str, str, str]
+HELD_BACK = {"changed", "denied", "waiting"}
 
 
 @dataclass(frozen=True, slots=True)
 class HeldDefinition:
-    """A tool with a changed definition: its differences, and Lint's findings on the new one.
+    """A tool with a changed definition: its differences, and Lint's findings on the new one. `known_since` is None for a new tool, which
+    waits because of `error`.
 
     `denied_by` is the origin of a denial of the new definition, or "". `new_findings` are absent from the known definition.
     """
 
     catalog: str
     tool: Tool
-    known_since: datetime
+    known_since: datetime | None
     denied_by: str
     differences: tuple[PartDifference, ...]
     findings: tuple[Finding, ...]
     new_findings: tuple[Finding, ...]
+    error: str = ""
+
+    @property
+    def why(self) -> str:
+        """Why the tool is held back."""
+        return f"it is new, and Lint finds: {self.error}" if self.known_since is None else "its definition changed"
 
 
 @dataclass(eq=False)
 class KnownDefinitions:
-    """The definitions that agents have used. Thread-safe. Prices and times are no part of a definition."""
+    """The definitions that agents have used. Thread-safe. Prices and times are no part of a definition.
+
+    `lint_errors` gives the tools of a catalog with an error. While `errors_wait`, a new one of these waits for a person.
+    """
 
     store: Store
     catalogs: CatalogService
     now: Callable[[], datetime]
+    lint_errors: Callable[[str], Mapping[str, str]]
+    errors_wait: Callable[[], bool]
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
+        self.version = 0
+        """Another number after each decision about a definition."""
         self._known: dict[Key, DefinitionChange] = {}
         self._denied: dict[Key, DefinitionChange] = {}
         self.read_anew()
@@ -64,12 +80,17 @@ class KnownDefinitions:
         key = (catalog, tool.server, tool.name)
         found = self._known.get(key)
         if found is None:
-            return "new"
+            if not self.errors_wait() or not self.error(catalog, tool):
+                return "new"
+            return "denied" if self._is_denied(key, definition_json(tool)) else "waiting"
         text = definition_json(tool)
         if found.definition_json == text:
             return "known"
-        denied = self._denied.get(key)
-        return "denied" if denied is not None and denied.digest == digest(text) else "changed"
+        return "denied" if self._is_denied(key, text) else "changed"
+
+    def error(self, catalog: str, tool: Tool) -> str:
+        """Lint's error in a tool, "" without one. What comes with Wayfare has none."""
+        return "" if catalog in SHIPPED_CATALOGS else self.lint_errors(catalog).get(tool.id, "")
 
     def approved(self, catalog: str, tool: Tool) -> bool:
         """Whether a person approved a tool's present definition."""
@@ -90,17 +111,16 @@ class KnownDefinitions:
 
     def changed(self) -> tuple[tuple[str, str], ...]:
         """Catalog and tool of every definition that is held back now, in the order in which they became known."""
-        return tuple((catalog, tool.id) for catalog, tool, _ in self._changed())
+        return tuple((catalog, tool.id) for catalog, tool, _ in (*self._changed(), *self._waiting()))
 
     def held(self) -> tuple[HeldDefinition, ...]:
         """The same with what changed and what Lint says of it."""
-        return tuple(self._held(catalog, tool, known) for catalog, tool, known in self._changed())
+        return tuple(self._held(*one) for one in (*self._changed(), *self._waiting()))
 
     def held_of(self, catalog: str, tool: Tool) -> HeldDefinition | None:
-        """The changes of one tool's definition. Returns None for an unchanged or new one."""
-        known = self._known.get((catalog, tool.server, tool.name))
-        held = known is not None and self.state(catalog, tool) in {"changed", "denied"}
-        return self._held(catalog, tool, known) if held and known is not None else None
+        """The changes of one tool's definition, or why a new one waits. Returns None for one that may be used."""
+        held = self.state(catalog, tool) in HELD_BACK
+        return self._held(catalog, tool, self._known.get((catalog, tool.server, tool.name))) if held else None
 
     def _changed(self) -> Iterator[tuple[str, Tool, DefinitionChange]]:
         names = {info.name for info in self.catalogs.infos()}
@@ -109,20 +129,36 @@ class KnownDefinitions:
                 continue
             now = self.catalogs.catalog(catalog)
             row = now.tool_row.get(f"{server}::{name}")
-            if row is not None and self.state(catalog, now.tools[row]) in {"changed", "denied"}:
+            if row is not None and self.state(catalog, now.tools[row]) in HELD_BACK:
                 yield catalog, now.tools[row], known
 
-    def _held(self, catalog: str, tool: Tool, known: DefinitionChange) -> HeldDefinition:
-        findings, before = _findings(tool), {one.rule for one in _findings(_tool(tool, known.definition_json))}
+    def _waiting(self) -> Iterator[tuple[str, Tool, None]]:
+        """New tools that are held back."""
+        for catalog in self.catalogs.stored() if self.errors_wait() else ():
+            now = self.catalogs.catalog(catalog)
+            for tool_id in self.lint_errors(catalog):
+                tool = now.tools[now.tool_row[tool_id]] if tool_id in now.tool_row else None
+                new = tool is not None and (catalog, tool.server, tool.name) not in self._known
+                if tool is not None and new and self.state(catalog, tool) in HELD_BACK:
+                    yield catalog, tool, None
+
+    def _is_denied(self, key: Key, text: str) -> bool:
+        denied = self._denied.get(key)
+        return denied is not None and denied.digest == digest(text)
+
+    def _held(self, catalog: str, tool: Tool, known: DefinitionChange | None) -> HeldDefinition:
+        findings = _findings(tool)
+        before = set[str]() if known is None else {one.rule for one in _findings(_tool(tool, known.definition_json))}
         denied = self._denied.get((catalog, tool.server, tool.name))
         return HeldDefinition(
             catalog,
             tool,
-            known.at,
+            None if known is None else known.at,
             denied.origin if denied is not None and self.state(catalog, tool) == "denied" else "",
-            differences(known.definition_json, definition_json(tool)),
+            () if known is None else differences(known.definition_json, definition_json(tool)),
             findings,
             tuple(one for one in findings if one.rule not in before),
+            self.error(catalog, tool) if known is None else "",
         )
 
     def _write(self, catalog: str, tool: Tool, action: str, origin: str) -> None:
@@ -134,6 +170,7 @@ class KnownDefinitions:
 
     def _take(self, change: DefinitionChange) -> None:
         key = (change.catalog, change.server, change.tool)
+        self.version += 1
         if change.action == DENIED:
             self._denied[key] = change
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -54,7 +54,8 @@ class _Weighed(NamedTuple):
 
 class GovernanceService:
     """Thread-safe. Reading `ledger` or `breakers` requires `lock`. `clock` is monotonic, `now` the time of day; `redact` masks known
-    secrets, `announce` is told of each call that begins to wait for a person."""
+    secrets, `announce` is told of each call that begins to wait for a person, `lint_errors` gives the tools of a catalog with
+    an error."""
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class GovernanceService:
         clock: Callable[[], float],
         redact: Callable[[str], str],
         announce: Callable[[ApprovalChange], None],
+        lint_errors: Callable[[str], Mapping[str, str]],
     ) -> None:
         self._store = store
         self._catalogs = catalogs
@@ -76,7 +78,9 @@ class GovernanceService:
         self.visits = ClientVisits(store, now)
         self.sign_ins = SignIns(store, self.clients, now=now, clock=clock)
         self.approvals = ApprovalQueue(store, now, redact, announce)
-        self.definitions = KnownDefinitions(store, catalogs, now)
+        self.definitions = KnownDefinitions(
+            store, catalogs, now, lint_errors, lambda: self._policy.new_with_lint_errors and self.clients.any_client
+        )
         self.refused = RefusedRequests(store, now)
         self.settled_at_start = store.governance.settle_left_over()
         self._policy = Policy()
@@ -274,7 +278,13 @@ class GovernanceService:
         )
         if wanted.approved_by:
             return self.decide(found.change.id, approve=True, origin=wanted.approved_by)
-        raise refusals.approval_needed(name, REASONS.join(weighed.reasons), found.change.id, found.change.expires_at)
+        raise refusals.approval_needed(
+            name,
+            REASONS.join(weighed.reasons),
+            found.change.id,
+            found.change.expires_at,
+            over_budget=weighed.over,
+        )
 
     def _cheaper(self, wanted: Wanted, left_usd: float) -> list[str]:
         """Tools of the same search that fit into the rest of the budget."""

@@ -153,11 +153,19 @@ def _pairs(rows: list[tuple[str, str]]) -> None:
 
 WORDS = {
     "approval_needed": "waits for a person", "approval_denied": "denied by a person",
-    "too_many_waiting": "too many wait", "definition_changed": "definition changed", "budget_spent": "budget spent",
+    "too_many_waiting": "too many wait", "definition_changed": "definition changed", "definition_waits": "new, waits", "budget_spent": "budget spent",
     "rate_limited": "over its rate", "server_paused": "server paused", "not_allowed": "not allowed",
     "not_authorized": "another's name",
 }  # fmt: skip
-GOVERNED = {"approval_needed", "approval_denied", "definition_changed", "budget_spent", "not_allowed", "rate_limited"}
+GOVERNED = {
+    "approval_needed",
+    "approval_denied",
+    "definition_changed",
+    "definition_waits",
+    "budget_spent",
+    "not_allowed",
+    "rate_limited",
+}
 """Refusals that the Govern page can lift. Others end with time."""
 REFUSED_RECORD = "activity:refused"
 

@@ -16,7 +16,7 @@ from core.domain.outcome import ToolCall
 from core.domain.plans import AgentEvent, Executed, Routed, Stopped
 from core.endpoint.search import signature
 from core.governance.calls import Outlook
-from core.governance.refusals import APPROVAL_NEEDED, DEFINITION_CHANGED
+from core.governance.refusals import APPROVAL_NEEDED, DEFINITION_CHANGED, DEFINITION_WAITS
 from core.planning.arguments import filled
 from core.planning.base import Action
 from core.services.call.supervised_agent import Proposal, SupervisedAgent
@@ -103,7 +103,7 @@ def _executed(run: SupervisedAgent, number: int, event: Executed) -> None:
         f":blue-badge[EXECUTE] **{escaped(event.tool, 120)}** {how}  \n:small[:gray[with {escaped(visible(given), 600)}]]"
     )
     _said(event)
-    if event.error in {APPROVAL_NEEDED, DEFINITION_CHANGED}:
+    if event.error in {APPROVAL_NEEDED, DEFINITION_CHANGED, DEFINITION_WAITS}:
         what = "Approve it on Govern" if event.error == APPROVAL_NEEDED else "See the changes on Govern"
         if st.button(what, key=f"agent:govern:{number}", icon=":material/shield_person:"):
             open_page("govern")

@@ -14,7 +14,7 @@ from core.domain.decision import Decision
 from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ToolCall
 from core.governance.calls import Outlook
-from core.governance.refusals import DEFINITION_CHANGED
+from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
 from core.services.call.calls import CallHandle
 from core.shared import units
 from core.shared.errors import WayfareError
@@ -60,7 +60,7 @@ def call_bar(app: App, target: Target, filled: Filled) -> None:
     outlook = app.governed.outlook(call) if mode is CallMode.REAL else Outlook()
     with note:
         leave_note(app, target.catalog.name, target.tool, outlook)
-    held = outlook.refusal is not None and outlook.refusal.error == DEFINITION_CHANGED
+    held = outlook.refusal is not None and outlook.refusal.error in {DEFINITION_CHANGED, DEFINITION_WAITS}
     pressed = _button(line, mode, outlook, disabled=held or (run is not None and not run.handle.done))
     if filled.problems:
         _blocked(target, filled, pressed=pressed)

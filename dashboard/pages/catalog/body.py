@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 from core.app import App
 from core.domain.catalog import Catalog, Imported
 from core.domain.statistics import Statistics
+from core.services.decide.catalog_editor import OWN
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.detail import server_detail, tool_detail
 from dashboard.pages.catalog.imports import counted
+from dashboard.pages.catalog.living import off_panel
+from dashboard.pages.catalog.sign_in import waiting_sign_ins
 from dashboard.ui.catalog_frames import matching, server_frame, server_text, tool_frame, tool_text
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.table import Column, choice_table, filtered, table_key
@@ -100,6 +103,8 @@ TOOL_COLUMNS = (
 
 def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str, chosen: str) -> str:
     """Draw the servers that match the query. Returns the name of the chosen server, or ""."""
+    off_panel(app, catalog)
+    waiting_sign_ins(app, catalog.name)
     frame = filtered(server_frame(catalog, statistics), matching(map(server_text, catalog.servers), query))
     if not _found(len(frame), len(catalog.servers), "server"):
         return ""
@@ -152,7 +157,7 @@ def _no_tools(catalog: Catalog) -> None:
     st.info("No server of this catalog lists a tool. Connected servers list their tools.")
     st.button(
         "Connect its servers…", key="catalog.tools.connect", icon=":material/cable:", on_click=state.open_connect,
-        args=(Imported("catalog", catalog.servers), catalog.name, f"servers of {catalog.name}"),
+        args=(Imported(OWN, catalog.servers, off=catalog.off), catalog.name, f"servers of {catalog.name}"),
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from core.app import App
 from core.domain.catalog import Connection, Discovery, Imported, Server, ServerId
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.background_jobs import Job
-from core.services.decide.catalog_editor import ImportReport
+from core.services.decide.catalog_editor import OWN, ImportReport
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import counted
@@ -34,11 +34,26 @@ class Asked:
     imported: Imported = field(repr=False)
     name: str
     source: str
+    whole: bool = True
+    """Whether it is about the whole catalog, and not about some of its servers."""
 
 
 def start(app: App, imported: Imported, name: str, source: str) -> None:
     """Begin to ask every server of an import for its tools."""
     start_job(JOB, lambda _: app.catalog_editor.discover(imported, name, source), Asked(imported, name, source))
+
+
+def start_change(
+    app: App, catalog: str, work: Callable[[], tuple[Discovery, ...]], servers: tuple[Server, ...] = ()
+) -> None:
+    """Begin a change of some servers of a catalog. `work` returns what they listed."""
+
+    def change(_: Job) -> ImportReport:
+        found, imported = work(), Imported(OWN, servers)
+        known = app.catalogs.catalog(catalog)
+        return ImportReport(catalog, len(known.servers), len(known.tools), imported, 0, found)
+
+    start_job(JOB, change, Asked(Imported(OWN, servers), catalog, "", whole=False))
 
 
 def running() -> bool:
@@ -82,20 +97,29 @@ def _report(job: Job) -> None:
         st.error(escaped(str(error), 300), icon=":material/error:")
         with st.expander("Replies of the servers"):
             st.text(str(error).replace("; ", "\n"))
-        _buttons(job, again=True)
+        _buttons(job, again=job.about.whole)
     except Exception as error:  # noqa: BLE001 - our error: its text could contain a secret
         st.error(f"Discovery stopped unexpectedly ({type(error).__name__}); nothing was stored. Try again.")
-        _buttons(job, again=True)
+        _buttons(job, again=job.about.whole)
     else:
-        _result(report.discoveries, report.catalog, report.tools)
-        _buttons(job, again=any(found.server is None for found in report.discoveries), show=report.catalog)
+        whole: bool = job.about.whole
+        _result(report.discoveries, report.catalog, report.tools if whole else None)
+        failed = any(found.server is None for found in report.discoveries)
+        _buttons(job, again=failed and whole, show=report.catalog if whole else "")
 
 
-def _result(discoveries: Sequence[Discovery], catalog: str, tools: int) -> None:
+def _result(discoveries: Sequence[Discovery], catalog: str, tools: int | None) -> None:
+    if not discoveries:
+        st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}** is changed.")
+        return
+    if tools is None:
+        tools = sum(len(found.server.tools) for found in discoveries if found.server is not None)
     answered = sum(not found.error for found in discoveries)
     summary = f"{answered:,} of {counted(len(discoveries), 'server')} answered with {counted(tools, 'tool')}."
     kept = sum(found.kept for found in discoveries)
-    rest = "" if answered + kept == len(discoveries) else " The other servers are left out."
+    waiting = sum(found.unauthorized and not found.kept for found in discoveries)
+    rest = "" if answered + kept + waiting == len(discoveries) else " The other servers are left out."
+    rest += f" {counted(waiting, 'server')} asked who you are: open the catalog to sign in." if waiting else ""
     rest += f" {counted(kept, 'server')} did not answer: the earlier tools stay." if kept else ""
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
     frame = report_frame(discoveries)
@@ -115,6 +139,8 @@ def _buttons(job: Job, *, again: bool, show: str = "") -> None:
 def _result_words(found: Discovery) -> str:
     if found.kept:
         return "· kept as before"
+    if found.unauthorized:
+        return "○ sign-in"
     return "✗ failed" if found.server is None else "✓ answered"
 
 

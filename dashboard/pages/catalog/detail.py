@@ -17,6 +17,8 @@ from core.shared import units
 from core.shared.errors import WayfareError
 from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
+from dashboard.pages.catalog.living import server_controls
+from dashboard.pages.catalog.sign_in import sign_in_panel
 from dashboard.pages.catalog.state import open_multiply, show_tools
 from dashboard.pages.catalog.wording import description_panel
 from dashboard.ui.calling import MODES
@@ -112,7 +114,9 @@ def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) 
                 st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
             description_panel(app, catalog, server, "The catalog has no description of this server.")
             _server_buttons(catalog.name, server)
+            server_controls(app, catalog.name, server)
             _connection(server)
+            sign_in_panel(app, catalog.name, server.name)
             own_values(app, catalog.name, server)
         with right:
             price_panel(

@@ -11,7 +11,7 @@ import streamlit as st
 from core.domain.catalog import Imported
 from core.shared.errors import WayfareError
 
-Dialog = Literal["import", "connect", "multiply", "testbed"]
+Dialog = Literal["import", "connect", "multiply", "testbed", "server"]
 KNOWN, ORIGINAL = "catalog:import.known", "catalog:multiply.original"
 DIALOG, NOTICE, NEXT, CATALOG, SERVER, VIEW, QUERY = (
     "catalog:dialog", "catalog:notice", "catalog:next", "catalog.catalog", "catalog.server", "catalog.view",

@@ -17,6 +17,7 @@ from dashboard.pages.catalog.connections import connection_dialog, connections_p
 from dashboard.pages.catalog.equal_sets import equal_sets_body
 from dashboard.pages.catalog.imports import counted, import_dialog
 from dashboard.pages.catalog.lint import complete, lint_body
+from dashboard.pages.catalog.living import add_button, file_panel, server_dialog
 from dashboard.pages.catalog.testbed import multiply_dialog, testbed_dialog
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.catalog_frames import Counts, counts
@@ -161,6 +162,8 @@ def page() -> None:
         connection_dialog(app)
     elif state.dialog_open("multiply"):
         multiply_dialog(app)
+    elif state.dialog_open("server"):
+        server_dialog(app, shown["catalog"])
     elif state.dialog_open("testbed"):
         testbed_dialog(app, shown["catalog"])
     if shown.get("view") == state.LINT.lower():
@@ -182,6 +185,7 @@ def _page(app: App, linked: Texts) -> Texts:
         actions(app, name, len(catalog.servers))
     if wanted != name and not known_catalog(app, wanted):
         st.warning(f"There is no catalog {escaped(wanted)}; {escaped(name)} is shown. Import it, or choose another.")
+    file_panel(app, name)
     return {"catalog": name, **_body(app, catalog, statistics, linked)}
 
 
@@ -196,6 +200,7 @@ def _body(app: App, catalog: Catalog, statistics: Statistics, linked: Texts) -> 
         if view == state.TOOLS:  # a link to a tool shows it among the tools of its server
             server = server_filter(catalog, server or tool.partition("::")[0])
         st.space("stretch")
+        add_button(catalog.name)
         testbed_button()
     if view == state.LINT:
         return {"view": "lint", "q": query, **lint_body(app, catalog, query, linked)}

@@ -49,7 +49,7 @@ def card(variant: Variant, decision: Decision, texts: dict[str, str]) -> None:
         else:
             st.markdown(f":violet[★] {escaped(winner.tool, 60)}{badge(decision.catalog, winner.tool)}")
         _numbers(decision)
-        chart(stages(decision.stages), key=f"{key}:stages")
+        chart(stages(decision.stages), key=f"{key}:stages", about=f"What each stage of {variant.name} keeps")
         for place, row in enumerate(decision.candidates[:LISTED], start=1):
             tool = decision.tool_at(row)
             st.markdown(

@@ -34,12 +34,17 @@ def policy_view(app: App) -> None:
         )  # fmt: skip
         st.caption(
             f"A call waits {policy.approvals.wait_s / 60:.0f} min; approved, it may be made once within {policy.approvals.valid_s / 60:.0f} min. "
-            "The agent gets the answer at once, and calls again later."
+            f"The agent's request stays open for {policy.approvals.hold_s:g} s; after that it calls again."
         )
+        _switch(app, "The person at the agent's client may approve", "client_may_approve", policy.approvals.client_may_approve,
+            "The client asks its own person, where it can (MCP elicitation). Off is safer: the client could answer by itself, "
+            "because it is the program that wants the call.")  # fmt: skip
     with rest.container(border=True, height="stretch"):
         st.markdown("**Held-back tools, and access**")
         _switch(app, "Tools whose definition changed are held back", "changed_definitions", policy.changed_definitions,
             "Changes since the first call of an agent, or since a person's approval.")  # fmt: skip
+        _switch(app, "New tools in which Lint finds an error wait for a person", "new_with_lint_errors", policy.new_with_lint_errors,
+            "Once there is a client of the endpoint. Tools that were called before are not affected.")  # fmt: skip
         _switch(app, "Searches leave out tools in which Lint finds an error", "lint_errors", policy.lint_errors == "hidden",
             "Off: they come last, with the reason. Tools with a definition that a person approved are not affected.")  # fmt: skip
         _switch(app, "Every client needs a token", "tokens", policy.tokens == "always",
@@ -99,7 +104,7 @@ def _number(app: App, label: str, name: str, value: float | None, about: str) ->
 def _changed(app: App, name: str) -> None:
     value: Any = st.session_state[f"govern:policy-{name}"]
     policy = app.governance.policy
-    if name in {"writes", "new", "above_usd"}:
+    if name in {"writes", "new", "above_usd", "client_may_approve"}:
         changed = replace(policy, approvals=replace(policy.approvals, **{name: value}))
     elif name == "tokens":
         changed = replace(policy, tokens="always" if value else "elsewhere")

@@ -50,7 +50,7 @@ def _headline(app: App) -> None:
     paused = [one for one in servers(governance) if one.state != "closed"]
     figures = (
         ("Calls waiting", f"{len(governance.waiting())}", "Calls of agents that need the decision of a person."),
-        ("Tools held back", f"{len(governance.definitions.changed())}", "Tools with another definition than the one that was used or approved."),
+        ("Tools held back", f"{len(governance.definitions.changed())}", "Tools with another definition than the one that was used or approved, and new ones with a Lint error."),
         ("Tightest budget", _tightest(budgets(governance, app.settings.now)), "The daily budget with the smallest remaining share."),
         ("Servers paused", f"{len(paused)}", "Servers that are paused after lost calls."),
         ("Clients today", f"{len(clients_today(governance, app.settings.now))}", "Clients with a call today (UTC), with or without a token."),

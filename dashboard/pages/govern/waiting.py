@@ -16,11 +16,12 @@ from core.shared import units
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 from dashboard.session import origin
-from dashboard.ui.calling import what_changed
+from dashboard.ui.calling import held_words, what_changed
 from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 
 SAID = "govern:said"
+LONGEST_TEXT = 2000
 
 
 def do(action: Callable[[], object], sentence: str) -> None:
@@ -55,11 +56,15 @@ def _card(app: App, held: HeldDefinition) -> None:
     tool, key = held.tool, f"{held.catalog}-{held.tool.id}"
     about, buttons = st.columns([3, 1.2], vertical_alignment="top")
     with about:
-        state = f"was denied by {escaped(made_by(held.denied_by), 100)}" if held.denied_by else "changed"
-        st.markdown(
-            f"**{escaped(tool.id, 120)}** {state}  \n"
-            f"Its definition changed since {held.known_since:%Y-%m-%d %H:%M} UTC, so it cannot be called."
+        new = held.known_since is None
+        state = (
+            f"was denied by {escaped(made_by(held.denied_by), 100)}"
+            if held.denied_by
+            else "is new"
+            if new
+            else "changed"
         )
+        st.markdown(f"**{escaped(tool.id, 120)}** {state}  \n{held_words(held)}, so it cannot be called.")
         st.caption(f"catalog {escaped(held.catalog, 60)}")
     with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
         worse = any(finding.severity == "error" for finding in held.new_findings)
@@ -68,6 +73,9 @@ def _card(app: App, held: HeldDefinition) -> None:
         st.button("Deny", key=f"govern:definition-deny-{key}", type="primary" if worse else "secondary", icon=":material/close:",
             disabled=bool(held.denied_by), on_click=_decide_definition, args=(app, held, False))  # fmt: skip
     what_changed(held)
+    if new and tool.description:
+        st.caption("Its description:")
+        st.text(visible(tool.description)[:LONGEST_TEXT])
 
 
 def _decide_definition(app: App, held: HeldDefinition, approve: bool) -> None:
@@ -90,6 +98,10 @@ RECENT = 20
 def waiting_view(app: App) -> None:
     """Draw waiting calls, held definitions, paused servers and recent decisions."""
     waiting, now = app.governance.waiting(), app.settings.now()
+    if _any_waits(app):
+        row = st.container(horizontal=True, gap="small", vertical_alignment="center")
+        row.button("Notify me on this desktop", key="govern:notify", type="tertiary", icon=":material/notifications:")
+        row.caption("Your browser asks first, at an address of this machine or over HTTPS. It tells while one of these pages is open.")  # fmt: skip
     for one in waiting:
         _call(app, one.change, now)
     held = held_definitions(app)
@@ -143,9 +155,14 @@ def _paused(app: App, now: datetime) -> None:
             )
 
 
-def _nothing(app: App) -> None:
+def _any_waits(app: App) -> bool:
+    """Tells whether the policy lets any call wait."""
     rules = app.governance.policy.approvals
-    if rules.writes or rules.new or rules.above_usd is not None:
+    return rules.writes or rules.new or rules.above_usd is not None
+
+
+def _nothing(app: App) -> None:
+    if _any_waits(app):
         st.success(
             "No call waits for a person. Calls that need you appear here by themselves.", icon=":material/check_circle:"
         )

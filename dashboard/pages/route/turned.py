@@ -38,6 +38,16 @@ SIGNALS = {
 }  # fmt: skip
 
 
+CONFIDENCE = {
+    "sure": ("sure", "The best tool fits with a probability of at least 70 %."),
+    "unsure": ("unsure", "No tool fits with a probability of 70 %: look at the others, or say it in other words."),
+    "nothing": (
+        "probably nothing fits",
+        "P(nothing fits) is above .6, as it is for 5 % of the everyday questions that the sample can answer. The tool is the nearest one.",
+    ),
+}
+
+
 def headline(decision: Decision, *, what_if: bool = False) -> str:
     """Returns HTML: the winner with its metrics, or the reason without a winner. `what_if` marks supposed figures."""
     winner, mark = decision.winner, MARK if what_if else ""
@@ -48,9 +58,15 @@ def headline(decision: Decision, *, what_if: bool = False) -> str:
         f'<div class="wayfare-metric"><dt>{noted(label, help_text)}</dt><dd>{as_html(value)}</dd></div>'
         for label, value, help_text in _metrics(decision)
     )
+    star, said = "★", ""
+    if decision.fit is not None:
+        word = decision.fit.confidence
+        label, help_text = CONFIDENCE[word]
+        said = f' <span class="wayfare-badge" data-confidence="{word}">{noted(label, help_text)}</span>'
+        star = "?" if word == "nothing" else star
     return (
-        f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">★</span> '
-        f"<strong>{as_html(winner.tool, 90)}</strong>{mark}{preset}<small>{as_html(decision.reason, 300)}</small></div>"
+        f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">{star}</span> '
+        f"<strong>{as_html(winner.tool, 90)}</strong>{said}{mark}{preset}<small>{as_html(decision.reason, 300)}</small></div>"
         f'<dl class="wayfare-metrics">{metrics}</dl></div>'
     )
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
 
 from core.app import App
-from core.domain.catalog import Imported
 from core.endpoint.endpoint import own_tokens
 from core.services.background_jobs import Job
 from core.services.decide.catalog_editor import ImportReport
@@ -52,14 +50,14 @@ def _card(app: App, found: FoundConfiguration, number: int, *, importing: bool) 
     st.caption(f"{count} server{'s' * (count != 1)}{beside}: {escaped(named, 600)}{more}" if count else "Only Wayfare.")
     if found.known:
         _tokens(found)
-    if found.imported is not None and len(found.known) < count:
+    if found.others is not None and len(found.known) < count:
         missing = count - len(found.known)
         st.caption(
             f"The tools of {missing} server{'s' * (missing != 1)} are not known yet. An import starts the servers and asks them."
         )
         st.button(
             "Import as a catalog", key=f"setup:import-{number}", icon=":material/download:", disabled=importing,
-            on_click=_begin, args=(app, found, found.imported),
+            on_click=_begin, args=(app, found),
         )  # fmt: skip
 
 
@@ -81,11 +79,10 @@ def _tokens(found: FoundConfiguration) -> None:
     )
 
 
-def _begin(app: App, found: FoundConfiguration, imported: Imported) -> None:
-    """Start the import of all servers but Wayfare itself, as a catalog named like the client."""
-    servers = tuple(server for server in imported.servers if server.name in found.servers)
-    chosen, name = replace(imported, servers=servers), found.client.id
-    start_job(JOB, lambda _: app.catalog_editor.discover(chosen, name, found.path.name), name)
+def _begin(app: App, found: FoundConfiguration) -> None:
+    """Start the import of a catalog named like the client. It follows the file."""
+    name, path = found.client.id, found.path
+    start_job(JOB, lambda _: app.catalog_editor.discover_file(path, name), name)
 
 
 def _import(job: Job) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from core.app import App
 from core.services.govern.client_setup import target_of, visits_of
 from core.services.govern.client_texts import CLIENTS, SetupClient, Way, client_of
-from core.services.govern.clients import ANONYMOUS
+from core.services.govern.clients import ANONYMOUS, Visit
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 from dashboard.pages.setup.configurations import configurations
@@ -51,15 +51,15 @@ def _choices(app: App, state: UrlState, linked: dict[str, str]) -> tuple[SetupCl
 def _text(app: App, client: SetupClient, way: Way, catalog: str) -> None:
     name, token = st.session_state.get(TOKEN, ("", ""))
     target = target_of(app.settings, catalog, token)
-    st.markdown(f"**{escaped(client.where, 300)}**")
-    st.code(client.text(way, target), language=client.language, wrap_lines=True)
+    st.markdown(f"**{client.where}**")
+    st.code(client.text(way, target), language=None, wrap_lines=True)
     if token:
         st.warning(
             f"The text has the token of {escaped(name, 80)}. It is shown only here and now: only its hash is stored.",
             icon=":material/key:",
         )
         st.button("I have copied it", key="setup:token-copied", icon=":material/check:", on_click=_forget)
-    st.caption(f"{escaped(client.note)} This text was checked: {escaped(client.checked)}.")
+    st.caption(f"{escaped(client.note)} Checked: {escaped(client.checked)}.")
     if not token:
         _token_form(app, client)
 
@@ -96,39 +96,47 @@ def _forget() -> None:
 def _first_request(app: App, client: SetupClient) -> None:
     st.markdown("**Has it come?**")
     row = st.container(horizontal=True, gap="small", vertical_alignment="center")
-    row.button("Check", key="setup:check", type="primary", icon=":material/wifi_find:", on_click=_check, args=(app,))
-    visits = visits_of(app.governance.visits, client, st.session_state.get(TOKEN, ("", ""))[0])
-    since: datetime | None = st.session_state.get(SINCE)
+    row.button(
+        "Check", key="setup:check", type="primary", icon=":material/wifi_find:", on_click=_check, args=(app, client)
+    )
+    visits = visits_of(app.governance.visits, client, _token_client())
+    since: datetime | None = st.session_state.get(f"{SINCE}-{client.id}")
     with row.container():
-        if since is not None:
-            _waiting(app, client, since)
-        elif visits:
-            st.caption(
-                f"{escaped(client.title)} came first at {min(one.first for one in visits):%Y-%m-%d %H:%M:%S} UTC."
-            )
-        else:
+        if since is None and not visits:
             st.caption(f"No request of {escaped(client.title)} has come yet. Press *Check*, then start it.")
+        elif since is None:
+            first = min(one.first for one in visits)
+            st.caption(f"{escaped(client.title)} came first at {first:%Y-%m-%d %H:%M:%S} UTC.")
+        elif (came := _came(app, client, since)) is None:
+            _waiting(app, client, since)
+        else:
+            token = f" with the token of {escaped(came.token, 80)}" if came.token else ""
+            st.success(
+                f"It came at {came.last:%H:%M:%S} UTC, as **{escaped(came.name, 80)}**{token}.",
+                icon=":material/check_circle:",
+            )
 
 
-def _check(app: App) -> None:
-    st.session_state[SINCE] = app.settings.now()
+def _token_client() -> str:
+    return st.session_state.get(TOKEN, ("", ""))[0]
+
+
+def _check(app: App, client: SetupClient) -> None:
+    st.session_state[f"{SINCE}-{client.id}"] = app.settings.now()
+
+
+def _came(app: App, client: SetupClient, since: datetime) -> Visit | None:
+    visits = visits_of(app.governance.visits, client, _token_client())
+    return next((one for one in visits if one.last is not None and one.last >= since), None)
 
 
 @st.fragment(run_every=EVERY_S)
 def _waiting(app: App, client: SetupClient, since: datetime) -> None:
-    """Wait for a request after `since`: of this client, and name others that came meanwhile."""
-    name = st.session_state.get(TOKEN, ("", ""))[0]
-    known = visits_of(app.governance.visits, client, name)
-    new = [one for one in app.governance.visits.all() if one.last is not None and one.last >= since]
-    mine = next((one for one in new if one in known), None)
-    if mine is not None and mine.last is not None:
-        token = f" with the token of {escaped(mine.token, 80)}" if mine.token else ""
-        st.success(
-            f"It came at {mine.last:%H:%M:%S} UTC, as **{escaped(mine.name, 80)}**{token}.",
-            icon=":material/check_circle:",
-        )
-        return
-    others = ", ".join(visible(one.name)[:80] for one in new)
+    """Wait for a request of this client after `since`, and name the others that came meanwhile."""
+    if _came(app, client, since) is not None:
+        st.rerun()
+    new = [one.name for one in app.governance.visits.all() if one.last is not None and one.last >= since]
+    others = ", ".join(visible(name)[:80] for name in new)
     more = f" Meanwhile came: {escaped(others, 400)}." if others else ""
     st.info(
         f"Waiting for the first request since {since:%H:%M:%S} UTC. Start {escaped(client.title)} now.{more}",

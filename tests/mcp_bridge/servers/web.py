@@ -55,6 +55,27 @@ async def header(ctx: Context, name: str) -> str:
     return dict(ctx.headers or {}).get(name, "")
 
 
+@server.resource("page://home")
+async def home() -> str:
+    """A page."""
+    return "home"
+
+
+@server.tool()
+async def touch(ctx: Context) -> str:
+    """Says that the page changed."""
+    await ctx.notify_resource_updated("page://home")
+    return "touched"
+
+
+@server.tool()
+async def grow(ctx: Context) -> str:
+    """Adds a tool, and says so."""
+    server.add_tool(pid, name="grown")
+    await ctx.notify_tools_changed()
+    return "grown"
+
+
 def refusing(app: Any, secret: str, legacy: bool) -> Any:
     """The app behind a check of its token, and deaf to the modern protocol's first request if it is to be legacy."""
 

@@ -42,8 +42,9 @@ def test_scopes_and_lists(app: App) -> None:
 def test_a_lost_server_is_left_alone_then_tried_once(app: App) -> None:
     clock_s = [0.0]
     governance = GovernanceService(
-        app.store, app.catalogs, now=app.settings.now, clock=lambda: clock_s[0], redact=str, announce=print
-    )
+        app.store, app.catalogs, now=app.settings.now, clock=lambda: clock_s[0], redact=str, announce=print,
+        lint_errors=app.lint_reports.errors,
+    )  # fmt: skip
     governance.set_policy(Policy(breaker=BreakerRules(failures=2, open_s=10)), origin="test")
     older = governance.before(wanted(app))
     for _ in range(2):

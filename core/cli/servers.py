@@ -1,0 +1,279 @@
+"""`wayfare catalogs` and `wayfare server`: what a catalog follows; one server of a catalog is added, removed, switched off and on, restarted, or asked again for its tools."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from core.cli.options import (
+    catalog_option,
+    common,
+    follow_option,
+    opened,
+    print_json,
+    print_outcome,
+    print_table,
+    printable,
+    settings_of,
+)
+from core.domain.catalog import Connection, Discovery, Follow, Imported, ServerId
+from core.importers import read_document
+from core.mcp_bridge.secrets import vault_of
+from core.services.decide.servers import keep_values
+from core.shared.errors import CatalogError, ParameterError, StoreBusyError
+from core.shared.settings import Settings
+
+if TYPE_CHECKING:
+    from core.app import App
+    from core.services.decide.followed import FileState
+
+ADD, REMOVE, ENABLE, DISABLE, RESTART, DISCOVER = ACTIONS = (
+    "add",
+    "remove",
+    "enable",
+    "disable",
+    "restart",
+    "discover",
+)
+
+
+@click.command()
+@click.argument("action", type=click.Choice(ACTIONS))
+@click.argument("name")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--url", default="", help="add: the address of a server over HTTP, in place of a command.")
+@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="add: a variable; may be repeated.")
+@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="add: a header; may be repeated.")
+@catalog_option
+@common
+def server(
+    action: str,
+    name: str,
+    command: tuple[str, ...],
+    url: str,
+    variables: tuple[str, ...],
+    headers: tuple[str, ...],
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
+) -> None:
+    """Add one server to a catalog, remove it, switch it off or on, restart it, or take its tools live again.
+
+    The other servers of the catalog stay as they are. add takes a command after --, or --url. Secrets in values are kept where `wayfare secrets` keeps them. A server that is switched off is
+    neither offered nor called, and keeps its statistics. Exits 1 if something was refused.
+
+    Example: wayfare server add git --catalog mine -- uvx mcp-server-git
+    """
+    if action != ADD and (command or url or variables or headers):
+        raise click.UsageError(f"{action} takes a NAME alone.")
+    if action == ADD:
+        if bool(command) is bool(url):
+            raise click.UsageError("add needs a command after --, or --url.")
+        _add(name, imported_server(name, command, url, pairs(variables), pairs(headers)), catalog, db, as_json)
+        return
+    with opened(db) as app:
+        chosen = app.catalogs.open(catalog).name
+        edit = app.servers
+        work = {
+            REMOVE: edit.remove,
+            ENABLE: edit.enable,
+            DISABLE: edit.disable,
+            RESTART: edit.restart,
+            DISCOVER: edit.discover,
+        }
+        found = work[action](chosen, name)
+    _report(action, chosen, name, found, as_json)
+
+
+def pairs(texts: tuple[str, ...]) -> dict[str, str]:
+    """Returns `NAME=VALUE` texts as a mapping. Raises ParameterError that quotes no value."""
+    for text in texts:
+        if not text.partition("=")[1] or not text.partition("=")[0].strip():
+            raise ParameterError(
+                "A variable or header is not written as NAME=VALUE; write for example --env LEVEL=debug."
+            )
+    return settings_of(texts)
+
+
+def imported_server(
+    name: str, command: tuple[str, ...], url: str, variables: dict[str, str], headers: dict[str, str]
+) -> Imported:
+    """Returns a server as the entry of a client configuration is read. Raises BrokenDocumentError."""
+    entry = {"url": url, "headers": headers} if url else {"command": command[0], "args": command[1:], "env": variables}
+    if url and variables:
+        raise CatalogError("A server over HTTP has no variables; give --header.")
+    if headers and not url:
+        raise CatalogError("A command has no headers; give --env.")
+    return read_document(json.dumps({"mcpServers": {name: entry}}), source="server add")
+
+
+def _add(name: str, imported: Imported, catalog: str, db: Path | None, as_json: bool) -> None:
+    try:
+        with opened(db) as app:
+            found = app.servers.add(catalog, imported)
+    except StoreBusyError as error:
+        _add_in_owner(name, imported, catalog, db, error, as_json)
+        return
+    _report(ADD, catalog, name, found, as_json, imported)
+
+
+def _add_in_owner(
+    name: str, imported: Imported, catalog: str, db: Path | None, error: StoreBusyError, as_json: bool
+) -> None:
+    """Adds the server in the process that has the store. Secrets go to the file of values, not into the words of a command."""
+    from core.cli.joining import joined
+
+    if not imported.secrets:
+        raise error
+    vault, own = vault_of(Settings.from_environment(db=db)), ServerId(catalog, name)
+    if any(kept == own for kept, _ in vault.names()):
+        raise CatalogError(f"Values are kept for a server {name!r} of catalog {catalog!r}; remove it first.")
+    keep_values(vault, catalog, imported.servers, imported.secrets)
+    connection = imported.servers[0].connection or Connection("stdio")
+    words = ["add", name, "--catalog", catalog, *(["--db", str(db)] if db else []), *(["--json"] if as_json else [])]
+    words += ["--url", connection.url] if connection.url else []
+    words += [word for pair in connection.env.items() for word in ("--env", "=".join(pair))]
+    words += [word for pair in connection.headers.items() for word in ("--header", "=".join(pair))]
+    words += ["--", connection.command, *connection.args] if connection.command else []
+    code = joined(server, "server", words, error)
+    if code == 2:  # refused as a whole
+        for value in imported.secrets:
+            vault.remove(own, value)
+    sys.exit(code)
+
+
+DONE = {
+    ADD: "is added",
+    REMOVE: "is removed",
+    ENABLE: "is switched on",
+    DISABLE: "is switched off: it is neither offered nor called, and keeps its statistics",
+    RESTART: "is restarted and answers",
+    DISCOVER: "was asked",
+}
+
+
+def _report(
+    action: str, catalog: str, name: str, found: Discovery | None, as_json: bool, imported: Imported | None = None
+) -> None:
+    """Prints the result. Exits 1 if the server or one of its tools was refused."""
+    refused = [] if found is None else [*([found.error] if found.error else []), *found.refused]
+    tools = len(found.server.tools) if found is not None and found.server is not None else None
+    notes = [] if imported is None else [note.text for note in imported.notes]
+    if as_json:
+        print_json(
+            {"catalog": catalog, "server": name, "done": action, "tools": tools, "notes": notes, "refused": refused}
+        )
+    else:
+        listed = "" if found is None else f" with {tools} tools" if not found.error else ", without new tools"
+        click.echo(f"{printable(name)} of catalog {printable(catalog)} {DONE[action]}{listed}.")
+        for word, texts in (("note", notes), ("refused", refused)):
+            for text in texts:
+                click.echo(f"  {word}: {printable(text, 300)}")
+    if refused:
+        sys.exit(1)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `wayfare catalogs`: the catalogs, and the changes of the files that they follow.
+
+LIST, TAKE, IGNORE, SET = FILE_ACTIONS = ("list", "take", "ignore", "follow")
+
+
+@click.command()
+@click.argument("action", type=click.Choice(FILE_ACTIONS), default=LIST)
+@click.argument("name", required=False)
+@follow_option
+@common
+def catalogs(action: str, name: str | None, follow: Follow | None, db: Path | None, as_json: bool) -> None:
+    """List the catalogs, with changes of the files that they follow; take or ignore these.
+
+    `follow NAME --follow show|take|off` chooses whether changes are shown, taken at once, or not looked for. take exits 1 if a server or a tool was refused.
+
+    Example: wayfare catalogs take mine
+    """
+    if (action == LIST) is not (name is None) or (action == SET) is not (follow is not None):
+        raise click.UsageError(f"{action} needs {NEEDED[action]}.")
+    with opened(db) as app:
+        if name is not None:
+            found = _followed(app, action, app.catalogs.open(name).name, follow)
+            print_outcome(found, _followed_words(found), as_json)
+            if found["refused"]:
+                sys.exit(1)
+            return
+        infos, files = app.catalogs.infos(), app.followed.all()
+        off = {info.name: [server.name for server in app.catalogs.catalog(info.name).off] for info in infos}
+    if as_json:
+        print_json({
+            "catalogs": [
+                {"name": i.name, "servers": i.servers, "tools": i.tools, "source": i.source, "off": off[i.name],
+                 **_file_json(files.get(i.name))}
+                for i in infos
+            ]
+        })  # fmt: skip
+        return
+    print_table(
+        ("catalog", "servers", "tools", "source"), [(i.name, str(i.servers), str(i.tools), i.source) for i in infos]
+    )
+    for catalog, names in off.items():
+        if names:
+            click.echo(f"{printable(catalog)}: switched off: {printable(', '.join(names))}.")
+    for catalog, state in files.items():
+        if state.problem:
+            click.echo(f"{printable(catalog)}: {printable(state.problem, 300)}")
+        elif state.changes:
+            said, quoted = "; ".join(map(str, state.changes)), shlex.quote(printable(catalog))
+            click.echo(
+                f"{printable(catalog)}: {printable(state.file.where, 200)} has changed: {printable(said, 1000)}. "
+                f"`wayfare catalogs take {quoted}` takes this over, `wayfare catalogs ignore {quoted}` leaves it."
+            )
+
+
+NEEDED = {
+    LIST: "neither a NAME nor --follow",
+    TAKE: "a NAME alone",
+    IGNORE: "a NAME alone",
+    SET: "a NAME and --follow",
+}
+
+
+def _followed(app: App, action: str, name: str, follow: Follow | None) -> dict[str, Any]:
+    """Does one action about the file of a catalog, and returns what was done as a document."""
+    state, refused = None, list[str]()
+    if action == SET and follow is not None:
+        app.followed.set_follow(name, follow)
+    else:
+        state = app.followed.look(name)
+        if action == TAKE:
+            refused = [
+                why for one in app.followed.take(name) for why in (*([one.error] if one.error else []), *one.refused)
+            ]
+        else:
+            app.followed.ignore(name)
+    changes = [] if state is None else list(map(str, state.changes))
+    return {"catalog": name, "done": action, "follow": follow, "changes": changes, "refused": refused}
+
+
+def _followed_words(done: Mapping[str, Any]) -> str:
+    said = printable("; ".join(done["changes"]) or "nothing has changed", 1000)
+    words = {
+        TAKE: f"taken: {said}.",
+        IGNORE: f"left as it was: {said}.",
+        SET: f"changes of its file: {done['follow']}.",
+    }
+    return "\n".join([
+        f"{printable(done['catalog'])}: {words[done['done']]}", *(f"  refused: {printable(one, 300)}" for one in done["refused"])
+    ])  # fmt: skip
+
+
+def _file_json(state: FileState | None) -> dict[str, Any]:
+    if state is None:
+        return {"file": None}
+    changes = [asdict(change) for change in state.changes]
+    return {"file": state.file.where, "follow": state.file.follow, "changes": changes, "problem": state.problem or None}

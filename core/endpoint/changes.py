@@ -1,0 +1,216 @@
+"""Clients of mirrors are told when what they are offered changes: a catalog was edited, a server switched off, a definition accepted.
+
+Up to 2025-11-25 a session that has listed tools is told. From 2026-07-28 on a client asks for it with `subscriptions/listen`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import mcp_types
+from cachetools import LRUCache
+from mcp import MCPError
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
+
+from core.app import App
+from core.domain.catalog import ServerId
+from core.endpoint.base import PartRequest, Refusal
+from core.endpoint.endpoint import Endpoint
+from core.endpoint.mirror import chosen
+from core.endpoint.mirrored_parts import errors_of_the_protocol
+from core.shared.errors import WayfareError
+
+EVERY_S = 1.0
+MOST, MOST_URIS = 1024, 64
+NOTIFICATIONS = {
+    "tools": mcp_types.ToolListChangedNotification,
+    "resources": mcp_types.ResourceListChangedNotification,
+    "prompts": mcp_types.PromptListChangedNotification,
+}
+EVENTS = {"tools": ToolsListChanged, "resources": ResourcesListChanged, "prompts": PromptsListChanged}
+_log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class Listener:
+    """A client that is told of changes: its request for tools, and what it knows of the state that its lists follow from."""
+
+    request: PartRequest
+    tell: Callable[[Any, Any], Awaitable[None]]
+    """Sends a notification, or the event in its place."""
+    tools: str
+    state: tuple[Any, ...]
+    parts: tuple[Any, ...]
+    uris: dict[str, tuple[ServerId, int]] = field(default_factory=dict[str, tuple[ServerId, int]])
+    """The resources that it has subscribed to: the server, and how often that has said that the resource changed."""
+
+
+class Changes:
+    """The listeners of one endpoint. All methods belong to its event loop."""
+
+    def __init__(self, app: App, endpoint: Endpoint) -> None:
+        self._app = app
+        self._endpoint = endpoint
+        self._sessions: LRUCache[str, Listener] = LRUCache(MOST)
+        self._streams: set[Listener] = set()
+        self._subscribers: Counter[tuple[ServerId, str]] = Counter()
+
+    async def listed(self, session_id: str, session: Any, request: PartRequest, tools: list[mcp_types.Tool]) -> None:
+        """A session of the older protocol has this list now."""
+
+        before = self._sessions.get(session_id)
+        made = Listener(request, _by_notification(session), _fingerprint(tools), *await self._state(request))
+        if before is not None:
+            made.uris = before.uris
+        self._sessions[session_id] = made
+
+    async def subscribe(self, session_id: str, session: Any, request: PartRequest, uri: str, *, wanted: bool) -> None:
+        """Begins or ends a subscription of a session of the older protocol to a resource. Raises MCPError."""
+        if session_id not in self._sessions:
+            await self.listed(session_id, session, request, await self._endpoint.offered(request))
+        listener = self._sessions[session_id]
+        with errors_of_the_protocol():
+            if wanted:
+                await self._subscribe(listener, uri)
+            else:
+                await self._unsubscribe(listener, [uri])
+
+    async def _subscribe(self, listener: Listener, uri: str) -> None:
+        if uri in listener.uris:
+            return
+        if len(listener.uris) >= MOST_URIS:
+            raise MCPError(mcp_types.INVALID_PARAMS, f"A client may subscribe to {MOST_URIS} resources at once.")
+        server = await self._endpoint.parts.subscribed(listener.request, uri)
+        listener.uris[uri] = server, self._app.upkeep.updates(server, uri)
+        self._subscribers[server, uri] += 1
+
+    async def _unsubscribe(self, listener: Listener, uris: Iterable[str]) -> None:
+        """Ends subscriptions; that at a server ends with its last subscriber."""
+        for uri in uris:
+            server, _ = listener.uris.pop(uri, (None, 0))
+            if server is None:
+                continue
+            self._subscribers[server, uri] -= 1
+            if not self._subscribers[server, uri]:
+                del self._subscribers[server, uri]
+                try:
+                    await self._endpoint.parts.subscribe(server, uri, wanted=False)
+                except (MCPError, WayfareError) as error:
+                    _log.info("%s of %s: %s", uri, server.server, error)
+
+    async def listen(self, context: Any, params: Any, request: PartRequest) -> Any:
+        """Answers `subscriptions/listen` until the client leaves. Raises MCPError."""
+        if len(self._streams) >= MOST:
+            raise MCPError(mcp_types.INTERNAL_ERROR, "Too many clients listen")
+        bus = InMemorySubscriptionBus()
+
+        async def tell(_: Any, event: Any) -> None:
+            await bus.publish(event)
+
+        listener = Listener(request, tell, await self._tools(request), *await self._state(request))
+        async with self._listening(listener, params.notifications.resource_subscriptions or ()):
+            honoured = params.notifications.model_copy(update={"resource_subscriptions": list(listener.uris) or None})
+            return await ListenHandler(bus)(context, params.model_copy(update={"notifications": honoured}))
+
+    @asynccontextmanager
+    async def _listening(self, listener: Listener, uris: Iterable[str]) -> AsyncGenerator[None]:
+        if not listener.request.options.mirror:  # Wayfare's own tools never change
+            yield
+            return
+        self._streams.add(listener)
+        try:
+            for uri in uris:
+                with suppress(MCPError), errors_of_the_protocol():  # it is not among those that are acknowledged
+                    await self._subscribe(listener, uri)
+            yield
+        finally:
+            self._streams.discard(listener)
+            with anyio.CancelScope(shield=True):
+                await self._unsubscribe(listener, list(listener.uris))
+
+    async def watch(self) -> None:
+        """Tells listeners of changes, until it is cancelled."""
+        while True:
+            await anyio.sleep(EVERY_S)
+            for session_id, listener in list(self._sessions.items()):
+                if not await self._told(listener):
+                    self._sessions.pop(session_id, None)
+                    await self._unsubscribe(listener, list(listener.uris))
+            for listener in list(self._streams):
+                await self._told(listener)
+
+    async def _told(self, listener: Listener) -> bool:
+        """Tells a listener what has changed. Returns whether it is still there."""
+        try:
+            state, parts = await self._state(listener.request)
+            kinds = ["resources", "prompts"] if parts != listener.parts else []
+            if state != listener.state or kinds:
+                self._endpoint.forget(listener.request.options.catalog)
+                tools = await self._tools(listener.request)
+                kinds += ["tools"] if tools != listener.tools else []
+                listener.tools = tools
+            listener.state, listener.parts = state, parts
+            for kind in kinds:
+                await listener.tell(NOTIFICATIONS[kind](), EVENTS[kind]())
+            if "resources" in kinds:  # perhaps it may not read them any more
+                await self._unsubscribe(listener, [uri for uri in listener.uris if not self._may_read(listener, uri)])
+            for uri, (server, known) in list(listener.uris.items()):
+                updates = self._app.upkeep.updates(server, uri)
+                if updates != known:
+                    listener.uris[uri] = server, updates
+                    about = mcp_types.ResourceUpdatedNotificationParams(uri=uri)
+                    await listener.tell(mcp_types.ResourceUpdatedNotification(params=about), ResourceUpdated(uri=uri))
+        except Exception as error:  # noqa: BLE001  whatever became of one client: the others are told
+            _log.debug("a client is told no changes any more: %s", error)
+            return False
+        return True
+
+    def _may_read(self, listener: Listener, uri: str) -> bool:
+        server, _ = listener.uris[uri]
+        return server.server in listener.parts[0] and self._endpoint.parts.may_read(listener.request, server.server)
+
+    async def _tools(self, request: PartRequest) -> str:
+        try:
+            return _fingerprint(await self._endpoint.offered(request))
+        except MCPError:
+            return ""  # it may see nothing now
+
+    async def _state(self, request: PartRequest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return await anyio.to_thread.run_sync(self._read_state, request)
+
+    def _read_state(self, request: PartRequest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Returns everything that the tools of a client follow from, and the same for its resources and prompts."""
+        name, governance = request.options.catalog, self._app.governance
+        try:
+            catalog = self._app.catalogs.catalog(name)
+            servers = tuple(chosen(catalog, request.options.mirror))
+        except (WayfareError, Refusal):  # it was removed, or has none of these servers
+            catalog, servers = None, ()
+        clients = governance.clients
+        client = governance.policy, clients.in_force(request.client), clients.any_client, clients.without_token
+        return (id(catalog), catalog, governance.definitions.version, client), (
+            servers,
+            client,
+            self._app.upkeep.heard(name),
+        )
+
+
+def _by_notification(session: Any) -> Callable[[Any, Any], Awaitable[None]]:
+    async def tell(notification: Any, _: Any) -> None:
+        await session.send_notification(notification)
+
+    return tell
+
+
+def _fingerprint(tools: list[mcp_types.Tool]) -> str:
+    """Returns what makes a list another one. Icons and metadata come from a server only while it can be reached."""
+    return json.dumps([tool.model_dump(exclude={"icons", "meta"}, mode="json") for tool in tools])

@@ -1,0 +1,185 @@
+"""One server alone, and the file that a catalog follows: changes to take, buttons of a server, servers that are switched off."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.app import App
+from core.domain.catalog import FOLLOW, Catalog, Discovery, Follow, Server
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.shared.errors import CatalogError, WayfareError
+from dashboard.pages.catalog import state
+from dashboard.pages.catalog.connection_job import start_change
+from dashboard.pages.catalog.imports import counted
+from dashboard.ui.text import escaped
+
+FOLLOW_WORDS: dict[Follow, str] = {"show": "Show changes", "take": "Take them at once", "off": "Do not look"}
+MOST_SHOWN = 12
+EVERY_S = 5
+
+
+@st.fragment(run_every=EVERY_S)
+def file_panel(app: App, catalog: str) -> None:
+    """Draw the file that the catalog follows, and its changes with buttons. Looks again every few seconds."""
+    known = app.followed.of(catalog)
+    if known is None:
+        return
+    found = app.followed.look(catalog)
+    if found is not None and found.problem:
+        st.warning(escaped(found.problem, 400), icon=":material/draft:")
+    elif found is not None and found.changes:
+        with st.container(border=True):
+            st.markdown(f"**The file has changed:** {escaped(known.where, 300)}")
+            lines = [
+                f"- **{escaped(one.server, 80)}** {one.kind}" + (f": {escaped(one.words, 300)}" if one.words else "")
+                for one in found.changes
+            ]
+            more = len(lines) - MOST_SHOWN
+            st.markdown("\n".join([*lines[:MOST_SHOWN], *([f"- and {more:,} more"] if more > 0 else [])]))
+            with st.container(horizontal=True, vertical_alignment="center"):
+                if st.button("Take", key="catalog.file.take", type="primary", icon=":material/check:"):
+                    shown = found.changes
+                    start_change(app, catalog, lambda: app.followed.take(catalog, shown))
+                    st.rerun()
+                if st.button(
+                    "Ignore",
+                    key="catalog.file.ignore",
+                    help="The catalog stays as it is. Only later changes are shown.",
+                ):
+                    with state.errors_shown():
+                        app.followed.ignore(catalog)
+                    st.rerun()
+                st.caption(
+                    "New and changed servers are started and asked for their tools. Prices, labels and statistics stay."
+                )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(f":material/draft: Follows {escaped(known.where, 200)}", width="content")
+        with st.popover("Changes of the file", type="tertiary"):
+            key = f"catalog.file.follow.{catalog}"
+            st.session_state.setdefault(key, known.follow)
+            st.radio(
+                "Changes of the file", FOLLOW, key=key, format_func=lambda one: FOLLOW_WORDS[one], label_visibility="collapsed",
+                on_change=_follow, args=(app, catalog, key),
+            )  # fmt: skip
+
+
+def _follow(app: App, catalog: str, key: str) -> None:
+    app.followed.set_follow(catalog, st.session_state[key])
+
+
+def off_panel(app: App, catalog: Catalog) -> None:
+    """Draw the servers that are switched off, each with a button."""
+    if not catalog.off:
+        return
+    with st.container(border=True):
+        st.markdown(
+            f"**{counted(len(catalog.off), 'server')} switched off.** Neither offered nor called. Statistics and values stay."
+        )
+        with st.container(horizontal=True):
+            for server in catalog.off:
+                st.button(
+                    f"Switch on {escaped(server.name, 60)}", key=f"catalog.on.{server.name}", icon=":material/toggle_on:",
+                    on_click=start_change, args=(app, catalog.name, _enabled(app, catalog.name, server.name), (server,)),
+                )  # fmt: skip
+
+
+def _enabled(app: App, catalog: str, name: str) -> Callable[[], tuple[Discovery, ...]]:
+    def work() -> tuple[Discovery, ...]:
+        found = app.servers.enable(catalog, name)
+        return () if found is None else (found,)
+
+    return work
+
+
+def server_controls(app: App, catalog: str, server: Server) -> None:
+    """Draw what can be done to one server alone."""
+    if catalog in SHIPPED_CATALOGS:
+        return
+    name = server.name
+    with st.container(horizontal=True):
+        if server.connection is not None:
+            st.button(
+                "Ask for its tools", key="catalog.server.discover", icon=":material/sync:", on_click=start_change,
+                args=(app, catalog, lambda: (app.servers.discover(catalog, name),), (server,)),
+                help="Takes its tools live again. The other servers stay as they are.",
+            )  # fmt: skip
+            st.button(
+                "Restart", key="catalog.server.restart", icon=":material/restart_alt:", on_click=start_change,
+                args=(app, catalog, lambda: _restarted(app, catalog, server), (server,)),
+                help="Ends its session and its process, and connects again.",
+            )  # fmt: skip
+        st.button(
+            "Switch off", key="catalog.server.off", icon=":material/toggle_off:", on_click=_edit,
+            args=(app.servers.disable, catalog, name, "is switched off. Its statistics and values stay"),
+            help="It is neither offered nor called until you switch it on.",
+        )  # fmt: skip
+        with st.popover("Remove", icon=":material/delete:"):
+            st.markdown(f"Remove **{escaped(name)}** with its values? Recorded calls stay.")
+            st.button(
+                "Yes, remove it", key="catalog.server.remove", type="primary", on_click=_edit,
+                args=(app.servers.remove, catalog, name, "is removed"),
+            )  # fmt: skip
+
+
+def _restarted(app: App, catalog: str, server: Server) -> tuple[Discovery, ...]:
+    app.servers.restart(catalog, server.name)
+    return (Discovery(server.name, server),)
+
+
+def _edit(work: Callable[[str, str], None], catalog: str, name: str, done: str) -> None:
+    with state.errors_shown():
+        work(catalog, name)
+        state.say(f"{name} {done}.")
+
+
+@st.dialog("Add a server", width="medium", icon=":material/add:", on_dismiss=state.close_dialog)
+def server_dialog(app: App, catalog: str) -> None:
+    """Draw the dialog. It closes when the server is being asked for its tools."""
+    if not state.dialog_open("server"):
+        st.rerun()
+    st.caption(f"It is added to {escaped(catalog)}; the other servers stay as they are.")
+    name = st.text_input("Name", key="catalog.import.server", placeholder="such as git", width=320)
+    how = st.text_input(
+        "Command or address", key="catalog.import.command", placeholder="uvx mcp-server-git, or https://example.org/mcp"
+    )
+    given = st.text_area(
+        "Variables, or headers of an address", key="catalog.import.given", placeholder="GITHUB_TOKEN=…", height=100,
+        help="One NAME=VALUE a line. What may be a secret is kept encrypted, and never shown again.",
+    )  # fmt: skip
+    if st.button("Add and ask for its tools", type="primary", key="catalog.import.add", disabled=not (name and how)):
+        try:
+            imported = app.catalog_editor.read(_document(name.strip(), how.strip(), given), "the new server")
+        except WayfareError as error:
+            st.error(escaped(str(error), 400), icon=":material/error:")
+            return
+        start_change(app, catalog, lambda: (app.servers.add(catalog, imported),), imported.servers)
+        state.close_dialog()
+        st.rerun()
+
+
+def _document(name: str, how: str, given: str) -> str:
+    """The entry of a client configuration. Raises CatalogError."""
+    pairs = [line.partition("=") for line in given.splitlines() if line.strip()]
+    if any(not sign or not variable.strip() for variable, sign, _ in pairs):
+        raise CatalogError("Write each variable or header in a line of its own, as NAME=VALUE.")
+    values = {variable.strip(): value.strip() for variable, _, value in pairs}
+    if how.startswith(("http://", "https://")):
+        return json.dumps({"mcpServers": {name: {"url": how, "headers": values}}})
+    try:
+        command, *arguments = shlex.split(how)
+    except ValueError:
+        raise CatalogError("The command has a quotation mark without its other half; close it.") from None
+    return json.dumps({"mcpServers": {name: {"command": command, "args": arguments, "env": values}}})
+
+
+def add_button(catalog: str) -> None:
+    """Draw the button that opens the dialog."""
+    shipped = catalog in SHIPPED_CATALOGS
+    st.button(
+        "Add a server…", key="catalog.add", icon=":material/add:", on_click=state.open_dialog, args=("server",), disabled=shipped,
+        help="This catalog is part of Wayfare and stays." if shipped else "Adds one server by its command or address.",
+    )  # fmt: skip

@@ -1,0 +1,48 @@
+"""WCAG 2.2 AA, as far as axe can tell, on every page with data, in both themes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from .conftest import Visitor
+from .serving import ConsoleProgram
+from .visit import Visit
+
+pytestmark = pytest.mark.browser
+
+ASKED = {"q": "convert 300 miles to kilometres"}
+PAGES: tuple[tuple[str, dict[str, str]], ...] = (
+    ("", {}), ("", ASKED), ("whatif", ASKED), ("compare", ASKED), ("call", ASKED), ("agent", {}), ("map", ASKED), ("network", {}), ("lab", {}),
+    ("papers", {}), ("catalog", {"tool": "unit-exchange::convert_units"}), ("catalog", {"view": "lint"}), ("govern", {}), ("activity", {}),
+    ("setup", {}),
+)  # fmt: skip
+RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
+INACTIVE = "[disabled], [aria-disabled=true], [data-disabled]"  # exempt (1.4.3)
+HAS_INACTIVE = f"([...target]) => !!document.querySelector(target.join(' '))?.closest('[data-testid=stElementContainer]')?.querySelector('{INACTIVE}')"
+
+
+def faults(visit: Visit, axe: Axe, options: dict[str, Any]) -> list[str]:
+    """What axe finds on the page as it stands."""
+    found: list[str] = []
+    for fault in axe.run(visit.page, options=options).response["violations"]:
+        nodes = [node for node in fault["nodes"] if not visit.page.evaluate(HAS_INACTIVE, node["target"])]
+        found += [f"{fault['id']}: {node['html'][:160]}" for node in nodes]
+    return found
+
+
+def test_axe_finds_no_fault_on_any_page(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit, axe = visitor(console), Axe()
+    found: list[str] = []
+    for path, query in PAGES:
+        visit.open(path, **query)
+        visit.settled()
+        seen = faults(visit, axe, RULES)
+        visit.page.emulate_media(color_scheme="dark")
+        visit.page.wait_for_function("getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
+        seen += faults(visit, axe, {"runOnly": ["color-contrast"]})  # a theme is colours alone
+        visit.page.emulate_media(color_scheme="light")
+        found += [f"/{path} {' '.join(query)}: {one}" for one in seen]
+    assert found == []

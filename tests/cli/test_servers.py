@@ -1,0 +1,153 @@
+"""`wayfare server` and `wayfare catalogs take`: one server is changed, the others stay; a catalog follows its file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import RAW, ROOT, Command, Run, command, wait_for
+from tests.cli.test_up import free_port, status
+
+SECRET = "hunter2-PLANTED"
+RUN = ("--", sys.executable, "-S", RAW)
+
+
+@pytest.fixture
+def server(wayfare: Command) -> Command:
+    """`wayfare server` on the catalog `mine`."""
+
+    def run(action: str, name: str, *words: object) -> Run:
+        return wayfare("server", action, name, "--catalog", "mine", *words)
+
+    return run
+
+
+@contextmanager
+def console(log: Path) -> Iterator[None]:
+    """A console on the store of the test, which writes to a file."""
+    port = free_port()
+    with (
+        log.open("w") as out,
+        subprocess.Popen(command("up", "--port", port), cwd=ROOT, stdout=out, stderr=out) as child,
+    ):
+        try:
+            wait_for(lambda: status(port) == 200)
+            yield
+        finally:
+            child.terminate()
+
+
+def call(wayfare: Command, name: str) -> Run:
+    return wayfare("call", name, "pid", "--catalog", "mine", "--json")
+
+
+def test_one_server_is_added_switched_off_and_removed(wayfare: Command, server: Command, db: Path) -> None:
+    assert server("add", "one", "--env", f"KEY={SECRET}", "--env", "ROOT=/tmp", "--json", *RUN).json()["tools"] == 10
+    assert server("add", "two", *RUN).code == 0
+    assert [row["state"] for row in wayfare("secrets", "--catalog", "mine", "--json").json()["values"]] == [
+        "kept",
+        "written",
+    ]
+    assert call(wayfare, "one").json()["outcome"] == "ok"
+
+    assert "neither offered nor called" in server("disable", "one").out
+    assert "switched off" in call(wayfare, "one").err
+    candidates = wayfare("route", "do echo", "--catalog", "mine", "--json").json()["candidates"]
+    assert candidates
+    assert all(name.startswith("two::") for name in candidates)
+    assert "mine: switched off: one." in wayfare("catalogs").out
+    assert server("enable", "one", "--json").json()["tools"] is None  # they are known
+    figures = wayfare("route", "do pid", "--catalog", "mine", "--json").json()["servers"]
+    assert {row["server"] for row in figures} == {"one", "two"}
+
+    gone = server("add", "gone", "--json", "--", "no-such-command-here").json_with(1)
+    assert "was not found" in gone["refused"][0]
+    assert server("discover", "gone").code == 1
+    assert server("discover", "two", "--json").json()["tools"] == 10
+    assert server("restart", "two").code == 0
+    assert server("remove", "one").code == 0
+    assert wayfare("secrets", "--catalog", "mine", "--json").json()["values"] == []
+    for file in db.parent.iterdir():
+        assert SECRET.encode() not in file.read_bytes(), file
+
+
+def test_what_cannot_be_done_is_one_sentence(wayfare: Command, server: Command) -> None:
+    assert server("add", "one", *RUN).code == 0
+    wrong = (
+        ("add", "one", *RUN), ("add", "two"), ("add", "two", "--url", "http://127.0.0.1:1/", *RUN), ("add", "a::b", *RUN),
+        ("add", "two", "--env", SECRET, *RUN), ("add", "two", "--header", "A=b", *RUN), ("add", "two", "--url", "x", "--env", "A=b"),
+        ("remove", "none"), ("disable", "none"), ("restart", "none"), ("discover", "none"), ("enable", "none"), ("enable", "one", *RUN),
+    )  # fmt: skip
+    for words in wrong:
+        run = server(*words)
+        assert (run.code, run.out, run.err.count("\n")) == (2, "", 1), words
+        assert SECRET not in run.err
+    assert "part of Wayfare" in wayfare("server", "disable", "web-search", "--catalog", "sample").err
+
+
+def test_a_catalog_follows_its_file(wayfare: Command, write: Callable[[str, Any], Path]) -> None:
+    entry = {"command": sys.executable, "args": ["-S", RAW], "env": {"KEY": SECRET}}
+
+    def put(**servers: Any) -> Path:
+        return write("mine.json", {"mcpServers": servers})
+
+    def seen() -> Any:
+        return next(one for one in wayfare("catalogs", "--json").json()["catalogs"] if one["name"] == "mine")
+
+    file = put(one=entry, two=entry, three={**entry, "disabled": True, "alwaysAllow": ["echo"]})
+    notes = wayfare("discover", file, "--json").json()["notes"]
+    assert len([note for note in notes if "switched off" in note["text"] or "always allows" in note["text"]]) == 2
+    assert (seen()["off"], seen()["changes"], seen()["servers"]) == (["three"], [], 2)
+    assert wayfare("server", "disable", "two", "--catalog", "mine").code == 0
+
+    put(
+        one={**entry, "args": ["-S", RAW, "--tools", "1"], "env": {"KEY": f"{SECRET}-2"}},
+        two={**entry, "cwd": "/"},
+        three=entry,
+        four=entry,
+    )
+    own = json.loads(file.read_text())["mcpServers"] | {"wayfare": {"url": "http://127.0.0.1:8501/mcp"}}
+    put(**own)  # Wayfare is never its own server
+    kinds = {one["server"]: one["kind"] for one in seen()["changes"]}
+    assert kinds == {"one": "changed", "two": "changed", "three": "switched on", "four": "added"}
+    assert SECRET not in wayfare("catalogs").out
+    assert (seen()["servers"], seen()["tools"]) == (1, 10)  # nothing is taken yet
+    file.write_text(file.read_text()[:-9])  # half written
+    assert "The catalog stays as it is" in seen()["problem"]
+    assert wayfare("catalogs", "take", "mine").code == 2
+    file.unlink()
+    assert seen()["problem"]
+
+    put(
+        one={**entry, "args": ["-S", RAW, "--tools", "1"]},
+        three=entry,
+        four={**entry, "command": "no-such-command-here"},
+    )
+    run = wayfare("catalogs", "take", "mine")
+    assert (run.code, "four" in run.out, "was not found" in run.out) == (1, True, True)
+    assert (seen()["servers"], seen()["tools"], seen()["off"], seen()["changes"]) == (3, 21, [], [])
+
+    put(one=entry)
+    assert "left as it was" in wayfare("catalogs", "ignore", "mine").out
+    assert (seen()["servers"], seen()["changes"]) == (3, [])
+    assert wayfare("catalogs", "follow", "mine", "--follow", "off").code == 0
+    put(one=entry, five=entry)
+    assert seen()["file"] is None
+    assert wayfare("catalogs", "take", "mine").code == 2
+
+
+def test_a_server_is_added_beside_a_running_console(warm: Path, wayfare: Command, tmp_path: Path) -> None:
+    with console(tmp_path / "console.log"):
+        added = wayfare("server", "add", "one", "--catalog", "mine", "--env", f"KEY={SECRET}", "--json", *RUN)
+        assert added.json()["tools"] == 10
+        again = wayfare("server", "add", "one", "--catalog", "mine", "--env", "KEY=other-secret-value", *RUN)
+        assert (again.code, "remove it first" in again.err) == (2, True)
+        assert call(wayfare, "one").code == 0
+    assert SECRET not in (tmp_path / "console.log").read_text()

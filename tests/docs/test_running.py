@@ -1,0 +1,59 @@
+"""The guide for clients has the texts of the table, and the files of docs/deploy fit the project."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from core.cli.main import wayfare
+from core.services.govern.client_texts import CLIENTS, Target
+from tests.docs.markdown import ROOT, text_of
+
+DEPLOY = ROOT / "docs/deploy"
+
+
+def test_the_guide_has_the_texts_of_every_client() -> None:
+    sections = text_of("docs/clients.md").split("\n## ")[1:]
+    assert [section.partition("\n")[0] for section in sections[: len(CLIENTS)]] == [
+        one.title for one in CLIENTS.values()
+    ]
+    for client, section in zip(CLIENTS.values(), sections, strict=False):
+        blocks = re.findall(r"^```\w+\n(.*?)\n```$", section, flags=re.DOTALL | re.MULTILINE)
+        targets = {"http": Target(token="wf_..."), "stdio": Target()}
+        assert blocks == [client.text(way, targets[way]) for way in client.ways], client.title
+        for said in (client.where, client.note, client.checked):
+            assert said in section, client.title
+
+
+def test_the_container_file_copies_what_exists_and_starts_a_known_command() -> None:
+    lines = (DEPLOY / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    copied = [word for line in lines if line.startswith("COPY") for word in line.split()[1:-1]]
+    assert copied
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+    first, name, *options = json.loads(lines[-1].removeprefix("CMD "))
+    command = wayfare.get_command(click.Context(wayfare), name)
+    assert (first, command is None) == ("wayfare", False)
+    assert command is not None
+    assert command.make_context(name, options).params["host"] == "0.0.0.0"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_finds_no_fault_in_the_unit(tmp_path: Path) -> None:
+    unit = (
+        (DEPLOY / "wayfare.service").read_text(encoding="utf-8").replace("%h/wayfare/.venv/bin/wayfare", sys.executable)
+    )
+    file = tmp_path / "wayfare.service"
+    file.write_text(unit)
+    done = subprocess.run(
+        ["systemd-analyze", "--user", "verify", str(file)],
+        env={"XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,188 @@
+"""Clients of a mirror are told when what they are offered changes, in both eras of the protocol, and only then."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+
+from core.app import App
+from core.domain.catalog import Server, ServerId, Tool
+from core.mcp_bridge.asking_back import _subscribed
+from tests.endpoint.conftest import policy
+from tests.mcp_bridge.conftest import Web
+from tests.services.test_upkeep import config, living
+from tests.services.world import call
+
+LIMIT_S = 30.0
+SILENCE_S = 1.5
+Told = Callable[[], Awaitable[str]]
+
+
+def kind_of(message: Any) -> str:
+    """tools, resources or prompts, of a notification or an event."""
+    return (
+        type(message)
+        .__name__.replace("Notification", "")
+        .replace("List", "")
+        .replace("Changed", "")
+        .rstrip("s")
+        .lower()
+    )
+
+
+async def by_notification(url: str, script: Callable[[Client, Told], Awaitable[None]]) -> None:
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    async def handler(message: Any) -> None:
+        told.put_nowait(kind_of(message))
+
+    async with Client(url, mode="legacy", message_handler=handler) as client:
+        assert client.server_capabilities.tools is not None
+        assert client.server_capabilities.tools.list_changed
+        await client.list_tools()
+        await script(client, told.get)
+
+
+async def by_listening(url: str, script: Callable[[Client, Told], Awaitable[None]]) -> None:
+    async with Client(url) as client:
+        resources = client.server_capabilities.resources
+        assert resources is not None
+        assert (resources.list_changed, resources.subscribe) == (True, True)
+        async with client.listen(
+            tools_list_changed=True, resources_list_changed=True, prompts_list_changed=True
+        ) as events:
+
+            async def told() -> str:
+                return kind_of(await anext(events))
+
+            await script(client, told)
+
+
+@pytest.mark.parametrize("era", [by_notification, by_listening])
+def test_a_client_is_told(era: Any, world: App, url: str, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.txt"
+    tools.write_text("echo Gives the text back.\n")
+    world.catalog_editor.discover(world.catalog_editor.read(config(living=living(tools)), "test"), "world", "test")
+    mail = Server("mail", tools=(Tool("mail", "send", "Post a letter."),))
+    world.catalogs.edit("world", lambda known: known.with_server(mail))
+    known = world.catalogs.catalog("world").tools[0]
+    world.governance.definitions.first_use("world", known, approved=False, origin="test")
+
+    async def script(client: Client, told: Told) -> None:
+        async def after(work: Callable[[], object], *kinds: str) -> list[str]:
+            await anyio.to_thread.run_sync(work)
+            with anyio.fail_after(LIMIT_S):
+                assert {await told() for _ in kinds} == set(kinds)
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert names[-2:] == ["send", "read_result"]
+            return names[:-2]
+
+        def rewrite(text: str) -> Callable[[], object]:
+            def work() -> None:
+                tools.write_text(text)
+                world.servers.discover("world", "living")
+
+            return work
+
+        assert await after(rewrite("echo Gives the text back.\nnew Is new.\n"), "tool") == ["echo", "new"]
+        assert await after(rewrite("echo Says more.\nnew Is new.\n"), "tool") == ["new"]  # held back
+        decide = world.governance.definitions.decide
+        assert await after(lambda: decide("world", "living::echo", approve=True, origin="test"), "tool") == [
+            "echo",
+            "new",
+        ]
+        assert await after(lambda: policy(world, deny=("living::new",)), "tool", "resource", "prompt") == ["echo"]
+        assert await after(
+            lambda: world.upkeep.list_changed(ServerId("world", "living"), "prompts"), "resource", "prompt"
+        ) == ["echo"]
+
+        price = replace(world.catalogs.catalog("world").servers[0], ask_usd=0.5)
+        world.catalogs.edit("world", lambda known: known.with_server(price))
+        with anyio.move_on_after(SILENCE_S):
+            pytest.fail(f"a price is nobody's list: {await told()}")
+        assert await after(lambda: world.servers.disable("world", "living"), "tool", "resource", "prompt") == []
+
+    anyio.run(era, f"{url}?mirror=living&mirror=mail&catalog=world", script)
+
+
+async def _until(told: Told, work: Callable[[], object], uri: str) -> None:
+    with anyio.fail_after(LIMIT_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_again, work)
+            while uri not in await told():
+                pass
+            tasks.cancel_scope.cancel()
+
+
+async def _again(work: Callable[[], object]) -> None:
+    while True:
+        await anyio.to_thread.run_sync(work)
+        await anyio.sleep(0.5)
+
+
+def test_a_subscription_to_a_resource_is_passed_on(world: App, url: str, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.txt"
+    tools.write_text("echo Gives the text back.\n")
+    web = Web()
+    servers = config(living=living(tools), web={"url": web.connection.url})
+    world.catalog_editor.discover(world.catalog_editor.read(servers, "test"), "world", "test")
+
+    def touch() -> None:
+        future = world.calls.start(call("touch", "web")).future
+        assert future is not None
+        future.result(60)
+
+    def write() -> None:
+        tools.write_text(tools.read_text() + "\n")
+
+    async def script() -> None:
+        told: asyncio.Queue[str] = asyncio.Queue()
+
+        async def handler(message: Any) -> None:
+            told.put_nowait(str(message))
+
+        target = f"{url}?mirror=living&mirror=web&catalog=world"
+        async with Client(target, mode="legacy", message_handler=handler) as client:
+            for uri in ("file:///tools", "page://home"):
+                await _subscribed(client, uri)
+            await _until(told.get, write, "file:///tools")
+            await _until(told.get, touch, "page://home")
+            with pytest.raises(MCPError):
+                await _subscribed(client, "none://such")
+            for uri in ("file:///tools", "page://home"):
+                await _subscribed(client, uri, wanted=False)
+        uris = ["file:///tools", "page://home", "none://such"]
+        async with Client(target) as client, client.listen(resource_subscriptions=uris) as events:
+            assert events.honored.resource_subscriptions == uris[:2]
+
+            async def heard() -> str:
+                return str(await anext(events))
+
+            await _until(heard, write, "file:///tools")
+            await _until(heard, touch, "page://home")
+
+    try:
+        anyio.run(script)
+    finally:
+        web.stop()
+
+
+def test_wayfares_own_tools_never_change(world: App, url: str) -> None:
+    async def script() -> None:
+        async with Client(url) as client, client.listen(tools_list_changed=True) as events:
+            world.catalog_editor.import_text(
+                json.dumps({"servers": [{"name": "a", "tools": [{"name": "b"}]}]}), "world"
+            )
+            with anyio.move_on_after(SILENCE_S):
+                pytest.fail(str(await anext(events)))
+            assert len((await client.list_tools()).tools) == 6
+
+    anyio.run(script)
