@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ from dashboard.ui.text import escaped
 
 LISTED = 6
 NAMED, NOTABLE = 3, 0.05  # tools beside the judged ones: the number that is named, and the smallest change
+LIKE, ASKED_CHARACTERS = 0.3, 90  # of an example request beside a tool: its least cosine, and what is shown of it
+ASKED_HELP = "The nearest example request of this tool. A near one raises its probability of fit."
 LABELS_HELP = (
     "The sum that labels of similar sub-tasks add to the logit of this tool's probability of fit, with labels of equal tools. "
     "The sum is bounded. A visitor counts as at most one label, all agents together as half of one."
@@ -130,6 +132,19 @@ class Notice:
     judged: tuple[str, ...] = ()
     sharing: frozenset[str] = frozenset()
     done: bool = True
+
+
+def asked_like(app: App, decision: Decision, tools: Iterable[str]) -> dict[str, str]:
+    """Returns for each of these tools its example request that is like the sub-task, as a few muted words; escaped. Tools without
+    one are left out, and all tools of a decision that did not use the requests."""
+    if decision.fit is None:  # decided by another encoder: the sub-task would be embedded again
+        return {}
+    near = app.requests.near(decision.catalog, decision.subtask, decision.server_hint, tools)
+    return {
+        tool: f":small[:gray[asked like: “{escaped(one.text, ASKED_CHARACTERS)}”]]"
+        for tool, one in near.items()
+        if one.cosine >= LIKE
+    }
 
 
 def labeller(origin: str = "console") -> By:
