@@ -10,7 +10,7 @@ from core.domain.decision import Decision
 from core.domain.trace import ToolRow
 from core.shared import units
 from dashboard.ui.chart import live
-from dashboard.ui.labels import ASKED_HELP, LABELS_HELP, Labelling, asked_like, label_bar, label_notice, moved_words
+from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like, label_bar, label_notice, moved_words
 from dashboard.ui.layer import MARK
 from dashboard.ui.text import as_html
 from dashboard.ui.url_state import open_page
@@ -97,7 +97,7 @@ def _call(known: Labelling, tool: ToolRow) -> None:
 def _judge(known: Labelling, tool: ToolRow, asked: Mapping[str, str]) -> None:
     """Draw the near request of a candidate, its shift by labels, and the label buttons."""
     if tool.tool in asked:
-        st.markdown(asked[tool.tool], help=ASKED_HELP)
+        st.markdown(asked[tool.tool])
     if moved := moved_words(known.moves.get(tool.tool, ()), known.learnt(tool.tool)):
         st.markdown(f":small[{moved}]", help=LABELS_HELP)
     label_bar(known, tool.tool, CARD)
