@@ -212,6 +212,15 @@ class RequestService:
             f"you.\n{mark}\n{data}{mark}\n"
         )
 
+    def greedy(self, catalog: str) -> Mapping[str, tuple[str, ...]]:
+        """The tools whose requests are near what is not theirs, so that none of them counts, with these requests."""
+        index = self.catalogs.scorer(catalog).index
+        opened = self.catalogs.catalog(catalog)
+        checked = self.learnt.requests.checked(opened, lambda: index)
+        found = () if checked is None else (opened.tools[row].id for row in sorted(checked.greedy))
+        known = self.of_catalog(catalog)
+        return {tool: tuple(one.text for one in known.get(tool, ())) for tool in found}
+
     def near(self, catalog: str, subtask: str, hint: str, tools: Iterable[str]) -> Mapping[str, Near]:
         """The request of each tool that is nearest to a sub-task. Tools of which no request counts are left out."""
         requests = self.catalogs.learnt(catalog).requests
