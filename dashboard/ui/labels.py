@@ -194,6 +194,11 @@ def label_notice(
                 "Take back", key=f"label:{place}:back", type="tertiary", icon=":material/undo:", on_click=_back,
                 args=(known, notice, changed),
             )  # fmt: skip
+            st.button(
+                "Keep as its example request", key=f"label:{place}:keep", type="tertiary", icon=":material/forum:", on_click=_keep,
+                args=(known, notice, changed), help="The question becomes an example request of the right tool, which counts for everybody. "
+                "The Catalog page lists it there and removes it.",
+            )  # fmt: skip
 
 
 def _judge(
@@ -272,6 +277,17 @@ def _back(known: Labelling, notice: Notice, changed: Callable[[], None] | None) 
         return f"Taken back: the labels of {' and '.join(escaped(one.tool, 80) for one in notice.labels)}.", ()
 
     _say(known, [label.tool for label in notice.labels], notice.place, act, changed, taken_back=notice.labels)
+
+
+def _keep(known: Labelling, notice: Notice, changed: Callable[[], None] | None) -> None:
+    right = next(label.tool for label in notice.labels if label.right)
+
+    def act() -> tuple[str, tuple[Label, ...]]:
+        decision = known.decision
+        known.app.requests.add_by_hand(decision.catalog, right, [decision.subtask], labeller())
+        return f"“{escaped(decision.subtask, 90)}” is an example request of {escaped(right, 80)} now.", ()
+
+    _say(known, [right], notice.place, act, changed)
 
 
 def _say(

@@ -10,7 +10,7 @@ import pytest
 from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.feedback import By
-from tests.dashboard.harness import app_with, live_of, markdown_of, open_page, press, text_of
+from tests.dashboard.harness import app_with, checked, live_of, markdown_of, open_page, press, text_of
 
 TASK = "show me the notes"
 READ, SEND = "files::read", "mail::send"
@@ -97,3 +97,15 @@ def test_a_prompt_is_copied_and_its_answer_taken(app: App) -> None:
     assert "Line 1: " in text_of(page)
     assert [(one.text, one.source) for one in app.requests.of_catalog("small")[SEND]] == [("post this letter", "model")]
     assert not page.code  # no tool lacks requests
+
+
+def test_the_question_of_a_corrected_decision_is_kept_as_a_request(app: App) -> None:
+    page = open_page("route", q=TASK, catalog="small")
+    page.session_state[key := f"label:card:other:{READ}"] = True  # as a click opens it
+    checked(page.run())
+    page = checked(page.selectbox(key=f"{key}:chosen").set_value(SEND).run())
+    page = press(page, "label:card:keep")
+    assert [(one.text, one.source) for one in app.requests.of_catalog("small")[SEND]] == [(TASK, "operator")]
+    assert f"“{TASK}” is an example request of {SEND} now. {SEND} fits" in text_of(page)
+    assert f"asked like: “{TASK}”" in text_of(page)
+    assert not [button for button in page.button if button.key == "label:card:keep"]
