@@ -72,7 +72,7 @@ class RequestIndex:
         self.counts, self.greedy = counting(given, index)
         own = index.own
         kept = np.flatnonzero(self.counts)
-        self.texts = [text for text, counts in zip(given.texts, self.counts, strict=True) if counts]
+        self.texts: list[str] = [text for text, counts in zip(given.texts, self.counts, strict=True) if counts]
         rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(own))
         self.covered = sizes > 0
         self._tools = np.flatnonzero(self.covered)
