@@ -116,7 +116,8 @@ class RequestIndex:
         """The nearest request of a tool. Returns None if none of its requests counts."""
         if not self.covered[row]:
             return None
-        start, end = self._starts[row], self._starts[row] + self._sizes[row]
+        start = int(self._starts[row])
+        end = start + int(self._sizes[row])
         cosines = self._rows[start:end].astype(np.float32) @ vector / self._lengths[start:end]
         best = int(cosines.argmax())
         return Near(self.texts[start + best], float(cosines[best]))
