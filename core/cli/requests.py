@@ -17,7 +17,9 @@ SHOWN = 10  # skipped lines that are printed
 
 @click.group()
 def requests() -> None:
-    """Example requests: what somebody says who needs exactly one tool. They make decisions better.
+    """Import, export or undo example requests of tools, which make decisions better.
+
+    A request is what somebody says who needs exactly one tool.
 
     Example: wayfare requests export --missing > missing.jsonl
     """
