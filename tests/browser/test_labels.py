@@ -12,7 +12,7 @@ from tests.browser.serving import ConsoleProgram
 
 pytestmark = pytest.mark.browser
 
-TASK = "find a hotel in Lisbon for two nights"
+TASK = "find me a room in Lisbon for two nights"
 OTHER = "Innkeeper::room_availability"
 
 
