@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from core.services.learn.learnt_models import LearntModels
     from core.services.learn.requests import RequestService
     from core.store import Store
+    from core.store.sharing import Sharing
     from core.telemetry.base import Telemetry
 
 CLOSING_LIMIT_S = 5.0
@@ -110,6 +111,7 @@ class App:
         self._encoder = encoder
         self._caller = caller
         self.telemetry: Telemetry = _telemetry(settings)
+        store.on_return = self._read_anew
 
     # What several services share --------------------------------------------------------------------------------------
 
@@ -480,6 +482,16 @@ class App:
         self.store.close()
         self.telemetry.close()
 
+    def _read_anew(self) -> None:
+        """Take over what another process has written while it had the store: a command that began before this console."""
+        made = self.__dict__
+        if "_learnt" in made:
+            self._learnt.forget_all()
+        if "catalogs" in made:
+            self.catalogs.read_anew()
+        if "governance" in made:
+            self.governance.read_anew()
+
     def __enter__(self) -> App:
         return self
 
@@ -500,15 +512,15 @@ class App:
         return CachedEncoder(source, self.packaged, report=self.startup)
 
 
-def open_app(settings: Settings | None = None, *, report: Report = silent) -> App:
+def open_app(settings: Settings | None = None, *, report: Report = silent, sharing: Sharing | None = None) -> App:
     """An app over the store that the settings name (None: those of the environment), with the default encoder.
 
-    `report` gets the steps of a first start. Raises StoreError, StoreBusyError.
+    `report` gets the steps of a first start. Without `sharing` the app has the store alone. Raises StoreError, StoreBusyError.
     """
     from core.store import Store
 
     chosen = Settings.from_environment() if settings is None else settings
-    return build_app(Store(chosen.db), chosen, report=report)
+    return build_app(Store(chosen.db, sharing=sharing), chosen, report=report)
 
 
 def build_app(

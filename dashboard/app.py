@@ -10,7 +10,7 @@ import sys
 import threading
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +30,7 @@ from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
 from core.endpoint.http_app import PATH, EndpointApp, status_routes
 from core.endpoint.oauth_callback import callback_route
+from core.endpoint.uses import Uses
 from core.shared.errors import StoreError
 from core.shared.untrusted_text import one_line
 from dashboard import session
@@ -87,6 +88,8 @@ class PreloadCharts:
 
 _log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
+IDLE_LOOK_S = 0.5
+STREAM = "/_stcore/stream"  # the websocket of an open page
 FIRST_PAGE = "dashboard.pages.route.view"  # imported while the first visitor is on the way
 CONFIG = HERE.parent / ".streamlit" / "config.toml"
 
@@ -148,6 +151,13 @@ async def _write_counts() -> None:
                 opened.governance.refused.write_due()
 
 
+async def _end_when_idle() -> None:
+    """End a console in the background that nobody uses."""
+    uses.begin()
+    while not session.ends_when_idle(uses.idle_s):
+        await asyncio.sleep(IDLE_LOOK_S)
+
+
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
     """Prepare for the first visitor. Commit and release everything at the end."""
@@ -156,12 +166,13 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     threading.Thread(target=import_module, args=(FIRST_PAGE,), name="wayfare-page", daemon=True).start()
     try:
         async with endpoint.running():
-            counting = asyncio.create_task(_write_counts())
+            tasks = [asyncio.create_task(_write_counts()), asyncio.create_task(_end_when_idle())]
             try:
                 with session.announcement(door.key):
                     yield
             finally:
-                counting.cancel()
+                for task in tasks:
+                    task.cancel()
     finally:
         session.close_app()
 
@@ -171,11 +182,14 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 sys.path.append(str(HERE))
 load_config()
 PagesManager.uses_pages_directory = False  # dashboard/pages has packages, not the host's scripts
-door = CommandDoor(session.current_app)
-endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts())
+uses = Uses()
+door = CommandDoor(session.current_app, uses)
+endpoint = EndpointApp(
+    session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts(), uses=uses
+)
 routes = [
     *status_routes(endpoint, session.opened_app, session.first_catalog()), *endpoint.metadata_routes(),
-    Route(LANE_PATH, turned, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["POST"]),
+    Route(LANE_PATH, turned, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["GET", "POST", "DELETE"]),
     Route(PLOTLY_URL, plotly), Route("/route", to_default_page), Route("/waiting", waiting), callback_route(session.opened_app),
 ]  # fmt: skip
 pages = st.App(
@@ -198,8 +212,10 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
         served = endpoint
     elif scope["type"] == "http" and not _is_known(scope):
         served = unknown(scope["path"])
+    page = scope["type"] == "websocket" and scope["path"] == STREAM
     try:
-        await served(scope, receive, send)
+        with uses.use("page", "open pages") if page else nullcontext():
+            await served(scope, receive, send)
     except ClientDisconnect:  # the client has gone, so there is no one to answer
         _log.debug("A client left before its request was read.")
 

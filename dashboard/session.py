@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -16,6 +18,7 @@ from core.endpoint.door import Owner, announced
 from core.shared.errors import WayfareError
 from core.shared.settings import Settings, launched
 from core.store import Store
+from core.store.sharing import CONSOLE
 
 if TYPE_CHECKING:
     from core.app import App
@@ -55,8 +58,12 @@ def origin() -> str:
 
 def announcement(key: str) -> AbstractContextManager[None]:
     """Returns a context that announces the address of this process and the key for commands to other processes."""
-    url = launched().url
-    return announced(_chosen().db, Owner(url, key)) if url else nullcontext()
+    launch, settings = launched(), _chosen()
+    if not launch.url:
+        return nullcontext()
+    since = settings.now().isoformat()
+    owner = Owner(launch.url, key, os.getpid(), since, launch.started_by, launch.idle_s, version("wayfare"))
+    return announced(settings.db, owner)
 
 
 def _chosen() -> Settings:
@@ -68,7 +75,7 @@ def open_store() -> None:
     global _store  # noqa: PLW0603 - one process, one store, one app
     with _opening:
         if _store is None and _app is None:
-            _store = Store(_chosen().db)
+            _store = Store(_chosen().db, sharing=CONSOLE)
 
 
 def current_app() -> App:
@@ -79,7 +86,7 @@ def current_app() -> App:
             from core.app import build_app
 
             settings = _chosen()
-            store = Store(settings.db) if _store is None else _store
+            store = Store(settings.db, sharing=CONSOLE) if _store is None else _store
             _app = build_app(store, settings, report=launched().report)
         return _app
 
@@ -150,6 +157,15 @@ def close_app() -> None:
             if opened is not None:
                 opened.close()
         _app = _store = None
+
+
+def ends_when_idle(idle_s: float) -> bool:
+    """Ends a console that was started in the background and has not been used for this long. Returns whether it ends."""
+    launch, app = launched(), opened_app()
+    if not launch.idle_s or idle_s < launch.idle_s or (app is not None and app.background.any_under_way):
+        return False
+    launch.stop()
+    return True
 
 
 def first_catalog() -> str:

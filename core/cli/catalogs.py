@@ -277,7 +277,7 @@ def virtual(
 
     Example: wayfare virtual web-search --http 8700 --profile flaky
     """
-    with opened(db) as app:  # closed before serving, because another process may need the store
+    with opened(db, alone=True) as app:
         found = server_of(app.catalogs.open(catalog), server)
     from core.virtual.server import Behaviour, serve_http, serve_stdio
 

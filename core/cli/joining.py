@@ -1,4 +1,4 @@
-"""A command that finds the store locked runs in the process that has it, and prints the result."""
+"""A command beside a console runs in the console, and prints the result."""
 
 from __future__ import annotations
 
@@ -8,31 +8,35 @@ import logging
 import secrets
 import sys
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
+from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import anyio.to_thread
 import click
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from core.cli.main import main
+from core.cli.main import COMMANDS, main
 from core.endpoint.door import Owner, owner_of
 from core.endpoint.http_app import stranger
+from core.endpoint.uses import Uses
 from core.shared.errors import StoreBusyError, WayfareError
-from core.shared.settings import Settings
+from core.shared.settings import Settings, launched
 
 if TYPE_CHECKING:
     from core.app import App
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Commands of other processes, run by the store's owner: `POST /door` with the key from the file beside the store.
+# Commands of other processes, run by the console: `/door` with the key from the file beside the store.
 
 PATH = "/door"
 _log = logging.getLogger(__name__)
@@ -49,23 +53,29 @@ class Done:
 
 
 class CommandDoor:
-    """The route `/door` over the app that `app` returns. Each process has a new `key`."""
+    """The route `/door` over the app that `app` returns: POST runs a command, GET tells who uses the console, DELETE ends it. Each
+    process has a new `key`."""
 
-    def __init__(self, app: Callable[[], App]) -> None:
+    def __init__(self, app: Callable[[], App], uses: Uses) -> None:
         self.key = secrets.token_urlsafe(24)
         self._app = app
+        self._uses = uses
 
     async def serve(self, request: Request) -> Response:
-        """Runs one command. Answers 403 to other machines and to requests without the key, 400 to a request without a
-        command."""
+        """Answers 403 to other machines and to requests without the key, 400 to a POST without a command."""
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         if stranger(request.scope) or not secrets.compare_digest(given.encode(), self.key.encode()):
             return JSONResponse({"error": "Only commands with the key of this store are accepted."}, status_code=403)
+        if request.method == "GET":
+            return JSONResponse({"uses": self._uses.users(), "idle_s": self._uses.idle_s})
+        if request.method == "DELETE":
+            return JSONResponse({}, 202, background=BackgroundTask(launched().stop))
         try:
             arguments = [str(word) for word in cast("list[object]", (await request.json())["arguments"])]
         except (ValueError, LookupError, TypeError, RecursionError):
             return JSONResponse({"error": "Give the words of a command as arguments."}, status_code=400)
-        done = await anyio.to_thread.run_sync(self._run, arguments, abandon_on_cancel=True)
+        with self._uses.use("command", arguments[0] if arguments and arguments[0] in COMMANDS else "unknown"):
+            done = await anyio.to_thread.run_sync(self._run, arguments, abandon_on_cancel=True)
         return JSONResponse(asdict(done))
 
     def _run(self, arguments: list[str]) -> Done:
@@ -136,19 +146,23 @@ class _PerThread(io.TextIOBase):
         return self._usual.fileno()
 
 
-ALONE = {"up", "mcp", "virtual", "train-encoder"}
-"""Commands that serve or train always run in their own process."""
+ALONE = {"up", "status", "stop", "mcp", "virtual", "train-encoder"}
+"""Commands that serve or train, and those about the console, always run in their own process."""
 
 
-def joined(command: click.Command, name: str, words: Sequence[str], error: StoreBusyError) -> int:
-    """Runs the command in the store's owner and returns its exit code. Raises the error if no owner accepts commands."""
-    owner = None
-    if name not in ALONE:
-        context = command.make_context(name, list(words), resilient_parsing=True)
-        owner = owner_of(Settings.from_environment(db=context.params.get("db")).db)
+def joined(command: click.Command, name: str, words: Sequence[str], error: StoreBusyError) -> int | None:
+    """Runs the command in the console of its store. Returns its exit code, or None if the console ended before it took the
+    command. Raises the error if no console takes it."""
+    if name in ALONE:
+        raise error
+    context = command.make_context(name, list(words), resilient_parsing=True)
+    owner = owner_of(Settings.from_environment(db=context.params.get("db")).db)
     if owner is None or not owner.key:
         raise error
-    done = _handed_over(owner, [name, *_from_anywhere(command, name, words)], error)
+    try:
+        done = asked(owner, "POST", {"arguments": [name, *_from_anywhere(command, name, words)]})
+    except OwnerLeftError:
+        return None
     sys.stdout.write(done["out"])
     sys.stdout.flush()
     sys.stderr.write(done["err"])
@@ -156,29 +170,49 @@ def joined(command: click.Command, name: str, words: Sequence[str], error: Store
 
 
 def printed_by_owner(arguments: list[str], settings: Settings, error: StoreBusyError) -> str:
-    """Returns the standard output of a command that the store's owner ran. Raises `error` without one, WayfareError if it failed."""
+    """Returns the standard output of a command that the console ran. Raises `error` without one, WayfareError if it failed."""
     owner = owner_of(settings.db)
     if owner is None or not owner.key:
         raise error
-    done = _handed_over(owner, arguments, error)
+    done = asked(owner, "POST", {"arguments": arguments})
     if done["code"]:
         raise WayfareError(str(done["err"]).strip())
     return str(done["out"])
 
 
-def _handed_over(owner: Owner, arguments: list[str], error: StoreBusyError) -> dict[str, Any]:
-    if not owner.url.startswith("http://"):
-        raise error
-    request = urllib.request.Request(  # noqa: S310 - http, checked above
-        f"{owner.url}/door",
-        json.dumps({"arguments": arguments}).encode(),
+class OwnerLeftError(WayfareError):
+    """The console ended before it took the request."""
+
+
+def asked(owner: Owner, method: str, document: object = None) -> dict[str, Any]:
+    """Returns the console's answer at its door. Raises OwnerLeftError, and WayfareError if it did not answer."""
+    request = urllib.request.Request(
+        f"http://{owner.url.removeprefix('http://')}{PATH}",
+        None if document is None else json.dumps(document).encode(),
         {"Content-Type": "application/json", "Authorization": f"Bearer {owner.key}"},
+        method=method,
     )
     try:
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as answer:
             return json.load(answer)
-    except (OSError, ValueError):
-        raise error from None
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise WayfareError(
+            f"What answers on {owner.url} does not take this command (HTTP {error.code}). It is not the console of this store, or "
+            "one of another version: end it, and run the command again."
+        ) from None
+    except OSError as error:
+        if isinstance(getattr(error, "reason", error), ConnectionRefusedError):
+            raise OwnerLeftError(f"The console on {owner.url} has ended.") from None
+        raise _unknown(owner) from None
+    except (ValueError, HTTPException):
+        raise _unknown(owner) from None
+
+
+def _unknown(owner: Owner) -> WayfareError:
+    return WayfareError(
+        f"The console on {owner.url} ended while it worked for this command, which may be done or not: look, and run it again."
+    )
 
 
 def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> list[str]:

@@ -14,6 +14,8 @@ from core.shared.errors import StoreBusyError, WayfareError
 # name: the module of core.cli, the command in it, and its line in `wayfare --help`. The module is imported when the command is called.
 COMMANDS = {
     "up": ("serving", "up", "Start the console and print its URL."),
+    "status": ("owner", "status", "Show the console that serves the store, and who uses it."),
+    "stop": ("owner", "stop", "End the console that serves the store, and wait until it has ended."),
     "catalogs": ("servers", "catalogs", "List the catalogs, with changes of the files that they follow; take or ignore these."),
     "routers": ("catalogs", "routers", "List the routing algorithms."),
     "parameters": ("catalogs", "parameters", "List a router's parameters with unit, range and default."),
@@ -49,6 +51,9 @@ COMMANDS = {
     "papers": ("papers", "papers_command", "Recompute the tables of the papers, as far as possible without a model, and write the files of the Papers page."),
     "train-encoder": ("training", "train_encoder", "Tune the encoder that estimates fit; about 15 minutes on two cores."),
 }  # fmt: skip
+
+
+TRIES = 3
 
 
 class Commands(click.Group):
@@ -107,16 +112,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(words: list[str]) -> None:
-    """One command; where another process has the store, in that one, if it takes commands."""
-    try:
-        wayfare.main(words, prog_name="wayfare", standalone_mode=False)
-    except StoreBusyError as error:
-        from core.cli.joining import joined
+    """Runs one command: in the console that serves the store, if there is one. A console that ends meanwhile leaves it here."""
+    error: StoreBusyError | None = None
+    for _ in range(TRIES):
+        try:
+            wayfare.main(words, prog_name="wayfare", standalone_mode=False)
+        except StoreBusyError as busy:
+            from core.cli.joining import joined
 
-        command = wayfare.get_command(click.Context(wayfare), words[0])
-        code = 2 if command is None else joined(command, words[0], words[1:], error)
-        if code:
-            sys.exit(code)
+            error = busy
+            command = wayfare.get_command(click.Context(wayfare), words[0])
+            code = None if command is None else joined(command, words[0], words[1:], busy)
+            if code is None:
+                continue
+            if code:
+                sys.exit(code)
+        return
+    if error is not None:
+        raise error
 
 
 def _sentence(text: str) -> str:

@@ -218,28 +218,37 @@ def working_on(app: App) -> Generator[None]:
         _held.reset(token)
 
 
-def opened(db: Path | None) -> AbstractContextManager[App]:
-    """Returns the app over a store (None: the store of the environment). Raises StoreError, StoreBusyError."""
+def opened(db: Path | None, *, alone: bool = False) -> AbstractContextManager[App]:
+    """Returns the app over a store (None: the store of the environment). Raises StoreError, and StoreBusyError if a console serves
+    the store: the command runs there then. A command that runs `alone` shares the store with the console."""
     held = _held.get()
     if held is not None:
         return nullcontext(held)
-    return open_app(Settings.from_environment(db=db), report=TerminalProgress() if sys.stderr.isatty() else silent)
+    from core.endpoint.door import owner_of
+    from core.store.sharing import COMMAND
+
+    settings = Settings.from_environment(db=db)
+    if not alone and (owner := owner_of(settings.db)) is not None:
+        raise StoreBusyError(
+            f"The store {settings.db} is in use by the console on {owner.url}; stop it with `wayfare stop`."
+        )
+    return open_app(settings, report=TerminalProgress() if sys.stderr.isatty() else silent, sharing=COMMAND)
 
 
 def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:
-    """Returns the app. If another process has the store and accepts no commands, returns an app that stores no runs,
-    and says so."""
+    """Returns the app. If a process other than a console has the store for itself, returns an app that stores no runs, and says
+    so."""
     try:
         return opened(db)
     except StoreBusyError as error:
         from core.endpoint.door import owner_of
         from core.store import Store
 
-        owner = owner_of(Settings.from_environment(db=db).db)
-        if owner is not None and owner.key:
+        settings = Settings.from_environment(db=db)
+        if owner_of(settings.db) is not None:
             raise
         click.echo(f"The runs are not stored. {error}", err=True)
-        return build_app(Store(), Settings.from_environment(db=db))
+        return build_app(Store(), settings)
 
 
 @contextmanager

@@ -13,18 +13,26 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from core.cli.options import TerminalProgress, db_option, preset_option, set_option, settings_of
+from core.cli.owner import described
+from core.endpoint.door import Owner, console_lock, owner_of
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.govern.clients import ClientRegister
 from core.shared.errors import UnknownNameError, WayfareError
 from core.shared.settings import FIRST_CATALOG, Launch, Settings, set_launch
 from core.store import Store
+from core.store.sharing import COMMAND
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 M_ARENA_MAX = -8  # of malloc.h
 CONSOLE = "dashboard.app:app"  # the ASGI app that uvicorn loads by name
+STARTS_S = 60.0
 EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - possible options of an operator, not a binding
 
 
@@ -42,13 +50,24 @@ EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - possible options of an operato
 @click.option(
     "--sign-in", is_flag=True, help="Pages require a sign-in on this machine, too. On other addresses they always do."
 )
+@click.option("--background", is_flag=True, hidden=True, help="Started by `wayfare mcp`: ends when nobody uses it.")
 @db_option
-def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: bool, db: Path | None) -> None:
+def up(
+    host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: bool, background: bool, db: Path | None
+) -> None:
     """Start the console and print its URL. Agents connect to /mcp on the same port.
+
+    If a console serves the store already, its URL is printed.
 
     Example: wayfare up --port 8600
     """
     settings = Settings.from_environment(db=db, catalog=catalog)
+    lock = console_lock(settings.db)
+    if (running := _taken(lock, settings.db)) is not None:
+        click.echo(f"{described(running)} `wayfare stop` ends it.")
+        return
+    if background:
+        port = _free_port(host, port)
     _check_free(host, port)
     guarded = sign_in or not _is_loopback(host)
     operators = _check_store(settings, host, sign_in=sign_in)
@@ -61,10 +80,38 @@ def up(host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: 
     if guarded:
         click.echo(_how_to_sign_in(own, host, operators=operators))
     hosts = frozenset(name.lower() for name in mcp_hosts)
-    set_launch(Launch(settings, TerminalProgress(), own, hosts, guarded))
+    config = uvicorn.Config(
+        CONSOLE, host=host, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=3
+    )
+    server = uvicorn.Server(config)
+    set_launch(
+        Launch(
+            settings, TerminalProgress(), own, hosts, guarded,
+            started_by="wayfare mcp" if background else "wayfare up",
+            idle_s=settings.idle_s if background else 0.0,
+            stop=partial(setattr, server, "should_exit", True),
+        )
+    )  # fmt: skip
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)  # uvicorn shuts everything down, then raises the signal again
-    uvicorn.run(CONSOLE, host=host, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+    server.run()
+    os._exit(0 if server.started else 3)  # at once, as after a signal
+
+
+def _taken(lock: FileLock | None, db: Path | str) -> Owner | None:
+    """Takes the lock of a store's console. Returns the console that has it instead, once that answers. Raises WayfareError."""
+    if lock is None:
+        return None
+    deadline = time.monotonic() + STARTS_S
+    while time.monotonic() < deadline:
+        if (owner := owner_of(db)) is not None:
+            return owner
+        with suppress(TimeoutError):
+            lock.acquire(timeout=0.1)
+            return None
+    raise WayfareError(
+        f"Another console of the store {db} has been starting or ending for {STARTS_S:g} s: end its process, and start again."
+    )
 
 
 def _keep_memory_small() -> None:
@@ -98,7 +145,7 @@ def _check_store(settings: Settings, host: str, *, sign_in: bool) -> bool:
     endpoint open to other machines without a token, and pages that no operator can open, so that these errors appear
     before the console starts."""
     name = settings.catalog
-    with Store(settings.db) as store:
+    with Store(settings.db, sharing=COMMAND) as store:
         if name not in SHIPPED_CATALOGS and name not in (row.name for row in store.catalogs.list_catalogs()):
             raise UnknownNameError(f"There is no catalog {name!r}; `wayfare catalogs` lists the catalogs.")
         if not _is_loopback(host) and not ClientRegister(store, settings.now).any_in_force:
@@ -129,14 +176,25 @@ def _leave(*_: object) -> None:
 
 def _check_free(host: str, port: int) -> None:
     try:
-        with socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, reuse_port=False
-        ):
-            return
+        _listening(host, port).close()
     except OSError as error:
         raise WayfareError(
             f"Cannot listen on {host}:{port} ({error.strerror}); choose another --port or --host."
         ) from None
+
+
+def _free_port(host: str, wanted: int) -> int:
+    """Returns the wanted port, or another one if a stranger has it."""
+    for port in (wanted, 0):
+        with suppress(OSError), _listening(host, port) as listener:
+            return listener.getsockname()[1]
+    return wanted
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    return socket.create_server(
+        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, reuse_port=False
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -186,7 +244,7 @@ def mcp(
     """Serve Wayfare to one MCP client on standard input and output: a few tools give access to all tools of the
     catalog.
 
-    If a console or another `wayfare mcp` has the store, this process joins it.
+    The console that serves the store answers. If there is none, it is started in the background.
 
     Example: wayfare mcp --catalog mine --router expected_value
     """
@@ -194,6 +252,8 @@ def mcp(
     from core.endpoint.joining import serve_stdio
 
     catalog, *further = catalogs or (FIRST_CATALOG,)
+    if Path(catalog).is_file():
+        catalog = str(Path(catalog).absolute())  # the console has another working directory
     options = EndpointOptions(
         catalog, router, preset, settings_of(settings), timeout, fallback, mirror, further=tuple(further)
     )

@@ -15,6 +15,7 @@ from core.app import App, Settings, open_app
 from core.cli.options import db_option, json_option, print_json, print_table, printable
 from core.shared.errors import CatalogError, ParameterError
 from core.shared.progress import Step
+from core.store.sharing import COMMAND
 
 if TYPE_CHECKING:  # torch is loaded when a training begins, not for --help
     from core.relevance.encoder_runtime import SentenceEncoder
@@ -87,7 +88,7 @@ def _labelled(
     """Returns the catalogs of the options, read before the slow work begins. The store is closed again."""
     if not train and not judge:
         return [], []
-    with open_app(settings) as app:
+    with open_app(settings, sharing=COMMAND) as app:
         return [_read(app, text, tasks_needed=False) for text in train], [_read(app, text) for text in judge]
 
 

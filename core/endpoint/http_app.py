@@ -14,7 +14,7 @@ import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -25,11 +25,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
+from core.endpoint.uses import Uses
 from core.shared.errors import WayfareError
 from core.shared.settings import FIRST_CATALOG
 
 if TYPE_CHECKING:
     from core.app import App
+    from core.endpoint.base import PartRequest
+    from core.endpoint.base import Request as AgentRequest
     from core.services.govern.governance import GovernanceService
 
 PATH = "/mcp"
@@ -39,6 +42,8 @@ CLIENT = "wayfare.client"  # key in the scope of a request: the client of its to
 INVALID_REQUEST, TOO_MANY = -32600, -32029
 """Codes of JSON-RPC. The second is from its range for server errors; the codes that MCP names mean something else."""
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
+R = TypeVar("R", bound="AgentRequest | PartRequest")
+T = TypeVar("T")
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
@@ -81,12 +86,18 @@ class EndpointApp:
     """An ASGI app for the route `/mcp`. It loads the protocol's packages at the first request.
 
     `app` returns the services, `catalog` is the default of clients whose address names none, `other_names` are further
-    hosts.
+    hosts, `uses` counts the requests of each client.
     """
 
     def __init__(
-        self, app: Callable[[], App], *, catalog: str = FIRST_CATALOG, other_names: frozenset[str] = frozenset()
+        self,
+        app: Callable[[], App],
+        *,
+        catalog: str = FIRST_CATALOG,
+        other_names: frozenset[str] = frozenset(),
+        uses: Uses | None = None,
     ):
+        self._uses = Uses() if uses is None else uses
         self._app = app
         self._catalog = catalog
         self.other_names = other_names
@@ -210,8 +221,18 @@ class EndpointApp:
         self._governance = app.governance
         endpoint = Endpoint(Services(app))
         changes = Changes(app, endpoint)
-        made = partial(mcp_server, endpoint.call, options_of, client_of, listing=endpoint.listed, changes=changes)
-        return StreamableHTTPSessionManager(made()), StreamableHTTPSessionManager(made(part=endpoint.part)), changes
+        call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
+        made = partial(mcp_server, call, options_of, client_of, listing=listing, changes=changes)
+        return StreamableHTTPSessionManager(made()), StreamableHTTPSessionManager(made(part=part)), changes
+
+    def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:
+        """Returns `answer` with each request counted as a use of its client."""
+
+        async def answered(request: R) -> T:
+            with self._uses.use("agent", request.client):
+                return await answer(request)
+
+        return answered
 
 
 def _error(

@@ -1,17 +1,18 @@
-"""Backends of a stdio process: an app of its own, or the process that has the store already."""
+"""`wayfare mcp`: the stdio side of the console that serves the store, which is started if there is none."""
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
-import threading
-from collections.abc import AsyncGenerator, Generator
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlencode
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlencode, urlsplit
 
 import anyio
 import anyio.to_thread
@@ -22,151 +23,116 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.stdio import stdio_server
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from core.app import App, open_app
 from core.domain.execution import CLIENT_SIDE, NOBODY
-from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request, Services
-from core.endpoint.door import Owner, announced, owner_of
-from core.endpoint.endpoint import DEFINITIONS, Endpoint
+from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
+from core.endpoint.door import CONNECT_S, Owner, beside, owner_of
+from core.endpoint.endpoint import DEFINITIONS
 from core.endpoint.fallback import MOST_TRIES
-from core.endpoint.http_app import PATH, TOO_MANY, EndpointApp
+from core.endpoint.http_app import PATH, TOO_MANY
 from core.endpoint.server import mcp_server
 from core.governance.approvals import LONGEST_HOLD_S
 from core.services.call.server_requests import own_session
-from core.shared.errors import StoreBusyError, WayfareError
-from core.shared.settings import Settings
+from core.shared.errors import WayfareError
+from core.shared.settings import IN_MEMORY, Settings
 
 if TYPE_CHECKING:
     from core.services.call.server_requests import OwnSession
 
+# ----------------------------------------------------------------------------------------------------------------------
+# The console of a store, found or started.
+
+STARTS_S = 120.0
+LOG_BYTES = 1_000_000
+"""A longer log is begun anew at the next start."""
+IN_A_FILE = "`wayfare mcp` needs a store in a file, because a console serves it; name one with --db."
+CONSOLE = ("-P", "-c", "from core.cli import main; main()", "up", "--background")
+
+
+def console_of(settings: Settings) -> Owner:
+    """Returns the console that serves the store, after starting one in the background if there is none. Raises WayfareError."""
+    return owner_of(settings.db) or _started(settings)
+
+
+def _started(settings: Settings) -> Owner:
+    file = beside(settings.db, "console.log")
+    if file is None:
+        raise WayfareError(IN_A_FILE)
+    words = [sys.executable, *CONSOLE, "--db", str(settings.db)]
+    environment = {name: value for name, value in settings.environment.items() if name != TOKEN}
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        log = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise WayfareError(
+            f"The log {file} cannot be written ({error.strerror}); name another store with --db."
+        ) from None
+    try:
+        if os.fstat(log).st_size > LOG_BYTES:
+            os.ftruncate(log, 0)
+        before = os.fstat(log).st_size
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+        )
+    finally:
+        os.close(log)
+    deadline = time.monotonic() + STARTS_S
+    while time.monotonic() < deadline:
+        ended = process.poll() is not None
+        if (owner := owner_of(settings.db)) is not None:
+            return owner
+        if ended:
+            raise WayfareError(f"The console could not be started: {_last_line(file, before)}")
+        time.sleep(0.05)
+    raise WayfareError(f"The console did not start in {STARTS_S:g} s; {file} says more.")
+
+
+def _last_line(file: Path, begin: int) -> str:
+    """Returns the last line of a log from this byte on."""
+    lines = [line for line in file.read_bytes()[begin:].decode(errors="replace").splitlines() if line.strip()]
+    return lines[-1].strip() if lines else f"{file} says more."
+
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The endpoint of a process without a console, so that other processes can share its store.
-
-
-@contextmanager
-def served(app: App, catalog: str) -> Generator[str]:
-    """Serves `/mcp` over an app on a free port of this machine, in a thread. Yields its address."""
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
-    endpoint = EndpointApp(lambda: app, catalog=catalog)
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
-        async with endpoint.running():
-            yield
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        asgi = Starlette(routes=[Route(PATH, endpoint), *endpoint.metadata_routes()], lifespan=lifespan)
-        config = uvicorn.Config(asgi, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(
-            target=server.run, kwargs={"sockets": [listener]}, name="wayfare-endpoint", daemon=True
-        )
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(timeout=3)
-
+# Sessions with the console.
 
 TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
 ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
+T = TypeVar("T")
 Whose = tuple[str, frozenset[str]]
 """The name of a client, and its abilities."""
 REPEATABLE = {tool.name for tool in DEFINITIONS if tool.annotations is not None and tool.annotations.idempotent_hint}
 
 
-def token_of(settings: Settings) -> str:
-    """Returns the token of a stdio process, or ""."""
-    return settings.environment.get(TOKEN, "").strip()
-
-
-class OwnApp:
-    """An app over the store, which it owns until `close`. Other processes can join it."""
-
-    def __init__(self, settings: Settings, options: EndpointOptions) -> None:
-        """Raises WayfareError, and StoreBusyError if another process has the store."""
-        with ExitStack() as stack:
-            app = stack.enter_context(open_app(settings))
-            catalog = app.catalogs.open(options.catalog).name
-            url = stack.enter_context(served(app, catalog))
-            stack.enter_context(announced(settings.db, Owner(url)))
-            self._stack = stack.pop_all()
-        self._endpoint = Endpoint(Services(app))
-        self._governance, self._token = app.governance, token_of(settings)
-        threading.Thread(target=_made_ready, args=(app, catalog), name="wayfare-warm", daemon=True).start()
-
-    async def call(self, request: Request) -> Answer:
-        """Returns the app's own answer."""
-        try:
-            return await self._endpoint.call(replace(request, **self._known()))
-        except Refusal as refusal:
-            return refusal.answer()
-
-    async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
-        """Returns the tools that the client of this process sees. Raises MCPError."""
-        return await self._endpoint.listed(self._with_token(request))
-
-    async def part(self, request: PartRequest) -> Any:
-        """Returns what the app has beside tools. Raises MCPError."""
-        return await self._endpoint.part(self._with_token(request))
-
-    def _with_token(self, request: PartRequest) -> PartRequest:
-        """Returns a request other than tools/call under the name of the token. Raises MCPError."""
-        try:
-            return replace(request, **self._known())
-        except Refusal as refusal:
-            raise MCPError(mcp_types.INVALID_REQUEST, refusal.why) from refusal
-
-    def _known(self) -> dict[str, Any]:
-        """Returns the client of this process's token. Returns nothing without a token: the request counts as one of
-        this machine then. Raises Refusal."""
-        if not self._token:
-            return {}
-        client = self._governance.clients.of_token(self._token)
-        if client is None:
-            raise Refusal(
-                "not_authorized",
-                f"The token in {TOKEN} is unknown or was revoked.",
-                "Ask the operator for one.",
-            )
-        return {"client": client.name, "known": True}
-
-    def close(self) -> None:
-        """Ends calls and sessions, commits the queue, releases the store."""
-        self._stack.close()
-
-
-def _made_ready(app: App, catalog: str) -> None:
-    """Prepares the app before the first request. Errors are left to that request."""
-    with suppress(WayfareError):
-        app.make_ready(catalog)
-        app.open_the_rest(catalog)
-
-
 class OwnerLostError(Exception):
-    """The process that has the store does not answer."""
+    """The console does not answer. A request that is `unsent` was not taken by it."""
+
+    def __init__(self, message: str, *, unsent: bool = False) -> None:
+        super().__init__(message)
+        self.unsent = unsent
 
 
 class JoinedOwner:
-    """Sessions with the process that has the store: one for each client name with its abilities. Lives in a task group."""
+    """Sessions with the console: one for each client name with its abilities. Lives in a task group."""
 
     def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str) -> None:
         self._limit_s = options.timeout_s * (MOST_TRIES if options.fallback else 1) + ANSWER_S
+        self._url = url
         self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
         self._tasks = tasks
         self._headers = {"Authorization": f"Bearer {token}"} if token else None
         self._sessions: dict[Whose, OwnSession] = {}
+        self._left = anyio.Event()
+
+    def leave(self) -> None:
+        """Ends the sessions."""
+        self._left.set()
 
     async def call(self, request: Request) -> Answer:
-        """Returns the owner's answer. Its questions reach the client. Raises OwnerLostError."""
+        """Returns the console's answer. Its questions reach the client. Raises OwnerLostError."""
         CLIENT_SIDE.set(request.side)  # each request has a context of its own
         whose = _whose(request.client)
+        session = await self._ready_session(whose, repeatable=request.tool in REPEATABLE)
         try:
-            session = await self._session(whose)
             return await session.call(request.tool, request.arguments, self._limit_s, request.progress)
         except Exception as error:
             said = self._said(whose, error)
@@ -175,8 +141,23 @@ class JoinedOwner:
                 raise OwnerLostError(said.message) from error
             return Refusal("not_possible", said.message, "Change what the sentence names and call again.").answer()
 
+    async def _ready_session(self, whose: Whose, *, repeatable: bool) -> OwnSession:
+        """Returns a session. A call that must not be repeated is sent only if the console is still there. Raises
+        OwnerLostError, by which nothing was sent."""
+        known = self._sessions.get(whose)
+        try:
+            if known is None:
+                return await self._session(whose)
+            if not repeatable:
+                address = urlsplit(self._url)
+                with anyio.fail_after(CONNECT_S):
+                    await (await anyio.connect_tcp(address.hostname or "", address.port or 80)).aclose()
+            return known
+        except Exception as error:
+            raise OwnerLostError(str(error), unsent=True) from error
+
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
-        """Returns the owner's list. Raises MCPError if the owner refuses, OwnerLostError."""
+        """Returns the console's list. Raises MCPError if the console refuses, OwnerLostError."""
         whose = _whose(request.client)
         try:
             return await (await self._session(whose)).tools()
@@ -184,7 +165,7 @@ class JoinedOwner:
             raise self._said(whose, error) from error
 
     async def part(self, request: PartRequest) -> Any:
-        """Returns what the owner has beside tools. Raises MCPError if the owner refuses, OwnerLostError."""
+        """Returns what the console has beside tools. Raises MCPError if the console refuses, OwnerLostError."""
         whose = _whose(request.client)
         try:
             return await (await self._session(whose)).answer(request.method, request.params)
@@ -192,7 +173,7 @@ class JoinedOwner:
             raise self._said(whose, error) from error
 
     def _said(self, whose: Whose, error: BaseException) -> MCPError:
-        """Returns the owner's error inside an exception of a session. Raises OwnerLostError if the owner did not
+        """Returns the console's error inside an exception of a session. Raises OwnerLostError if it did not
         answer."""
         inner = error
         while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
@@ -218,7 +199,7 @@ class JoinedOwner:
                 self._sessions[whose] = session
                 ready = True
                 task_status.started(session)
-                await anyio.sleep_forever()
+                await self._left.wait()
         except Exception:
             self._sessions.pop(whose, None)
             if not ready:  # later errors are reported by the call that meets them
@@ -231,33 +212,32 @@ def _whose(client: str) -> Whose:
 
 
 class StdioBackend:
-    """Answers requests through the owner of the store, which may be this process. Finds the new owner if the old one
-    has left."""
+    """Answers requests through the console that serves the store. Finds or starts the next one if it has ended."""
 
     def __init__(self, settings: Settings, options: EndpointOptions) -> None:
-        """Raises WayfareError if the store can be neither opened nor joined."""
         self._settings = settings
         self._options = options
-        self._own: OwnApp | None = None
         self._joined: JoinedOwner | None = None
-        self._url = self._resolved()
         self._lock = anyio.Lock()
 
     async def call(self, tasks: TaskGroup, request: Request) -> Answer:
-        """Returns the answer. Repeats a repeatable request once if the owner has left."""
-        for attempt in range(2):
+        """Returns the answer. If the console has ended, the request is sent once more to the next one, unless its tool may have
+        been called already."""
+        for _ in range(2):
             try:
-                return await (await self._answering(tasks)).call(request)
-            except OwnerLostError:
-                await self._forget_owner()
-                if attempt == 0 and request.tool in REPEATABLE:
-                    continue
-            except StoreBusyError as error:
-                return Refusal("not_reachable", str(error), "Start `wayfare up`, or end that process.").answer()
+                joined = await self.joined(tasks)
+            except WayfareError as error:
+                return Refusal("not_reachable", str(error), "Tell the operator what the sentence says.").answer()
+            try:
+                return await joined.call(request)
+            except OwnerLostError as error:
+                await self._forget(joined)
+                if not (error.unsent or request.tool in REPEATABLE):
+                    break
         return Refusal(
             "connection_lost",
-            "The Wayfare that has the store ended during the call, or does not answer.",
-            "The tool may have done its work: call it again only if it just reads.",
+            "Wayfare's console ended during the call, or does not answer. Whether the tool was called is unknown.",
+            "The tool may have done its work: look before you call it again, unless it just reads.",
         ).answer()
 
     async def listed(self, tasks: TaskGroup, request: PartRequest) -> list[mcp_types.Tool]:
@@ -265,59 +245,44 @@ class StdioBackend:
         if not request.options.mirror:
             tasks.start_soon(self._tell, tasks, request)
             return DEFINITIONS
-        for attempt in range(2):
-            try:
-                return await (await self._answering(tasks)).listed(request)
-            except OwnerLostError:
-                await self._forget_owner()
-                if attempt:
-                    raise
-        return []
+        return await self._repeated(tasks, lambda joined: joined.listed(request))
 
     async def _tell(self, tasks: TaskGroup, request: PartRequest) -> None:
-        """Has the owner note that the client is there. An error is left to the client's first call."""
+        """Has the console note that the client is there. An error is left to the client's first call."""
         with suppress(OwnerLostError, MCPError, WayfareError):
-            await (await self._answering(tasks)).listed(request)
+            await (await self.joined(tasks)).listed(request)
 
     async def part(self, tasks: TaskGroup, request: PartRequest) -> Any:
-        """Returns what mirrored servers have beside tools. These requests only read, so they are repeated if the owner
-        has left."""
+        """Returns what mirrored servers have beside tools."""
+        return await self._repeated(tasks, lambda joined: joined.part(request))
+
+    async def _repeated(self, tasks: TaskGroup, ask: Callable[[JoinedOwner], Awaitable[T]]) -> T:
+        """Returns the answer to a request that only reads, and is repeated if the console has ended. Raises MCPError."""
         for _ in range(2):
             try:
-                return await (await self._answering(tasks)).part(request)
+                joined = await self.joined(tasks)
+            except WayfareError as error:
+                raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from error
+            try:
+                return await ask(joined)
             except OwnerLostError:
-                await self._forget_owner()
-        raise MCPError(mcp_types.INTERNAL_ERROR, "The Wayfare that has the store does not answer.")
+                await self._forget(joined)
+        raise MCPError(mcp_types.INTERNAL_ERROR, "Wayfare's console does not answer.")
 
-    def close(self) -> None:
-        """Releases the app, if this process owns it."""
-        if self._own is not None:
-            self._own.close()
-
-    async def _answering(self, tasks: TaskGroup) -> OwnApp | JoinedOwner:
+    async def joined(self, tasks: TaskGroup) -> JoinedOwner:
+        """Returns the sessions with the console. Raises WayfareError if none can be started."""
         async with self._lock:
-            if self._own is None and not self._url:
-                self._url = await anyio.to_thread.run_sync(self._resolved)
-            if self._own is not None:
-                return self._own
             if self._joined is None:
-                self._joined = JoinedOwner(self._url, self._options, tasks, token_of(self._settings))
+                console = await anyio.to_thread.run_sync(console_of, self._settings)
+                token = self._settings.environment.get(TOKEN, "").strip()
+                self._joined = JoinedOwner(console.url, self._options, tasks, token)
             return self._joined
 
-    async def _forget_owner(self) -> None:
+    async def _forget(self, lost: JoinedOwner) -> None:
+        lost.leave()
         async with self._lock:
-            self._joined, self._url = None, ""
-
-    def _resolved(self) -> str:
-        """Opens the store, or returns the address of its owner. Raises WayfareError."""
-        try:
-            self._own = OwnApp(self._settings, self._options)
-        except StoreBusyError:
-            owner = owner_of(self._settings.db)
-            if owner is None:
-                raise
-            return owner.url
-        return ""
+            if self._joined is lost:
+                self._joined = None
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -327,17 +292,28 @@ class StdioBackend:
 def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
     """Speaks MCP on standard input and output until the input ends. Raises WayfareError if it cannot serve."""
     options.parameters()  # wrong options fail at the start, not at the first search
+    if str(settings.db) == IN_MEMORY:
+        raise WayfareError(IN_A_FILE)
     backend = StdioBackend(settings, options)
 
     def leave(*_: object) -> None:
-        backend.close()
         os._exit(0)  # a thread may block on the input, and native code may still run in another
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
 
+    async def begin(tasks: TaskGroup) -> None:
+        """Finds or starts the console while the client says hello. Ends the process with a sentence if that fails."""
+        try:
+            await backend.joined(tasks)
+        except WayfareError as error:
+            sys.stderr.write(f"{error}\n")
+            sys.stderr.flush()
+            os._exit(2)
+
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(begin, tasks)
             served = mcp_server(
                 partial(backend.call, tasks),
                 lambda _: options,

@@ -95,6 +95,12 @@ class BackgroundJobs:
         with self._lock:
             return self._under_way(key)
 
+    @property
+    def any_under_way(self) -> bool:
+        """Whether any job has not ended."""
+        with self._lock:
+            return any(self._under_way(key) is not None for key in self._jobs)
+
     def of(self, key: str, about: object) -> Job | None:
         """The newest job with this input. Returns None if there was none, or if it is not kept any more."""
         with self._lock:

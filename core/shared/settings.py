@@ -8,6 +8,7 @@
 | WAYFARE_ENCODER_DIFFERENCE | the file that tunes the encoder which estimates fit; `none`: the encoder as it was published |
 | WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
 | WAYFARE_MAX_ANSWER_MB | how large an answer of a server may be |
+| WAYFARE_IDLE_S | after how many seconds without a use a console ends that `wayfare mcp` started |
 | WAYFARE_LOOK_HOURS | how often servers are asked whether their tools have changed; 0: never |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.mcp_bridge.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
@@ -35,6 +36,8 @@ IN_MEMORY = ":memory:"
 MAX_ANSWER_MB = "WAYFARE_MAX_ANSWER_MB"
 NOTIFY_URL = "WAYFARE_NOTIFY_URL"
 MAX_ANSWER_BYTES = 10_000_000
+IDLE = "WAYFARE_IDLE_S"
+IDLE_S = 900.0
 
 
 LOOK_HOURS = "WAYFARE_LOOK_HOURS"
@@ -59,6 +62,21 @@ def _bytes_of_mb(text: str) -> int:
     if not 1 <= size < math.inf:
         raise WayfareError(f"{MAX_ANSWER_MB} is {text!r}; give a number of MB above 0, as 10.")
     return int(size)
+
+
+def _idle_s(text: str) -> float:
+    """Raises WayfareError where the text is no number above 0.
+
+    >>> _idle_s("60")
+    60.0
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise WayfareError(f"{IDLE} is {text!r}; give a number of seconds above 0, as 900.")
+    return seconds
 
 
 def _hours(text: str) -> float:
@@ -94,7 +112,8 @@ class Settings:
     `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
     shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
     that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server; every
-    `look_hours` servers are asked for their tools (0: never). `notify_url` is told of calls that wait ("": none). `environment` is where
+    `look_hours` servers are asked for their tools (0: never). A console in the background ends after `idle_s` without a use.
+    `notify_url` is told of calls that wait ("": none). `environment` is where
     the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
     """
 
@@ -104,6 +123,7 @@ class Settings:
     reranker: str = ""
     encoder_difference: str = ""
     max_answer_bytes: int = MAX_ANSWER_BYTES
+    idle_s: float = IDLE_S
     look_hours: float = DEFAULT_LOOK_HOURS
     notify_url: str = field(default="", repr=False)
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
@@ -116,7 +136,7 @@ class Settings:
     ) -> Self:
         """The settings of an environment (None: that of this process); `db` and `catalog` go before its variables.
 
-        An empty variable is as good as none. Raises WayfareError where the limit of answers is no number.
+        An empty variable is as good as none. Raises WayfareError where a limit is no number.
 
         >>> settings = Settings.from_environment({"WAYFARE_DB": "/data/a.duckdb", "WAYFARE_CACHE": ""}, catalog="mine")
         >>> str(settings.db), settings.catalog, settings.cache == Settings().cache
@@ -132,6 +152,7 @@ class Settings:
             reranker=known.get("WAYFARE_RERANKER", "").strip(),
             encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
             max_answer_bytes=_bytes_of_mb(most) if (most := known.get(MAX_ANSWER_MB)) else MAX_ANSWER_BYTES,
+            idle_s=_idle_s(idle) if (idle := known.get(IDLE)) else IDLE_S,
             look_hours=_hours(hours) if (hours := known.get(LOOK_HOURS)) else DEFAULT_LOOK_HOURS,
             notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
             environment=known,
@@ -186,7 +207,8 @@ class Settings:
 @dataclass(frozen=True, slots=True)
 class Launch:
     """The options of `wayfare up`. `url` is the address for other processes of this machine, `hosts` are further host names
-    of the endpoint. With `sign_in` the pages are only for operators who have signed in.
+    of the endpoint. With `sign_in` the pages are only for operators who have signed in. `started_by` is the command that started
+    the console. It ends after `idle_s` without a use (0: never). `stop` ends it in order.
 
     Without `settings` the environment is read.
     """
@@ -196,6 +218,9 @@ class Launch:
     url: str = ""
     hosts: frozenset[str] = frozenset()
     sign_in: bool = False
+    started_by: str = "wayfare up"
+    idle_s: float = 0.0
+    stop: Callable[[], None] = lambda: None
 
 
 _launch = Launch()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from threading import Condition, RLock
+from threading import Condition, Event, RLock, Thread
+from time import monotonic, sleep
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ import pyarrow  # pyright: ignore[reportMissingTypeStubs]
 
 from core.shared.errors import StoreBusyError, StoreError
 from core.store.migrations import Migration, all_migrations, migrate
+from core.store.sharing import LONGEST_S, LOOK_S, PAUSE_S, RETRY_S, Sharing, Wanted
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The only import of pyarrow, which has no type hints: here its modules and classes become `Any`, so that nothing is unknown.
@@ -49,27 +51,40 @@ class Database:
     Any thread may read: each read has a cursor of its own and sees committed rows. One thread at a time writes.
     A finished `transaction` is on the disk: a killed process loses nothing of it. SQL cannot reach files, the network
     or extensions. File and write-ahead log are readable by their owner alone.
+
+    With `sharing` the file is closed between uses if another process wants it, and opened again at the next use. `openings` counts
+    how often it was opened: after each, another process may have written.
     """
 
-    def __init__(self, path: Path | str | None = None, migrations: Sequence[Migration] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | str | None = None,
+        migrations: Sequence[Migration] | None = None,
+        *,
+        sharing: Sharing | None = None,
+    ) -> None:
         self.path = None if path is None else Path(path).expanduser().absolute()
         self.where = "in memory" if self.path is None else str(self.path)
         self.lock = RLock()
+        self.openings = 0
+        self.on_return: Callable[[], None] = lambda: None
+        """Called in a thread of its own after a console has opened the file again."""
+        self._migrations = all_migrations() if migrations is None else migrations
+        self._sharing = None if self.path is None else sharing
         self._reading = 0
-        self._readers = Condition()  # guards the count, and the making of cursors
-        self.closed = False
-        self._root = _connect(self.path, self.where)
-        try:
-            self._root.execute("SET GLOBAL TimeZone = 'UTC'")
-            migrate(self._root, self.where, all_migrations() if migrations is None else migrations)
-        except duckdb.Error as error:
-            self._root.close()
-            raise StoreError(_unreadable(self.where, error)) from error
-        except StoreError:
-            self._root.close()
-            raise
-        self._writer = self._root.cursor()
-        self._keep_private()
+        self._readers = Condition()  # guards the count, the making of cursors, and the opening
+        self._leaving = False
+        self._ended = Event()
+        self._opened_s = self._used_s = self._left_s = 0.0
+        self._open: _Open | None = None
+        self._make_open()
+        if self._sharing is not None:
+            Thread(target=self._share, args=(self._sharing,), name="wayfare-sharing", daemon=True).start()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._ended.is_set()
 
     @contextmanager
     def transaction(self) -> Generator[duckdb.DuckDBPyConnection]:
@@ -78,19 +93,22 @@ class Database:
         Raises StoreError where the database refuses it; any exception inside undoes the transaction.
         """
         with self.lock:
-            self._require_open()
+            with self._readers:
+                writer = self._required_open().writer
             try:
-                self._writer.begin()
-                yield self._writer
-                self._writer.commit()
+                writer.begin()
+                yield writer
+                writer.commit()
             except BaseException as error:
                 with suppress(duckdb.Error):
-                    self._writer.rollback()
+                    writer.rollback()
                 if isinstance(error, duckdb.Error | pa.ArrowException):
                     raise StoreError(
                         f"The store {self.where} refused a write, nothing of it was kept: {_first_line(error)}."
                     ) from error
                 raise
+            finally:
+                self._used_s = monotonic()
             self._keep_private()
 
     def read(self, sql: str, parameters: Sequence[object] = ()) -> Table:
@@ -107,8 +125,8 @@ class Database:
     @contextmanager
     def _cursor(self) -> Generator[duckdb.DuckDBPyConnection]:
         with self._readers:
-            self._require_open()
-            cursor = self._root.cursor()
+            self._readers.wait_for(lambda: not self._leaving)
+            cursor = self._required_open().root.cursor()
             self._reading += 1
         try:
             with cursor:
@@ -116,19 +134,75 @@ class Database:
         finally:
             with self._readers:
                 self._reading -= 1
+                self._used_s = monotonic()
                 self._readers.notify_all()
 
     def close(self) -> None:
         """Release the file once the reads under way have ended. A second call does nothing."""
         with self.lock, self._readers:
-            self.closed = True
+            self._ended.set()
             self._readers.wait_for(lambda: self._reading == 0)  # DuckDB refuses to close what is read
-            self._writer.close()
-            self._root.close()
+            self._make_closed()
 
-    def _require_open(self) -> None:
+    def _required_open(self) -> _Open:
         if self.closed:
             raise StoreError(f"The store {self.where} is closed; open it again.")
+        return self._open or self._make_open()
+
+    def _make_open(self) -> _Open:
+        """Opens the file, and waits for it if it is shared. Raises StoreError, StoreBusyError."""
+        if self._sharing is None or self.path is None:
+            root = _connect(self.path, self.where)
+        else:
+            root = _awaited(self.path, self.where, self._sharing.patience_s, self._left_s)
+        try:
+            root.execute("SET GLOBAL TimeZone = 'UTC'")
+            migrate(root, self.where, self._migrations)
+        except duckdb.Error as error:
+            root.close()
+            raise StoreError(_unreadable(self.where, error)) from error
+        except StoreError:
+            root.close()
+            raise
+        self._open = _Open(root, root.cursor())
+        self._opened_s = self._used_s = monotonic()
+        self.openings += 1
+        self._keep_private()
+        return self._open
+
+    def _make_closed(self) -> None:
+        if self._open is not None:
+            self._open.writer.close()
+            self._open.root.close()
+            self._open = None
+
+    def _share(self, sharing: Sharing) -> None:
+        """Closes the file for others until this process ends its use of the store. A console opens it again when no other process
+        wants it any more."""
+        wanted, seen = Wanted(Path(self.where)), 1
+        while not self._ended.wait(LOOK_S):
+            now, others = monotonic(), wanted.said
+            paused, long = now - self._used_s >= PAUSE_S, now - self._opened_s >= LONGEST_S
+            if self._open is not None and (paused or long) and (others or (paused and not sharing.stays)):
+                self._leave()
+            elif sharing.stays and not others:
+                with suppress(StoreError):  # the next use says it
+                    with self._readers:
+                        self._required_open()
+                    if self.openings > seen:
+                        seen = self.openings
+                        self.on_return()
+
+    def _leave(self) -> None:
+        with self.lock, self._readers:
+            self._leaving = True
+            try:
+                if self._readers.wait_for(lambda: self._reading == 0, LONGEST_S):
+                    self._make_closed()
+                    self._left_s = monotonic()
+            finally:
+                self._leaving = False
+                self._readers.notify_all()
 
     def _keep_private(self) -> None:
         """Mode 0600; the log is made anew after every checkpoint, so this runs after every commit (10 microseconds)."""
@@ -136,6 +210,37 @@ class Database:
             for file in (self.path, self.path.with_name(f"{self.path.name}.wal")):
                 with suppress(OSError):
                     file.chmod(0o600)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The connection to an open file, and the one that writes."""
+
+    root: duckdb.DuckDBPyConnection
+    writer: duckdb.DuckDBPyConnection
+
+
+class _LockedError(StoreBusyError):
+    """Another process has the file open."""
+
+
+def _awaited(path: Path, where: str, patience_s: float, left_s: float) -> duckdb.DuckDBPyConnection:
+    """Opens a file that others use, too. Whoever waits already goes first after this process has left it. Raises StoreBusyError
+    if no process lets go of it in time."""
+    wanted, began = Wanted(path), monotonic()
+    while wanted.said and monotonic() - left_s < LONGEST_S:
+        sleep(RETRY_S)
+    while True:
+        try:
+            found = _connect(path, where)
+        except _LockedError:
+            if monotonic() - began > patience_s:
+                raise
+            wanted.say()
+            sleep(RETRY_S)
+        else:
+            wanted.clear()
+            return found
 
 
 def insert_arrow(connection: duckdb.DuckDBPyConnection, statement: str, rows: Table) -> None:
@@ -177,7 +282,7 @@ def _unopened(path: Path | None, where: str, error: Exception) -> StoreError:
     if "set lock" in text:
         owner = re.search(r"\(PID \d+\)", text)
         process = f"another process {owner.group()}" if owner else "another process"
-        return StoreBusyError(f"The store {where} is in use by {process}; stop it, or name another file with --db.")
+        return _LockedError(f"The store {where} is in use by {process}; stop it, or name another file with --db.")
     if isinstance(error, OSError):
         return StoreError(
             f"The folder of the store {where} cannot be made ({error.strerror}); name another file with --db."

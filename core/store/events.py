@@ -82,7 +82,8 @@ class Events:
     `append` returns when its events are on the disk. `append_later` returns at once (decisions while a slider is
     dragged, calls of agents), `make_later` even before its events are made (decisions for agents, whose JSON takes longer than
     the rest of their record); one background thread writes what has gathered in 20 ms. The order of the calls is the order of
-    commit. Outcomes are in the journal before `append_later` returns: a killed process loses what else is queued, and no call.
+    commit. Outcomes are in the journal before `append_later` returns, or in the database where there is no journal: a killed process
+    loses what else is queued, and no call.
     """
 
     database: Database
@@ -109,9 +110,12 @@ class Events:
 
         Raises StoreError at once for an event that cannot be stored, and for an outcome that the journal does not take.
         """
+        has_outcome = any(isinstance(event, OutcomeEvent) for event in events)
+        if has_outcome and self.journal.path is None and self.database.path is not None:
+            self.append(*events)
+            return
         entries = tuple(map(entry, events))
         ids = tuple(event.id for event in events if isinstance(event, DecisionEvent | OutcomeEvent))
-        has_outcome = any(isinstance(event, OutcomeEvent) for event in events)
         self._queue(_Queued(ids, lambda: entries, self.journal.add(*entries) if has_outcome else None))
 
     def take_over(self, left: Sequence[Sequence[Kept]]) -> None:

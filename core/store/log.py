@@ -136,16 +136,18 @@ class Log:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        newest = " UNION ALL ".join(f"SELECT max(sequence) AS sequence FROM {name}" for name in TABLES.values())  # noqa: S608
-        self._last: int = database.read(f"SELECT coalesce(max(sequence), 0) FROM ({newest})")[0][0].as_py()  # noqa: S608
-        seal = database.read("SELECT hash FROM seals ORDER BY last DESC LIMIT 1")
-        self._hash: str = seal[0][0].as_py() if seal.num_rows else START
+        self._seen = 0  # openings of the database whose newest record is known
+        self._last, self._hash = 0, START
+        self._know_newest()
         self.write_queued: Callable[[], None] = lambda: None
         """Commits the queued records first, so that the order of the calls is the order of commit."""
 
     @property
     def last(self) -> int:
         """The sequence number of the newest committed record, 0 in an empty store."""
+        if self._seen != self._database.openings:
+            with self._database.lock:
+                self._know_newest()
         return self._last
 
     def write(self, entries: Sequence[Entry]) -> None:
@@ -159,24 +161,35 @@ class Log:
         if not entries:
             return
         with self._database.lock:
-            groups: dict[type[Record], list[tuple[object, ...]]] = defaultdict(list)
-            for number, entry in enumerate(entries, self._last + 1):
-                groups[entry.kind].append((number, *entry.values))
-            first, last = self._last + 1, self._last + len(entries)
-            lines = (canonical(entry.kind, number, entry.values) for number, entry in enumerate(entries, first))
-            seal = chained(self._hash, lines)
             with self._database.transaction() as connection:
+                self._know_newest()
+                groups: dict[type[Record], list[tuple[object, ...]]] = defaultdict(list)
+                for number, entry in enumerate(entries, self._last + 1):
+                    groups[entry.kind].append((number, *entry.values))
+                first, last = self._last + 1, self._last + len(entries)
+                lines = (canonical(entry.kind, number, entry.values) for number, entry in enumerate(entries, first))
+                seal = chained(self._hash, lines)
                 for kind, rows in groups.items():
                     _insert(connection, kind, rows)
                 connection.execute("INSERT INTO seals VALUES (?, ?, ?)", [last, first, seal])
             self._last, self._hash = last, seal
+
+    def _know_newest(self) -> None:
+        """Read the newest number and hash, if another process may have written since."""
+        if self._seen == self._database.openings:
+            return
+        newest = " UNION ALL ".join(f"SELECT max(sequence) AS sequence FROM {name}" for name in TABLES.values())  # noqa: S608
+        self._last = self._database.read(f"SELECT coalesce(max(sequence), 0) FROM ({newest})")[0][0].as_py()  # noqa: S608
+        seal = self._database.read("SELECT hash FROM seals ORDER BY last DESC LIMIT 1")
+        self._hash = seal[0][0].as_py() if seal.num_rows else START
+        self._seen = self._database.openings
 
     def audit(self, take: Callable[[str], None] | None = None) -> Audit:
         """Verify the chain from its beginning to the record that is the newest now. `take` is given every line as it was sealed.
         Others write meanwhile."""
         with self._database.lock:
             seals = self._database.read("SELECT first, last, hash FROM seals ORDER BY last").to_pylist()
-            newest = self._last
+            newest = self.last
         begin = seals[0]["first"] if seals else newest + 1
         records = heapq.merge(*(self._sealed(kind, begin, newest) for kind in TABLES))
         found, expected = START, begin

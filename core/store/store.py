@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from core.domain.feedback import Judgment, Label
 from core.domain.requests import RequestChange
-from core.shared.errors import StoreError
+from core.shared.errors import StoreBusyError, StoreError
 from core.store.activity import Activity
 from core.store.catalogs import Catalogs, Vectors
 from core.store.connection import Database, Table, TypedTable, all_tables, fill
@@ -22,6 +22,13 @@ from core.store.journal import Journal
 from core.store.lab_runs import LabRuns, ScenarioRuns, Snapshots
 from core.store.log import Log
 from core.store.records import Appended, Calibrations, EqualJudgments, History, Labels
+from core.store.sharing import COMMAND, CONSOLE, Sharing
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+JOURNAL_LIMIT_S = 2.0
+"""A command has the journal of a killed console for milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +40,9 @@ class _Setting:
 class Store:
     """Everything that Wayfare stores, in one DuckDB file, or in memory where `path` is None or ":memory:".
 
-    One process owns the file; within it any thread may use the one Store. Raises StoreError, with a sentence that says
-    what to do, where the file is a directory, corrupt, in use, newer than this version, or cannot be made.
+    One process owns the file, unless it is opened with `sharing`; within a process any thread may use the one Store. Raises
+    StoreError, with a sentence that says what to do, where the file is a directory, corrupt, in use, newer than this version, or
+    cannot be made.
 
     >>> with Store() as store:
     ...     store.set_setting("catalog", "demo")
@@ -43,10 +51,15 @@ class Store:
     """
 
     def __init__(
-        self, path: Path | str | None = None, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        path: Path | str | None = None,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        sharing: Sharing | None = None,
     ) -> None:
-        self._database = Database(None if str(path) == ":memory:" else path)
-        log, self._journal = Log(self._database), Journal(self._database.path)
+        self._database = Database(None if str(path) == ":memory:" else path, sharing=sharing)
+        log = Log(self._database)
+        self._journal = Journal(self._database.path if sharing is None or sharing.stays else None)
         self.events = Events(self._database, log, self._journal)
         self.activity = Activity(self._database, log)
         self.catalogs = Catalogs(self._database, log, clock)
@@ -62,12 +75,26 @@ class Store:
         self.governance = Governance(self._database, log, self._journal)
         self.calibrations = Calibrations(log)
         self._settings = TypedTable(self._database, _Setting, "settings")
-        self._take_over()
+        self._taken: FileLock | None = None
+        try:
+            self._take_over(sharing)
+        except BaseException:
+            self._release()
+            raise
 
     @property
     def path(self) -> Path | None:
         """The file, None in memory."""
         return self._database.path
+
+    @property
+    def on_return(self) -> Callable[[], None]:
+        """Called, in a thread of its own, after other processes had the file."""
+        return self._database.on_return
+
+    @on_return.setter
+    def on_return(self, work: Callable[[], None]) -> None:
+        self._database.on_return = work
 
     def tables(self) -> dict[str, Table]:
         """All tables by name, after writing the queue. Raises StoreError."""
@@ -104,18 +131,40 @@ class Store:
             self.events.close()
         finally:
             self._journal.close()  # first: from then on another process may have the file
-            self._database.close()
+            self._release()
 
-    def _take_over(self) -> None:
-        """Put what a killed process left in the journal into the database. Raises StoreError, and keeps the journal as it is."""
+    def _release(self) -> None:
+        self._database.close()
+        if self._taken is not None:
+            self._taken.release()
+
+    def _take_over(self, sharing: Sharing | None) -> None:
+        """Put what a killed process left in the journal into the database. Raises StoreError, and keeps the journal as it is. A
+        console takes the journal for itself as long as it runs; a command leaves a running console's journal alone."""
+        journal = Journal(self._database.path)
+        if journal.path is None or not (journal.path.exists() or sharing == CONSOLE):
+            return
+        from filelock import FileLock, Timeout
+
+        taken = FileLock(f"{journal.path}.lock", timeout=JOURNAL_LIMIT_S if sharing == CONSOLE else 0, mode=0o600)
         try:
-            if left := self._journal.left():
+            taken.acquire()
+        except Timeout:
+            if sharing == COMMAND:
+                return
+            raise StoreBusyError(
+                f"The store {self._database.path} is in use by a console; stop it with `wayfare stop`."
+            ) from None
+        self._taken = taken
+        try:
+            if left := journal.left():
                 self.events.take_over(left)
                 self.governance.take_over(left)
-            self._journal.clear()
+            journal.clear()
         except (OSError, StoreError) as error:
-            self._database.close()
-            raise StoreError(f"The calls in {self._journal.path} cannot be stored: {error}") from error
+            raise StoreError(f"The calls in {journal.path} cannot be stored: {error}") from error
+        if sharing == COMMAND:
+            taken.release()
 
     def __enter__(self) -> Self:
         return self

@@ -71,8 +71,8 @@ def test_a_console_from_start_to_end(
 
     wait_for(lambda: has_open(app.pid, db))
     second = process("up", "--port", free_port())
-    assert (second.code, second.out) == (2, "")
-    assert f"PID {app.pid}" in second.err
+    assert (second.code, second.err) == (0, "")
+    assert f"http://127.0.0.1:{port} (process {app.pid}" in second.out
 
     app.send_signal(signal.SIGTERM)
     out, _ = app.communicate(timeout=10)

@@ -28,8 +28,8 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from core.app import App
 from core.endpoint.base import EndpointOptions, Services
 from core.endpoint.endpoint import Endpoint
-from core.endpoint.joining import served as served_over_http
 from core.endpoint.server import mcp_server
+from tests.endpoint.serving import served as served_over_http
 from tests.services.world import document, open_test_app
 
 ROOT = Path(__file__).parents[2]

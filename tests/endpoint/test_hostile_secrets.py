@@ -15,7 +15,6 @@ import pytest
 from mcp import Client
 
 from core.app import App, Settings, build_app
-from core.endpoint.joining import served
 from core.governance.approvals import ApprovalRules
 from core.governance.scope import Scope
 from core.relevance.encoder import CachedEncoder, EncoderSource
@@ -24,6 +23,7 @@ from core.store import Store
 from dashboard import session
 from tests.dashboard.harness import open_page, text_of
 from tests.endpoint.conftest import ask, refused, talk, with_token
+from tests.endpoint.serving import served
 from tests.relevance.toy_encoders import WordEncoder
 
 KEY, WORD, TOLD, TYPED = (

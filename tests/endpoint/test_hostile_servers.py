@@ -10,12 +10,12 @@ import anyio
 from mcp import Client
 
 from core.app import App
-from core.endpoint.joining import served
 from core.governance.budgets import Budget
 from core.services.govern.status import budgets
 from tests.benchmarks.broken_server import KINDS
 from tests.benchmarks.failing import MAY_BE, OUTCOMES, PRICE_USD, catalog
 from tests.endpoint.conftest import talk
+from tests.endpoint.serving import served
 
 
 def test_each_call_is_answered_and_counted_once(app: App, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from core.app import App
-from core.endpoint.joining import served as served_over_http
 from core.endpoint.mirrored_parts import fits_template
 from core.governance.budgets import Budget, day_of
 from core.governance.scope import Scope
@@ -20,6 +19,7 @@ from tests.benchmarks.measuring import free_port, running
 from tests.endpoint.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT_URI
 from tests.endpoint.conformance_server import SCHEMAS, conformance_server
 from tests.endpoint.conftest import ROOT, served, talk, with_token
+from tests.endpoint.serving import served as served_over_http
 from tests.services.world import RAW
 
 FIXTURE = "tests.endpoint.conformance_server"

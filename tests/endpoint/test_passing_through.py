@@ -17,8 +17,8 @@ from mcp_types import ImageContent
 from core.app import App
 from core.endpoint.base import Answer, EndpointOptions, Request
 from core.endpoint.joining import JoinedOwner
-from core.endpoint.joining import served as served_over_http
 from tests.endpoint.conftest import ROOT, Console, stdio, talk
+from tests.endpoint.serving import served as served_over_http
 from tests.endpoint.test_status import samples, total
 
 GREMLIN = StdioServerParameters(command=sys.executable, args=["-m", "sample_catalog.runnable.gremlin"], cwd=ROOT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +13,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from core.app import open_app
 from core.cli import main
-from core.shared.settings import Settings
 from tests.cases import each
 from tests.endpoint.conftest import PROGRAM, ROOT, Console, ask, refused, stdio, talk
 from tests.endpoint.test_http import MILES, TASK, TOOL
@@ -105,31 +102,24 @@ def test_beside_a_console_a_mirrors_questions_and_messages_reach_the_client(
     assert "warning of who" in heard
 
 
-def test_a_second_one_joins_the_first_and_takes_over_when_that_is_killed(
-    warm_store: Path, encoder_cache: Path, tmp_path: Path
-) -> None:
-    db = Path(shutil.copy(warm_store, tmp_path / "wayfare.duckdb"))
-    with line_client(db, encoder_cache) as first:
-        found = first.ask("tools/call", name="search_tools", arguments={"task": TASK})["structuredContent"]
+def test_standard_output_has_nothing_but_the_protocol(console: Console, encoder_cache: Path) -> None:
+    with line_client(console.db, encoder_cache) as client:
+        found = client.ask("tools/call", name="search_tools", arguments={"task": TASK})["structuredContent"]
+        assert found["candidates"][0]["tool"] == TOOL
 
-        async def script(second: Client) -> None:
-            told = await ask(second, "report_outcome", route_id=found["route_id"], useful=True)
-            assert told["tool"] == TOOL
-            first.child.kill()
-            first.child.wait()
-            told = await ask(second, "report_outcome", route_id=found["route_id"], useful=False)
-            assert told["useful"] is False
 
-        talk(stdio(db, encoder_cache), script, name="same")
-    with open_app(Settings.from_environment(db=db)) as app:
-        said = [(label.right, label.visitor, label.origin) for label in app.feedback.labels()]
-    assert said == [(False, "same", "agent")]
-    assert not list(tmp_path.glob("*.door.json"))  # the last one has tidied up
+def test_a_console_that_cannot_start_ends_it_with_a_sentence(tmp_path: Path) -> None:
+    line = [*PROGRAM, "mcp", "--db", str(tmp_path / "db"), "--catalog", "unknown"]
+    done = subprocess.run(
+        line, cwd=ROOT, stdin=subprocess.PIPE, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) in {(2, ""), (0, "")}  # 0: the input had ended first
+    assert done.returncode == 0 or "no catalog 'unknown'" in done.stderr
 
 
 @each(
     ("arguments", "words"),
-    [(("--router", "x"), "no router"), (("--catalog", "x"), "no catalog"), (("--set", "n=0"), "outside")],
+    [(("--router", "x"), "no router"), (("--set", "n=0"), "outside"), ((), "needs a store in a file")],
 )
 def test_wrong_use_ends_it_with_a_sentence(
     arguments: tuple[str, str], words: str, capsys: pytest.CaptureFixture[str]

@@ -72,7 +72,7 @@ def test_what_was_answered_is_found_at_the_next_start_and_counts_once(tmp_path: 
 
 def test_what_cannot_be_taken_over_stays_and_is_said(tmp_path: Path) -> None:
     with Store(tmp_path / "db") as store:
-        store._database._writer.execute("DROP TABLE spending")
+        store._database._open.writer.execute("DROP TABLE spending")
     journal = Journal(tmp_path / "db")
     journal.add((Spent, checked(spent("1"))))
     with pytest.raises(StoreError, match=r"The calls in .*db\.journal cannot be stored: .*spending"):

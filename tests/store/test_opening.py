@@ -41,7 +41,7 @@ def test_the_log_stays_private_after_a_checkpoint(tmp_path: Path, make: SimpleNa
     path = tmp_path / "db"
     with Store(path) as store:
         store.events.append(make.decision())
-        with store._database._root.cursor() as cursor:
+        with store._database._open.root.cursor() as cursor:
             cursor.execute("CHECKPOINT")
         store.events.append(make.decision())
         assert path.with_name("db.wal").stat().st_mode & 0o777 == 0o600

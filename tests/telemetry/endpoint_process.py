@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from core.app import Settings, build_app
-from core.endpoint.joining import served
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
+from tests.endpoint.serving import served
 from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import FIGURES
 

@@ -111,6 +111,18 @@ class CatalogService:
                 self._once_prepared.add(catalog.name)
             self._loaded[catalog.name] = self._freshly_loaded(catalog, source)
 
+    def read_anew(self) -> None:
+        """Take over catalogs, outcomes and prices that another process has written."""
+        with self._lock:
+            stored = {row.name for row in self._store.catalogs.list_catalogs()}
+            for name in [name for name in self._loaded if name in stored or name in SHIPPED_CATALOGS]:
+                loaded, fresh = self._loaded[name], self._load(name)
+                if fresh.catalog != loaded.catalog:
+                    self._loaded[name] = fresh
+                else:
+                    loaded.outcomes, loaded.down = fresh.outcomes, fresh.down
+                    loaded.set_overrides(fresh.overrides)
+
     def edit(self, name: str, change: Callable[[Catalog], Catalog]) -> Catalog:
         """Change a stored catalog, which `change` gets in its servers' own words, and keep it if it differs. Nobody else changes it meanwhile. Raises for a shipped one and for one of
         this process only."""

@@ -64,8 +64,13 @@ class ApprovalQueue:
         self._last: dict[str, ApprovalChange] = {}
         self._by_key: dict[str, str] = {}
         self._decided: dict[str, str] = {}
-        for change in self.store.governance.approvals():
-            self._take(change)
+        self.read_anew()
+
+    def read_anew(self) -> None:
+        """Take over every change in the store."""
+        with self._lock:
+            for change in self.store.governance.approvals():
+                self._take(change)
 
     def waiting(self, policy_digest: str) -> tuple[Approval, ...]:
         """The approvals that a person can decide now, oldest first. Those of an earlier policy are left out."""

@@ -53,8 +53,13 @@ class ClientRegister:
         self._lock = threading.Lock()
         self._clients: dict[str, Client] = {}
         self._by_hash: dict[str, str] = {}
-        for change in self.store.governance.clients():
-            self._take(change)
+        self.read_anew()
+
+    def read_anew(self) -> None:
+        """Take over every change in the store."""
+        with self._lock:
+            for change in self.store.governance.clients():
+                self._take(change)
 
     def all(self) -> tuple[Client, ...]:
         """Those in force first, each kind by name."""

@@ -67,8 +67,13 @@ class KnownDefinitions:
         """Another number after each decision about a definition."""
         self._known: dict[Key, DefinitionChange] = {}
         self._denied: dict[Key, DefinitionChange] = {}
-        for change in self.store.governance.definitions():
-            self._take(change)
+        self.read_anew()
+
+    def read_anew(self) -> None:
+        """Take over every change in the store."""
+        with self._lock:
+            for change in self.store.governance.definitions():
+                self._take(change)
 
     def state(self, catalog: str, tool: Tool) -> State:
         """Whether a tool's definition is known, and whether it is unchanged."""

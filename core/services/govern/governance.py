@@ -83,10 +83,10 @@ class GovernanceService:
         )
         self.refused = RefusedRequests(store, now)
         self.settled_at_start = store.governance.settle_left_over()
-        policies = store.governance.policies()
-        self.policy_change: PolicyChange | None = policies[-1] if policies else None
+        self._policy = Policy()
+        self.policy_change: PolicyChange | None = None
         """When the policy came into force, and by whom; None for the one that Wayfare starts with."""
-        self._policy = from_toml(policies[-1].toml) if policies else Policy()
+        self._read_policy()
         self.admission = Admission(
             self.clients, self.definitions, self.refused, lambda: self._policy, now=now, clock=clock
         )
@@ -94,6 +94,19 @@ class GovernanceService:
         for spent in store.governance.spending(day_of(now())):
             usage = Usage(spent.day, spent.client, spent.catalog, spent.server)
             self.ledger.add(usage, Amount(spent.usd, spent.calls, spent.tokens), spent.at, over=spent.over)
+
+    def read_anew(self) -> None:
+        """Take over what another process has written: clients, approvals, definitions and the policy."""
+        with self.lock:
+            for part in (self.clients, self.approvals, self.definitions):
+                part.read_anew()
+            self._read_policy()
+
+    def _read_policy(self) -> None:
+        policies = self._store.governance.policies()
+        if policies:
+            self.policy_change = policies[-1]
+            self._policy = from_toml(policies[-1].toml)
 
     @property
     def policy(self) -> Policy:

@@ -99,6 +99,11 @@ class LearntModels:
                 known.forgotten += 1
             self.requests.forget(name)
 
+    def forget_all(self) -> None:
+        """Make every model anew at its next use."""
+        for name in tuple(self._known):
+            self.forget(name)
+
     def _known_of(self, name: str) -> _Known:
         return self._known.setdefault(name, _Known())
 

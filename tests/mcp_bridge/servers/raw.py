@@ -39,6 +39,13 @@ def listed(flags: argparse.Namespace, cursor: str | None) -> dict[str, Any]:
     return page
 
 
+def sleep(seconds: float = 600, until: str = "", **_: Any) -> None:
+    """Wait so long, or until there is a file."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0 and not (until and Path(until).exists()):
+        time.sleep(min(left, 0.05) if until else left)
+
+
 def run_tool(name: str, arguments: dict[str, Any]) -> Any:
     """What a tool gives: text, or a whole result."""
     if name == "crash":
@@ -48,7 +55,7 @@ def run_tool(name: str, arguments: dict[str, Any]) -> Any:
         if done < arguments["times"]:
             os._exit(3)
     if name in {"stall", "nap"}:
-        time.sleep(arguments.get("seconds", 600))
+        sleep(**arguments)
     if name == "refuse":
         raise Refusal(arguments["code"], arguments["message"])
     if name in {"shape", "mismatch"}:

@@ -1,0 +1,73 @@
+"""One store, several processes at once: each gets its turn, the log stays one chain, and a journal belongs to its console."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from core.domain.governance_events import Spent
+from core.store import Store
+from core.store.log import checked
+from core.store.sharing import COMMAND, CONSOLE
+from tests.cli.conftest import wait_for
+from tests.store.conftest import SPENT
+
+ROOT = Path(__file__).parents[2]
+WRITES = """
+import sys, time
+from datetime import UTC, datetime
+from core.domain.events import ParameterEvent
+from core.store import Store
+from core.store.sharing import COMMAND
+with Store(sys.argv[1], sharing=COMMAND) as store:
+    for number in range(12):
+        store.events.append(ParameterEvent(datetime.now(UTC), "ehrr", sys.argv[2], "", str(number), "test"))
+        time.sleep(0.15 if number % 4 == 0 else 0)
+    print("done", flush=True)
+    store.activity.latest_sequence()
+    sys.stdin.read()
+"""
+
+
+def writer(path: Path, name: str) -> subprocess.Popen[str]:
+    """A process that writes with pauses, and goes on after its last write until its input ends."""
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-c", WRITES, str(path), name], cwd=ROOT, **pipes)
+
+
+def test_a_console_and_two_commands_write_by_turns_and_one_is_killed(tmp_path: Path, make: SimpleNamespace) -> None:
+    path, returned = tmp_path / "db", list[int]()
+    with Store(path, sharing=CONSOLE) as store:
+        store.on_return = lambda: returned.append(store.activity.latest_sequence())
+        journal = store._journal
+        journal.add((Spent, checked(SPENT)))  # as a call that is under way
+        children = [writer(path, name) for name in ("one", "two")]
+        for _ in range(12):
+            store.events.append(make.parameter())
+        for child in children:
+            assert child.stdout.readline() == "done\n"
+        children[0].kill()
+        wait_for(lambda: bool(returned) and returned[-1] == 36)
+        assert journal.left() == [(SPENT,)]  # no command took it over
+        assert not store.events.audit().problem
+        names = [
+            row["name"] for row in store._database.read("SELECT name FROM parameters ORDER BY sequence").to_pylist()
+        ]
+        assert (len(names), names.count("one"), names.count("two")) == (36, 12, 12)
+        children[1].communicate(timeout=60)
+        assert children[1].returncode == 0
+        children[0].communicate()
+
+
+def test_a_command_takes_over_the_journal_of_a_killed_console(tmp_path: Path) -> None:
+    Store(tmp_path / "db").close()
+    (tmp_path / "db.wanted").touch()  # of a process that was killed while it waited
+    console = Store(tmp_path / "db", sharing=CONSOLE)
+    console._journal.add((Spent, checked(SPENT)))
+    console._release()  # as the system does for a killed process
+    with Store(tmp_path / "db", sharing=COMMAND) as store:
+        assert store.governance.spending(SPENT.day) == (SPENT,)
+    assert not (tmp_path / "db.journal").exists()
