@@ -18,7 +18,8 @@ from core.endpoint.base import EndpointOptions, Services
 from core.endpoint.endpoint import Endpoint
 from core.endpoint.server import mcp_server
 from core.governance.scope import Scope
-from tests.endpoint.conftest import ask, refused, stdio, talk, with_token
+from tests.endpoint.conftest import Console, ask, refused, stdio, talk, with_token
+from tests.planning import endpoints
 from tests.services.world import document
 
 OWN = {"tools_without_requests", "add_requests"}
@@ -46,7 +47,9 @@ async def without(client: Client) -> None:
     with pytest.raises(MCPError, match="no such prompt"):
         await client.get_prompt("improve_catalog")
     assert "clients change NAME --improve" in (await refused(client, "tools_without_requests"))["try"]
-    assert (await refused(client, "add_requests", tools=[{"tool": "files::read", "requests": ["x"]}]))["error"] == "not_allowed"
+    assert (await refused(client, "add_requests", tools=[{"tool": "files::read", "requests": ["x"]}]))[
+        "error"
+    ] == "not_allowed"
     assert "tools_without_requests" not in (await refused(client, "no_tool"))["why"]
 
 
@@ -74,7 +77,12 @@ def test_an_agent_with_the_scope_writes_until_nothing_is_left(world: App, url: s
         told = await ask(client, "add_requests", **wrong)
         assert (told["tools"], told["requests"], told["left"]) == (0, 0, 6)
         why = [one["why"] for one in told["skipped"]]
-        assert [sum(words in one for one in why) for words in ("order to a model", "900", "empty", "no tool")] == [1, 1, 1, 2]
+        assert [sum(words in one for one in why) for words in ("order to a model", "900", "empty", "no tool")] == [
+            1,
+            1,
+            1,
+            2,
+        ]
         for tool in every:
             texts = [f"please look after {tool.partition('::')[2]} number {number}" for number in range(MOST_REQUESTS)]
             told = await ask(client, "add_requests", tools=[{"tool": tool, "requests": texts}])
@@ -134,3 +142,28 @@ def test_over_stdio_it_is_the_same(warm_store: Path, encoder_cache: Path, tmp_pa
 
     talk(stdio(db, encoder_cache, "--catalog", "mine"), script)
     main(["stop", "--db", str(db)])
+
+
+def test_beside_a_console_a_model_writes_through_it(
+    console: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file := tmp_path / "desk.json").write_text(
+        json.dumps({"servers": [{"name": "desk", "tools": [{"name": name} for name in ("go", "stay")]}]})
+    )
+    main(["import", str(file), "--name", "desk", "--db", str(console.db)])
+    serving = endpoints.serving()
+    model = next(serving)
+    said = [
+        {"tool": "desk::go", "requests": ["off we go", "let us leave"]},
+        {"tool": "desk::stay", "requests": [ORDER]},
+    ]
+    model.reactions = [model.answer({"tools": said})]
+    monkeypatch.setenv("WAYFARE_LLM_BASE_URL", model.url)
+    capsys.readouterr()
+    words = ["--catalog", "desk", "--db", str(console.db), "--json"]
+    for expected in ((1, 2, 1), (0, 0, 1)):
+        main(["requests", "write", "--model", "small", "--yes", *words])
+        told = json.loads(capsys.readouterr().out)
+        assert (told["tools"], told["requests"], told["left"]) == expected
+        assert any("order to a model" in why for why in told["skipped"])
+    next(serving, None)

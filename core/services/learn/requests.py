@@ -32,6 +32,7 @@ from core.shared.errors import CatalogError, UnknownNameError
 from core.store import Store
 
 OPERATOR, CLIENT, MODEL = "operator", "client", "model"
+NONE_TAKEN = "none of its requests can be taken"
 GIVEN_BY = tuple(source for source in SOURCES if source not in {"shipped", "catalog"})
 
 
@@ -95,7 +96,7 @@ class RequestService:
         if not taken.tools:
             why = f" Line {taken.skipped[0].line}: {taken.skipped[0].why}." if taken.skipped else ""
             raise CatalogError(
-                f'{source_file}: none of its requests can be taken; give lines {{"tool": "server::tool", "requests": ["..."]}}.{why}'
+                f'{source_file}: {NONE_TAKEN}; give lines {{"tool": "server::tool", "requests": ["..."]}}.{why}'
             )
         return taken
 
