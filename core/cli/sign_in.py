@@ -6,16 +6,14 @@ import json
 import sys
 import time
 import webbrowser
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from core.app import App
 from core.cli.options import catalog_option, common, opened, print_json, print_outcome, print_table, printable
-from core.services.decide.server_sign_ins import PERSON_LIMIT_S, ServerSignIn
+from core.services.decide.server_sign_ins import ServerSignIn
 from core.shared.errors import StoreBusyError, WayfareError
 from core.shared.settings import Settings, launched
 
@@ -38,7 +36,8 @@ def signin(
 ) -> None:
     """Sign in to a server over HTTP in the browser, sign out, or list the servers that may need it.
 
-    The address is printed, and opened in the browser of this machine. Tokens are kept encrypted with the values of `wayfare secrets`,
+    The address is printed, and opened in the browser of this machine. The console takes the answer; without one, one is started in the
+    background. Tokens are kept encrypted with the values of `wayfare secrets`,
     and renewed without you. Exits 1 if the sign-in was refused.
 
     Example: wayfare signin tickets --catalog mine
@@ -51,53 +50,43 @@ def signin(
         with opened(db) as app:
             app.sign_ins.sign_out(app.catalogs.open(catalog).name, server)
         print_outcome({"server": server, "state": "signed out"}, f"{server}: signed out.", as_json)
+    elif no_wait:
+        with opened(db) as app:
+            name = app.catalogs.open(catalog).name
+            if not launched().url:
+                raise WayfareError(
+                    "No console runs that could take the answer; leave --no-wait out, or start `wayfare up`."
+                )
+            app.sign_ins.begin(name, server, launched().url, client_id=client_id)
+            found = _document(app.sign_ins.of(name, server))
+        print_outcome(found, f"Open {found['address']}", as_json)
     else:
-        found = _signed_in(server, catalog, client_id, db, wait=not no_wait, quiet=as_json)
-        if no_wait:
-            print_outcome(found, f"Open {found['address']}", as_json)
-            return
+        found = _signed_in(server, catalog, client_id, Settings.from_environment(db=db), quiet=as_json)
         print_outcome(found, f"{server}: {_words(found)}.", as_json)
         if found["state"] != "signed in":
             sys.exit(1)
 
 
-def _signed_in(
-    server: str, catalog: str, client_id: str, db: Path | None, *, wait: bool, quiet: bool
-) -> dict[str, Any]:
-    """The console runs the sign-in if there is one; this process shows the address and asks how it went."""
-    try:
-        with opened(db) as app, _console(app, wait=wait) as console:
-            name = app.catalogs.open(catalog).name
-            address = app.sign_ins.begin(name, server, console, client_id=client_id)
-            if wait:
-                _show(address, quiet=quiet)
-                return _document(app.sign_ins.wait(name, server, PERSON_LIMIT_S))
-            return _document(app.sign_ins.of(name, server))
-    except StoreBusyError as error:
-        from core.cli.joining import printed_by_owner
+def _signed_in(server: str, catalog: str, client_id: str, settings: Settings, *, quiet: bool) -> dict[str, Any]:
+    """The console runs the sign-in and takes the answer; this process shows the address and asks how it went."""
+    from core.endpoint.joining import console_of
 
-        settings, words = Settings.from_environment(db=db), ["--catalog", catalog, "--json"]
-        begin = ["signin", server, "--no-wait", *words, *(["--client-id", client_id] if client_id else [])]
-        found = json.loads(printed_by_owner(begin, settings, error))
-        if not wait:
-            return found
-        _show(found["address"], quiet=quiet)
-        while found["state"] == "waiting":
-            time.sleep(POLL_S)
-            listed = json.loads(printed_by_owner(["signin", *words], settings, error))
-            found = next(one for one in listed["servers"] if one["server"] == server)
-        return found
+    console_of(settings)
+    of_catalog, of_client = ["--catalog", catalog, "--json"], ["--client-id", client_id] if client_id else []
+    found = _console_said(["signin", server, "--no-wait", *of_client, *of_catalog], settings)
+    _show(found["address"], quiet=quiet)
+    while found["state"] == "waiting":
+        time.sleep(POLL_S)
+        listed = _console_said(["signin", *of_catalog], settings)
+        found = next(one for one in listed["servers"] if one["server"] == server)
+    return found
 
 
-def _console(app: App, *, wait: bool) -> AbstractContextManager[str]:
-    """Where the browser brings the answer: to the console of this process, or to a listener for as long as the command waits."""
-    from core.endpoint.oauth_callback import listening
+def _console_said(words: list[str], settings: Settings) -> Any:
+    from core.cli.joining import printed_by_owner
 
-    if launched().url:
-        return nullcontext(launched().url)
-    if not wait:
-        raise WayfareError("No console runs that could take the answer; leave --no-wait out, or start `wayfare up`.")
-    return listening(app)
+    ended = StoreBusyError("The console has ended, and the sign-in with it; begin it again.")
+    return json.loads(printed_by_owner(words, settings, ended))
 
 
 def _show(address: str, *, quiet: bool) -> None:

@@ -58,6 +58,8 @@ def _started(settings: Settings) -> Owner:
     if file is None:
         raise WayfareError(IN_A_FILE)
     words = [sys.executable, *CONSOLE, "--db", str(settings.db)]
+    if not Path(settings.catalog).is_file():  # a file is for this client alone
+        words += ["--catalog", settings.catalog]
     environment = {name: value for name, value in settings.environment.items() if name != TOKEN}
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

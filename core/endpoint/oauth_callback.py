@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import contextmanager
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -13,11 +11,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from core.services.decide.server_sign_ins import CALLBACK
-from core.shared.errors import WayfareError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from core.app import App
 
 MOST_CHARS = 4_096
@@ -50,25 +45,3 @@ def callback_route(app: Callable[[], App | None]) -> Route:
         return RedirectResponse(CALLBACK, 303, HEADERS)  # the code stays in no history
 
     return Route(CALLBACK, callback)
-
-
-@contextmanager
-def listening(app: App) -> Generator[str]:
-    """Serves the callback alone on a free port of this machine until the block ends, for a command without a console. Gives the
-    address. Raises WayfareError."""
-    import uvicorn
-    from starlette.applications import Starlette
-
-    served = Starlette(routes=[callback_route(lambda: app)])
-    server = uvicorn.Server(uvicorn.Config(served, port=0, log_level="error", access_log=False))
-    thread = Thread(target=server.run, name="wayfare-callback", daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-        if not thread.is_alive():
-            raise WayfareError("Cannot listen on 127.0.0.1 for the answer of the browser.")
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(5)

@@ -1,4 +1,4 @@
-"""`wayfare signin`, alone and beside a console, with a browser that answers for the person."""
+"""`wayfare signin` with a browser that answers for the person."""
 
 from __future__ import annotations
 
@@ -56,26 +56,23 @@ def console(port: int) -> Iterator[None]:
             child.kill()
 
 
-def test_signing_in_and_out_alone_and_beside_a_console(wayfare: Command, write: Any, browser: Browser) -> None:
+def test_signing_in_and_out_through_the_console(wayfare: Command, write: Any, browser: Browser) -> None:
     mine = ("--catalog", "mine")
     with guarded_server() as guarded:
         file = write("mine.json", {"mcpServers": {"tickets": {"type": "http", "url": guarded.url}}})
         refused = wayfare("discover", file, "--name", "mine")
         assert (refused.code, "wayfare signin tickets --catalog mine" in refused.out) == (1, True)
         assert wayfare("signin", "tickets", *mine, "--no-wait").code == 2  # nobody could take the answer
-        run = wayfare("signin", "tickets", *mine)
-        assert (run.code, run.out.splitlines()[-1]) == (0, "tickets: signed in.")
-        assert browser.ended.endswith("/oauth/callback")  # without the code
-        assert wayfare("call", "tickets", "count", *mine, "--json").json()["outcome"] == "ok"
-        assert wayfare("signin", "tickets", *mine, "--out", "--json").json()["state"] == "signed out"
-
         with console(port := free_port()):
             guarded.person = False
             run = wayfare("signin", "tickets", *mine)
             assert (run.code, "the sign-in was refused (access_denied" in run.out) == (1, True)
             guarded.person = True
             run = wayfare("signin", "tickets", *mine)
-            assert (run.code, browser.ended) == (0, f"http://127.0.0.1:{port}/oauth/callback")
+            assert (run.code, run.out.splitlines()[-1]) == (0, "tickets: signed in.")
+            assert browser.ended == f"http://127.0.0.1:{port}/oauth/callback"  # without the code
             assert wayfare("call", "tickets", "count", *mine, "--json").json()["outcome"] == "ok"
             listed = wayfare("signin", *mine, "--json").json()["servers"]
             assert [(one["server"], one["state"], one["address"]) for one in listed] == [("tickets", "signed in", "")]
+        assert wayfare("call", "tickets", "count", *mine, "--json").json()["outcome"] == "ok"
+        assert wayfare("signin", "tickets", *mine, "--out", "--json").json()["state"] == "signed out"
