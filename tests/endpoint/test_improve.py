@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import mcp_types
 import pytest
 from mcp import Client, MCPError
 
@@ -109,6 +110,31 @@ def test_improve_is_no_limit_for_others_and_may_be_given_to_requests_without_a_t
     assert talk(url, lambda client: ask(client, "search_tools", task="Read a file."))["candidates"]
     world.governance.clients.make("anonymous", Scope(improve=True), origin="test")
     assert talk(url, names) > OWN
+
+
+async def sampled(_: Any, params: Any) -> Any:
+    """A client's model, which writes for each tool of the question."""
+    text = params.messages[0].content.text
+    tools = json.loads(text.partition("<data>")[2].partition("</data>")[0])["tools"]
+    said = {"tools": [{"tool": one["tool"], "requests": [f"please do {one['tool']}", ORDER]} for one in tools]}
+    content = {"type": "text", "text": json.dumps(said)}
+    return mcp_types.CreateMessageResult(role="assistant", content=content, model="own", stop_reason="endTurn")
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_clients_own_model_writes_where_it_offers_one(world: App, url: str, mode: str) -> None:
+    world.governance.clients.make("anonymous", Scope(improve=True), origin="test")
+
+    async def script(client: Client) -> None:
+        first = await ask(client, "tools_without_requests", sample=True, n=4)
+        assert (first["added"], first["left"]) == (4, 3)
+        second = await ask(client, "tools_without_requests", sample=True)
+        assert (second["added"], second["left"], second["tools"]) == (3, 0, [])
+
+    talk(url, script, mode=mode, sampling_callback=sampled)
+    assert {one.source for of in world.requests.of_catalog("world").values() for one in of} == {"model"}
+    refusing = talk(url, lambda client: refused(client, "tools_without_requests", sample=True), mode=mode)
+    assert refusing["error"] == "no_sampling"
 
 
 def test_of_several_catalogs_the_first_is_improved(world: App) -> None:
