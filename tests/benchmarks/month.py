@@ -1,0 +1,253 @@
+"""A month in ten minutes: seven real servers, two agents and one operator; a day lasts about twenty seconds.
+
+Nothing is typed twice, no tool is lost, no statistic is wrong, nobody is locked out. Every sentence below is checked as it is printed.
+`python -m tests.benchmarks.month [--days 30] [--day-s 18]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp import Client, StdioServerParameters
+
+ROOT = Path(__file__).resolve().parents[2]
+WAYFARE = [sys.executable, "-m", "core.cli"]
+SHIPPED = ("unit_exchange", "meridian", "statlab", "json_workbench", "pattern_bench", "csv_tables")
+OWN = '''
+import os
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("weights", description="Weigh letters and parcels for the post.")
+
+@server.tool()
+def weigh_parcel(grams: float) -> str:
+    """Weigh a parcel for the post{more}."""
+    return f"{{grams}} g with scale {{len(os.environ['SCALE_KEY'])}}"
+
+server.run("stdio")
+'''
+ASKED = (
+    ("convert 300 miles to kilometres", "unit-exchange::convert_units", {"value": 300, "source": "mile", "target": "km"}),
+    ("what time is it in Tokyo", "Meridian::current_time", {"zone": "Asia/Tokyo"}),
+    ("weigh a parcel of 500 grams for the post", "weights::weigh_parcel", {"grams": 500}),
+)  # fmt: skip
+
+
+class Month:
+    """The folder, the configuration file, the commands, and what was counted."""
+
+    def __init__(self, folder: Path, day_s: float) -> None:
+        self.folder, self.day_s, self.day = folder, day_s, 0
+        self.db, self.config, self.program = folder / "wayfare.duckdb", folder / "mcp.json", folder / "weights.py"
+        self.environment = {**os.environ, "WAYFARE_DB": str(self.db), "PYTHONPATH": str(ROOT), "WAYFARE_IDLE_S": "600"}
+        self.environment.pop("WAYFARE_TOKEN", None)
+        self.made: Counter[str] = Counter()
+        self.lost: Counter[str] = Counter()
+        self.slowest_s, self.down = 0.0, frozenset[str]()
+
+    def write(self, *, more: str = "", added: bool = False) -> None:
+        """The client configuration and the program of the operator's own server."""
+        self.program.write_text(OWN.format(more=more))
+        entries: dict[str, Any] = {
+            name.replace("_", "-") if name != "meridian" else "Meridian": {
+                "command": sys.executable, "args": ["-m", f"sample_catalog.runnable.{name}"], "env": {"PYTHONPATH": str(ROOT)},
+            }
+            for name in (*SHIPPED, *(["quillwork"] if added else []))
+        }  # fmt: skip
+        own = {"command": sys.executable, "args": [str(self.program)], "env": {"SCALE_KEY": "the-first-key-17c"}}
+        self.config.write_text(json.dumps({"mcpServers": {**entries, "weights": own}}))
+
+    def run(self, *words: str, codes: tuple[int, ...] = (0,), given: str | None = None) -> str:
+        """What a command prints. No command waits for another process."""
+        began = time.monotonic()
+        done = subprocess.run(
+            [*WAYFARE, *words],
+            env=self.environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+        said = done.stdout + done.stderr
+        assert "in use" not in said, said
+        assert done.returncode in codes, f"wayfare {' '.join(words)}: {said}"
+        return done.stdout
+
+    def status(self) -> dict[str, Any]:
+        return json.loads(self.run("status", "--json"))
+
+    def say(self, sentence: str) -> None:
+        print(f"day {self.day:2}  {sentence}", flush=True)
+
+    def agent(self) -> StdioServerParameters:
+        """`wayfare mcp`, as a client starts it."""
+        return StdioServerParameters(
+            command=WAYFARE[0],
+            args=[*WAYFARE[1:], "mcp", "--catalog", "mine"],
+            env=self.environment,
+            cwd=str(self.folder),
+        )
+
+
+async def work(month: Month, client: Client) -> None:
+    """One agent's round: each question is asked, its tool is called, and the outcome is reported. A server that is down is named as such."""
+    down = month.down
+    for question, tool, arguments in ASKED:
+        found = (await client.call_tool("search_tools", {"task": question})).structured_content or {}
+        named = {one["tool"]: one["why"] for one in found["candidates"]}
+        assert tool in named, f"{question}: {tool} was lost, offered are {named}"
+        if tool.partition("::")[0] in down and "down since" in named[tool]:
+            continue
+        made = await client.call_tool(
+            "execute_tool", {"tool": tool, "arguments": arguments, "route_id": found["route_id"]}
+        )
+        server = tool.partition("::")[0]
+        if made.is_error:
+            assert server in down, f"{tool}: {made.structured_content}"
+            month.lost[server] += 1
+        else:
+            month.made[server] += 1
+            await client.call_tool("report_outcome", {"route_id": found["route_id"], "useful": True})
+
+
+Event = Callable[[Month], None]
+
+
+def outage(month: Month) -> None:
+    """The program of the operator's own server is away, and the running process is ended."""
+    month.program.rename(month.program.with_suffix(".gone"))
+    month.run("server", "restart", "weights", "--catalog", "mine", codes=(0, 1, 2))
+    month.down = frozenset({"weights"})
+    month.say("the post's scale goes down")
+
+
+def back(month: Month) -> None:
+    """The program is there again. Nobody presses a button."""
+    month.program.with_suffix(".gone").rename(month.program)
+    began = time.monotonic()
+    while (
+        json.loads(
+            month.run("call", "weights", "weigh_parcel", "--args", '{"grams": 1}', "--catalog", "mine", "--json")
+        )["outcome"]
+        != "ok"
+    ):
+        assert time.monotonic() - began < 90
+    month.down, month.made["weights"] = frozenset(), month.made["weights"] + 1
+    month.say("the scale is back")
+
+
+def killed(month: Month) -> None:
+    """The console dies while an agent is connected."""
+    os.kill(month.status()["pid"], signal.SIGKILL)
+    month.say("the console was killed while an agent was connected")
+
+
+def changed(month: Month) -> None:
+    """A server describes its tool otherwise: the change waits for the operator."""
+    month.write(more=" and round up to full kilograms")
+    month.run("server", "restart", "weights", "--catalog", "mine")
+    month.run("server", "discover", "weights", "--catalog", "mine")
+    assert "weigh_parcel" in month.run("approvals", "--json")
+    month.run("approvals", "approve", "mine/weights::weigh_parcel")
+    month.say("a changed definition was held back and approved")
+
+
+def added(month: Month) -> None:
+    """The file has one more server, and the catalog follows it."""
+    month.write(more=" and round up to full kilograms", added=True)
+    began = time.monotonic()
+    while (
+        next(one for one in json.loads(month.run("catalogs", "--json"))["catalogs"] if one["name"] == "mine")["servers"]
+        < 8
+    ):
+        assert time.monotonic() - began < 60, "the new server of the file was not taken"
+        time.sleep(1)
+    month.say("a server was added to the file and taken")
+
+
+def new_value(month: Month) -> None:
+    """Another value for the same name."""
+    month.run("secrets", "set", "weights", "SCALE_KEY", "--catalog", "mine", given="another-key-17chr\n")
+    month.say("a value was changed")
+
+
+def ended(month: Month) -> None:
+    """The operator ends the console."""
+    month.run("stop")
+    month.say("the console was ended; the agent's next request starts the next one")
+
+
+def switched(month: Month) -> None:
+    """One server is off for a moment."""
+    month.run("server", "disable", "csv-tables", "--catalog", "mine")
+    month.run("server", "enable", "csv-tables", "--catalog", "mine")
+    month.say("a server was switched off and on")
+
+
+def looked(month: Month) -> None:
+    """Another `wayfare up` prints the address of the one that runs."""
+    assert month.status()["url"] in month.run("up")
+    month.say("the operator was not locked out: `wayfare up` gave the address")
+
+
+EVENTS: dict[int, Event] = {
+    1: looked, 3: outage, 4: back, 6: killed, 9: changed, 12: added, 15: new_value, 18: ended, 21: switched, 24: killed, 27: outage, 28: back,
+}  # fmt: skip
+
+
+async def live(month: Month, days: int) -> None:
+    """The month. Agent one stays connected by `wayfare mcp` all the time, agent two connects anew each day."""
+    async with Client(month.agent()) as one:
+        for month.day in range(1, days + 1):
+            began = time.monotonic()
+            await work(month, one)
+            if event := EVENTS.get(month.day):
+                await anyio.to_thread.run_sync(event, month)
+            await work(month, one)
+            async with Client(month.agent()) as two:
+                await work(month, two)
+            assert "missing" not in await anyio.to_thread.run_sync(month.run, "secrets", "list", "--catalog", "mine")
+            await anyio.sleep(max(0.0, month.day_s - (time.monotonic() - began)))
+
+
+def main() -> None:
+    """Lives through the month and checks the books at its end."""
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--days", type=int, default=30)
+    words.add_argument("--day-s", type=float, default=18.0)
+    given = words.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        month = Month(Path(folder), given.day_s)
+        month.write()
+        month.run("discover", str(month.config), "--name", "mine", "--follow", "take")
+        try:
+            anyio.run(live, month, given.days)
+            month.run("audit", "--export", str(month.folder / "log.jsonl"))
+            records = [json.loads(line) for line in (month.folder / "log.jsonl").read_text().splitlines()]
+            outcomes = [record for kind, _, record in records if kind == "OutcomeEvent"]
+            kinds = Counter((one["server"], one["kind"] == "ok") for one in outcomes)
+            print(
+                f"calls made {dict(month.made)}, lost {dict(month.lost)}, in the books {dict(kinds)}; slowest command {month.slowest_s:.1f} s"
+            )
+            assert all(kinds[server, True] == count for server, count in month.made.items())
+        finally:
+            with contextlib.suppress(Exception):
+                month.run("stop")
+
+
+if __name__ == "__main__":
+    main()
