@@ -30,7 +30,7 @@ COMMANDS = {
     "multiply": ("catalogs", "multiply", "Make a new catalog with virtual copies of one server: other names, words and numbers."),
     "testbed": ("scenario", "testbed", "Draw a testbed: servers whose texts contain any of the WORDS, and tasks that their tools can do."),
     "override": ("catalogs", "override", "Describe a tool or a server in your own words, without touching the server, or take its own words back."),
-    "findable": ("findable", "findable", "Estimate from example requests how often each tool would be found, and what it is taken for."),
+    "findable": ("findable", "findable", "Estimate from example requests how often each tool would be found, the worst first, and what it is taken for."),
     "lint": ("catalogs", "lint", "Find poor descriptions, colliding names, broken schemas and text that tries to instruct a model."),
     "bench": ("lab", "bench", "Measure how well routers rank the right tools."),
     "sweep": ("runs", "sweep", "Measure a router under many parameters."),

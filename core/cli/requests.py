@@ -27,7 +27,8 @@ SHOWN = 10  # skipped lines that are printed
 
 @click.group()
 def requests() -> None:
-    """Example requests: what somebody says who needs exactly one tool. They make decisions better.
+    """Import, export, undo or have a model write example requests of tools, which make decisions better. An example request is what
+    somebody says who needs exactly that tool.
 
     Example: wayfare requests export --missing > missing.jsonl
     """

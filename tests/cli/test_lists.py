@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from click import Context
+from click import Context, Group
 
 from core.cli.main import COMMANDS
 from core.cli.main import wayfare as group
@@ -55,9 +55,11 @@ def test_the_list_of_commands_has_the_first_sentence_of_each() -> None:
 
 @each("name", [name for name in NAMES if name not in {"up", "virtual", "mcp"}])
 def test_every_command_that_ends_takes_db_and_json(wayfare: Command, name: str) -> None:
-    shown = help_of(wayfare, name)
-    assert "--db PATH" in shown
-    assert "--json" in shown
+    command = group.get_command(Context(group), name)
+    for own in command.commands if isinstance(command, Group) else [""]:
+        shown = help_of(wayfare, name, *([own] if own else []))
+        assert "--db PATH" in shown
+        assert "--json" in shown
 
 
 def test_version(wayfare: Command) -> None:

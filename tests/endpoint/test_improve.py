@@ -193,3 +193,7 @@ def test_beside_a_console_a_model_writes_through_it(
         assert (told["tools"], told["requests"], told["left"]) == expected
         assert any("order to a model" in why for why in told["skipped"])
     next(serving, None)
+    monkeypatch.chdir(tmp_path)
+    Path("more.jsonl").write_text('{"tool": "desk::stay", "requests": ["stay here"]}')
+    main(["requests", "import", "more.jsonl", *words])
+    assert json.loads(capsys.readouterr().out)["requests"] == 1
