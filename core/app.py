@@ -232,7 +232,12 @@ class App:
     def lint_reports(self) -> LintReports:
         from core.services.decide.catalog_editor import LintReports
 
-        return LintReports(self.catalogs, lambda name: self.findable.known(name))  # noqa: PLW0108 - built when it is needed
+        # both are built when they are needed
+        return LintReports(
+            self.catalogs,
+            lambda name: self.findable.known(name),  # noqa: PLW0108
+            lambda name: self.requests.greedy(name),  # noqa: PLW0108
+        )
 
     @built
     def routing(self) -> RoutingService:

@@ -42,6 +42,7 @@ page = st.navigation(
         st.Page(view("activity"), title="Activity", icon=":material/timeline:", url_path="activity"),
     ),
     position="top",
+    expanded=True,
 )
 layer_banner()
 signed_in_bar()

@@ -21,8 +21,8 @@ from core.endpoint.describe import LONGEST_NAME, shown_description, shown_schema
 from core.endpoint.sampling import sampled_by
 from core.endpoint.search import fitting, signature
 from core.services.decide.decision_log import AGENT
-from core.services.learn.request_writing import BATCH_TOOLS, HOW, RequestWriter
-from core.services.learn.requests import CLIENT, MODEL, Skipped
+from core.services.learn.request_writing import BATCH_TOOLS, RequestWriter
+from core.services.learn.requests import CLIENT, HOW, MODEL, Skipped
 from core.shared.untrusted_text import one_line, visible
 
 MOST_TOOLS, MOST_TOKENS = 10, 8_000

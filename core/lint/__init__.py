@@ -24,7 +24,7 @@ from core.lint.descriptions import (
     UnmarkedDestruction,
     VagueDescription,
 )
-from core.lint.findability import SeldomFound, TakenForEachOther
+from core.lint.findability import GreedyRequests, SeldomFound, TakenForEachOther
 from core.lint.hidden import BuriedText, EncodedText, HiddenCharacters, StrayCharacters
 from core.lint.injection import (
     AsksForContext,
@@ -105,6 +105,7 @@ RULES: dict[str, type[Rule]] = {
         # rules over example requests
         SeldomFound,
         TakenForEachOther,
+        GreedyRequests,
     )
 }
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import tomllib
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -75,6 +76,7 @@ class Corpus:
 
 EVIDENCE_CHARACTERS = 200
 LISTED = 6  # names in a reason
+NONE: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class Context:
@@ -82,6 +84,7 @@ class Context:
 
     `tokens` (T,) counts each tool's definition, `priced` (T,) marks the tools with a price. `index` has the vectors;
     without it the rules that need them are skipped. `findable` is an estimate from example requests, once it was made.
+    `greedy` are the tools whose example requests do not count, with these requests.
     """
 
     def __init__(
@@ -92,11 +95,13 @@ class Context:
         tokens: Callable[[], NDArray[np.int64]] | None = None,
         priced: NDArray[np.bool_] | None = None,
         findable: Findable | None = None,
+        greedy: Mapping[str, Sequence[str]] = NONE,
     ) -> None:
         self._catalog = catalog
         self._tokens = tokens
         self.index = index
         self.findable = findable
+        self.greedy = greedy
         self.priced = (
             np.array([t.price_usd is not None for t in catalog.tools], dtype=bool) if priced is None else priced
         )

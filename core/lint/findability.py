@@ -1,6 +1,6 @@
-"""Rules over what example requests tell: tools that would not be found, and tools that are taken for each other.
+"""Rules over what example requests tell: tools that would not be found, that are taken for each other, or whose requests are greedy.
 
-They wait for an estimate (`core.services.learn.findable`), which the Catalog page and `wayfare findable` make.
+The first two wait for an estimate (`core.services.learn.findable`), which the Catalog page and `wayfare findable` make.
 """
 
 from __future__ import annotations
@@ -56,4 +56,23 @@ class TakenForEachOther(Rule):
                 yield self.finding(
                     f"{times} requests of {one} and {other} find the other one first.",
                     server=catalog.tools[row].server, tool=catalog.tools[row].name, where="description", evidence=one, other=other,
+                )  # fmt: skip
+
+
+class GreedyRequests(Rule):
+    """Tools whose example requests are near what is not theirs."""
+
+    id = "greedy_requests"
+    title = "Greedy requests"
+    severity = Severity.WARNING
+    why = "Such requests would draw every question to their tool, so none of them counts in a decision."
+    advice = "Remove those that other tools answer better, and write what only this tool does."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        for tool, requests in context.greedy.items():
+            row = catalog.tool_row.get(tool)
+            if row is not None:
+                yield self.finding(
+                    f"Its {len(requests)} example requests do not count: they are near questions of every kind, or other tools are nearer to them.",
+                    server=catalog.tools[row].server, tool=catalog.tools[row].name, where="requests", evidence=next(iter(requests), ""),
                 )  # fmt: skip

@@ -72,7 +72,7 @@ class RequestIndex:
         self.counts, self.greedy = counting(given, index)
         own = index.own
         kept = np.flatnonzero(self.counts)
-        self.texts = [text for text, counts in zip(given.texts, self.counts, strict=True) if counts]
+        self.texts: list[str] = [text for text, counts in zip(given.texts, self.counts, strict=True) if counts]
         rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(own))
         self.covered = sizes > 0
         self._tools = np.flatnonzero(self.covered)
@@ -116,7 +116,8 @@ class RequestIndex:
         """The nearest request of a tool. Returns None if none of its requests counts."""
         if not self.covered[row]:
             return None
-        start, end = self._starts[row], self._starts[row] + self._sizes[row]
+        start = int(self._starts[row])
+        end = start + int(self._sizes[row])
         cosines = self._rows[start:end].astype(np.float32) @ vector / self._lengths[start:end]
         best = int(cosines.argmax())
         return Near(self.texts[start + best], float(cosines[best]))

@@ -60,6 +60,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
         **({"annotations": hints} if hints else {}),
         **_known(tool, TOOL_FIELDS),
         **({"preconditions": list(tool.preconditions)} if tool.preconditions else {}),
+        **({"requests": list(tool.requests)} if tool.requests else {}),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ from dashboard.ui.text import escaped
 
 LISTED = 6
 NAMED, NOTABLE = 3, 0.05  # tools beside the judged ones: the number that is named, and the smallest change
+LIKE, ASKED_CHARACTERS = 0.3, 90  # of an example request beside a tool: its least cosine, and what is shown of it
+ASKED_HELP = "The nearest example request of this tool. A near one raises its probability of fit."
 LABELS_HELP = (
     "The sum that labels of similar sub-tasks add to the logit of this tool's probability of fit, with labels of equal tools. "
     "The sum is bounded. A visitor counts as at most one label, all agents together as half of one."
@@ -132,6 +134,19 @@ class Notice:
     done: bool = True
 
 
+def asked_like(app: App, decision: Decision, tools: Iterable[str]) -> dict[str, str]:
+    """Returns for each of these tools its example request that is like the sub-task, as a few muted words; escaped. Tools without
+    one are left out, and all tools of a decision that did not use the requests."""
+    if decision.fit is None:  # decided by another encoder: the sub-task would be embedded again
+        return {}
+    near = app.requests.near(decision.catalog, decision.subtask, decision.server_hint, tools)
+    return {
+        tool: f":small[:gray[asked like: “{escaped(one.text, ASKED_CHARACTERS)}”]]"
+        for tool, one in near.items()
+        if one.cosine >= LIKE
+    }
+
+
 def labeller(origin: str = "console") -> By:
     """Returns the author of labels: the address of another machine, or "" for this machine."""
     address = st.context.ip_address
@@ -178,6 +193,11 @@ def label_notice(
             st.button(
                 "Take back", key=f"label:{place}:back", type="tertiary", icon=":material/undo:", on_click=_back,
                 args=(known, notice, changed),
+            )  # fmt: skip
+            st.button(
+                "Keep as its example request", key=f"label:{place}:keep", type="tertiary", icon=":material/forum:", on_click=_keep,
+                args=(known, notice, changed), help="The question becomes an example request of the right tool, which counts for everybody. "
+                "The Catalog page lists it there and removes it.",
             )  # fmt: skip
 
 
@@ -257,6 +277,17 @@ def _back(known: Labelling, notice: Notice, changed: Callable[[], None] | None) 
         return f"Taken back: the labels of {' and '.join(escaped(one.tool, 80) for one in notice.labels)}.", ()
 
     _say(known, [label.tool for label in notice.labels], notice.place, act, changed, taken_back=notice.labels)
+
+
+def _keep(known: Labelling, notice: Notice, changed: Callable[[], None] | None) -> None:
+    right = next(label.tool for label in notice.labels if label.right)
+
+    def act() -> tuple[str, tuple[Label, ...]]:
+        decision = known.decision
+        known.app.requests.add_by_hand(decision.catalog, right, [decision.subtask], labeller())
+        return f"“{escaped(decision.subtask, 90)}” is an example request of {escaped(right, 80)} now.", ()
+
+    _say(known, [right], notice.place, act, changed)
 
 
 def _say(

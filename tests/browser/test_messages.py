@@ -12,7 +12,7 @@ from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
 
-AIR = "report today's air quality in Kraków"
+AIR = "where is the Super Bowl shown in Germany"
 EACH_TIME = {"wayfare.history", "wayfare.knobs"}  # the steps of the visit; what was heard
 BY_TIME = {
     "route:headline", "route:tools", "route:card:0", "route:card:1", "alert", "markdown", "route:alpha_t", "route:kappa",

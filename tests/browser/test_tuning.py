@@ -14,7 +14,7 @@ from tests.browser.visit import LIMIT_MS, Visit
 
 pytestmark = pytest.mark.browser
 
-AIR = "report today's air quality in Kraków"
+AIR = "where is the Super Bowl shown in Germany"
 
 
 def decided(visit: Visit, **query: object) -> Route:

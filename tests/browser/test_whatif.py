@@ -15,7 +15,7 @@ from .visit import LIMIT_MS, Visit
 
 pytestmark = pytest.mark.browser
 
-AIR = "report today's air quality in Kraków"
+AIR = "where is the Super Bowl shown in Germany"
 AT = """([chart, x, y]) => {
   const {xaxis, yaxis} = chart._fullLayout, box = chart.getBoundingClientRect();
   return [box.left + xaxis._offset + xaxis.l2p(x), box.top + yaxis._offset + yaxis.l2p(y)];

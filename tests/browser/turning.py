@@ -8,7 +8,7 @@ from core.routers.ehrr import EhrrParameters
 from tests.browser.pages import Route
 from tests.browser.visit import LIMIT_MS, Visit
 
-AIR = "report today's air quality in Kraków"
+AIR = "where is the Super Bowl shown in Germany"
 TIMES = next(info for info in EhrrParameters.knobs() if info.name == "alpha_t")
 
 # What names the winner, read in one frame: sentence, card and chart; written down whenever any of them changes.

@@ -56,8 +56,8 @@ def test_the_list_of_commands_has_the_first_sentence_of_each() -> None:
 @each("name", [name for name in NAMES if name not in {"up", "virtual", "mcp"}])
 def test_every_command_that_ends_takes_db_and_json(wayfare: Command, name: str) -> None:
     command = group.get_command(Context(group), name)
-    for own in command.commands if isinstance(command, Group) else [""]:
-        shown = help_of(wayfare, name, *([own] if own else []))
+    for one in [[name, other] for other in command.commands] if isinstance(command, Group) else [[name]]:
+        shown = help_of(wayfare, *one)
         assert "--db PATH" in shown
         assert "--json" in shown
 

@@ -40,27 +40,38 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _CachedReport:
+class _Inputs:
+    """What a report was made from."""
+
     catalog: Catalog
     index: CatalogIndex | None
     priced: NDArray[np.bool_]
     findable: Findable | None
-    report: LintReport
+    greedy: Mapping[str, Sequence[str]]
 
-    def fits(
-        self, catalog: Catalog, index: CatalogIndex | None, priced: NDArray[np.bool_], findable: Findable | None
-    ) -> bool:
-        same = self.catalog is catalog and self.index is index and self.findable is findable
-        return same and np.array_equal(self.priced, priced)
+    def same_as(self, other: _Inputs) -> bool:
+        same = self.catalog is other.catalog and self.index is other.index and self.findable is other.findable
+        return same and self.greedy == other.greedy and np.array_equal(self.priced, other.priced)
+
+
+def _no_greedy(_: str) -> Mapping[str, Sequence[str]]:
+    return {}
 
 
 class LintReports:
-    """Lint reports by catalog. Thread-safe. `findable` returns the estimate of a catalog if it was made."""
+    """Lint reports by catalog. Thread-safe. `findable` returns the estimate of a catalog if it was made, `greedy` its tools whose
+    example requests do not count."""
 
-    def __init__(self, catalogs: CatalogService, findable: Callable[[str], Findable | None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        catalogs: CatalogService,
+        findable: Callable[[str], Findable | None] = lambda _: None,
+        greedy: Callable[[str], Mapping[str, Sequence[str]]] = _no_greedy,
+    ) -> None:
         self._catalogs = catalogs
         self._findable = findable
-        self._cache: dict[str, _CachedReport] = {}
+        self._greedy = greedy
+        self._cache: dict[str, tuple[_Inputs, LintReport]] = {}
         self._lock = threading.Lock()
         self._errors: dict[str, tuple[Catalog, Mapping[str, str]]] = {}
         self._looking: dict[str, threading.Lock] = {}
@@ -71,19 +82,26 @@ class LintReports:
         index = self._catalogs.index(name) if ready else None
         catalog = index.catalog if index is not None else self._catalogs.catalog(name)
         priced = ~np.isnan(self._catalogs.statistics(name).tools.price_usd)
-        findable = self._findable(name) if ready else None
+        seen = _Inputs(
+            catalog,
+            index,
+            priced,
+            self._findable(name) if ready else None,
+            self._greedy(name) if ready else {},
+        )
         with self._lock:
             cached = self._cache.get(name)
-            if cached is None or not cached.fits(catalog, index, priced, findable):
-                seen = Context(
+            if cached is None or not cached[0].same_as(seen):
+                context = Context(
                     catalog,
                     index=index,
                     tokens=lambda: self._catalogs.tokens(name),
                     priced=priced,
-                    findable=findable,
+                    findable=seen.findable,
+                    greedy=seen.greedy,
                 )
-                cached = self._cache[name] = _CachedReport(catalog, index, priced, findable, lint(catalog, seen))
-            return cached.report
+                cached = self._cache[name] = seen, lint(catalog, context)
+            return cached[1]
 
     def errors(self, name: str) -> Mapping[str, str]:
         """The tools of a catalog that have an error, or whose server has one, each with what the rule is about. It is found once for a

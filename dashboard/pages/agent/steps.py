@@ -25,6 +25,7 @@ from core.shared import units
 from core.shared.untrusted_text import visible
 from dashboard.session import first_catalog, origin
 from dashboard.ui.calling import leave_note
+from dashboard.ui.labels import asked_like
 from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
@@ -74,11 +75,12 @@ def _routed(app: App, run: SupervisedAgent, number: int, event: Routed) -> None:
     names = ", ".join(
         f"**{escaped(name, 80)}**" if not place else escaped(name, 80) for place, name in enumerate(found[:SHOWN])
     )
+    near = "".join(f"  \n{words}" for words in asked_like(app, decision, found[:1]).values())
     tokens = decision.tokens
     cached = f", {tokens['cached']:,} in the prefix" if tokens["cached"] else ""
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     row.container(width="stretch").markdown(
-        f":violet-badge[ROUTE] {names or 'no candidate'}{more}  \n"
+        f":violet-badge[ROUTE] {names or 'no candidate'}{more}{near}  \n"
         f":small[:gray[{units.seconds(decision.timings_ms['total'] / 1e3)} · {tokens['exposed']:,} tokens shown{cached}, of "
         f"{tokens['baseline']:,}]]"
     )

@@ -18,6 +18,7 @@ from core.shared.errors import WayfareError
 from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
 from dashboard.pages.catalog.living import server_controls
+from dashboard.pages.catalog.requests import requests_fold
 from dashboard.pages.catalog.sign_in import sign_in_panel
 from dashboard.pages.catalog.state import open_multiply, show_tools
 from dashboard.pages.catalog.wording import description_panel
@@ -152,6 +153,7 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
             )
             if hints := hint_words(tool.hints):
                 st.caption(f"Hints of the server: {hints}.")
+            requests_fold(app, catalog, tool)
             _schemas(tool)
         with right:
             if st.button("Call this tool", icon=":material/play_arrow:", type="primary"):

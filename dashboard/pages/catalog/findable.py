@@ -17,6 +17,7 @@ from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.charts import SEPARATOR, taken_for_map
 from dashboard.pages.catalog.equal_sets import pair_cards
+from dashboard.pages.catalog.requests import SELDOM, lacking_requests
 from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
@@ -26,7 +27,6 @@ from dashboard.ui.url_state import open_page
 
 JOB, PAIR = "catalog:findable.job", "catalog:findable.pair"
 POLL_S = 0.5
-SELDOM = 0.5
 HELP = (
     "Each example request was written for one tool. A quarter of each tool's requests is left out in turn and ranked by what the others "
     "teach. Tools of an equal set, and twins on other servers, count as one. Four labelled catalogs tell how much more people find, and "
@@ -52,8 +52,10 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
             icon=":material/troubleshoot:",
         )
         _button(app, catalog.name, "Estimate", primary=True)
+        lacking_requests(app, catalog.name, None)
         return
     _headline(app, catalog.name, found, current)
+    lacking_requests(app, catalog.name, found)
     left, right = st.columns([1.25, 1], gap="medium")
     with left:
         chosen = _tools(found, query)

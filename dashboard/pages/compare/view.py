@@ -19,6 +19,7 @@ from dashboard.session import current_app, first_catalog
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import stages
 from dashboard.ui.judging import judge_popover
+from dashboard.ui.labels import ASKED_HELP, asked_like
 from dashboard.ui.layer import badge, supposed
 from dashboard.ui.query_form import QueryForm, example_subtasks, planner_usage, query_row, show_preparing
 from dashboard.ui.table import table
@@ -30,7 +31,7 @@ from dashboard.ui.variants import Variant, choose_variants, linked_knobs
 LISTED = 5
 
 
-def card(variant: Variant, decision: Decision, texts: dict[str, str]) -> None:
+def card(app: App, variant: Variant, decision: Decision, texts: dict[str, str]) -> None:
     """Draw the card of one router."""
     key = f"compare:{variant.text}"
     with st.container(border=True, gap="xsmall", height="stretch"):
@@ -48,6 +49,8 @@ def card(variant: Variant, decision: Decision, texts: dict[str, str]) -> None:
             st.markdown(f":orange[No candidate.] :small[{escaped(decision.reason, 200)}]")
         else:
             st.markdown(f":violet[★] {escaped(winner.tool, 60)}{badge(decision.catalog, winner.tool)}")
+            for asked in asked_like(app, decision, [winner.tool]).values():
+                st.markdown(asked, help=ASKED_HELP)
         _numbers(decision)
         chart(stages(decision.stages), key=f"{key}:stages", about=f"What each stage of {variant.name} keeps")
         for place, row in enumerate(decision.candidates[:LISTED], start=1):
@@ -134,7 +137,7 @@ def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision,
     grid = st.grid(len(decisions), min_column_width=250, gap="xsmall")
     for variant, decision in zip(variants, decisions, strict=True):
         with grid.cell():
-            card(variant, decision, texts)
+            card(app, variant, decision, texts)
     if len(decisions) < 2:
         return
     below = st.grid(3, min_column_width=330, gap="small")

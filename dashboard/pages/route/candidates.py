@@ -10,7 +10,7 @@ from core.domain.decision import Decision
 from core.domain.trace import ToolRow
 from core.shared import units
 from dashboard.ui.chart import live
-from dashboard.ui.labels import LABELS_HELP, Labelling, label_bar, label_notice, moved_words
+from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like, label_bar, label_notice, moved_words
 from dashboard.ui.layer import MARK
 from dashboard.ui.text import as_html
 from dashboard.ui.url_state import open_page
@@ -28,6 +28,7 @@ def candidate_cards(known: Labelling, html: Mapping[str, str], linked: Mapping[s
             st.markdown("**4 · Candidates**", help=HELP, width="content")
             _links({name: text for name, text in linked.items() if text})
         label_notice(known, CARD, now=decision)
+        asked = asked_like(known.app, decision, [decision.tools.ids[row] for row in decision.candidates])
         for place, row in enumerate(decision.candidates):
             with st.container(border=True, gap="xxsmall"):
                 about, button = st.columns([3, 1.15], vertical_alignment="center", gap="xxsmall")
@@ -37,7 +38,7 @@ def candidate_cards(known: Labelling, html: Mapping[str, str], linked: Mapping[s
                     _call(known, decision.tool_at(row))
                 live(html[numbers_key(place)], key=numbers_key(place))
                 with st.container(gap="xxsmall", key=f"{ACTIONS}:{place}"):
-                    _judge(known, decision.tool_at(row))
+                    _judge(known, decision.tool_at(row), asked)
 
 
 def card_key(place: int) -> str:
@@ -93,8 +94,10 @@ def _call(known: Labelling, tool: ToolRow) -> None:
         open_page("call", catalog=decision.catalog, tool=tool.tool, **recorded)
 
 
-def _judge(known: Labelling, tool: ToolRow) -> None:
-    """Draw the shift of a candidate by labels, and the label buttons."""
+def _judge(known: Labelling, tool: ToolRow, asked: Mapping[str, str]) -> None:
+    """Draw the near request of a candidate, its shift by labels, and the label buttons."""
+    if tool.tool in asked:
+        st.markdown(asked[tool.tool])
     if moved := moved_words(known.moves.get(tool.tool, ()), known.learnt(tool.tool)):
         st.markdown(f":small[{moved}]", help=LABELS_HELP)
     label_bar(known, tool.tool, CARD)

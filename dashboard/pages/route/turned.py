@@ -34,7 +34,7 @@ from dashboard.ui.text import as_html
 Metric = tuple[str, str, str]  # label, value, help
 SIGNALS = {
     "dense": "meaning", "profile": "its server", "words": "words met", "everyday": "everyday words",
-    "concept": "kind of task",
+    "concept": "kind of task", "asked": "example requests", "asked_words": "their words",
 }  # fmt: skip
 
 

@@ -65,9 +65,9 @@ EXAMPLES = (
         (frozenset({"unit-exchange::convert_units"}),),
     ),
     Example(
-        ":material/balance:", "Two can do it", "report today's air quality in Kraków",
+        ":material/balance:", "Two can do it", "where is the Super Bowl shown in Germany",
         "Both fit, so time, reliability and price decide. Raise “Time matters”, and the quicker one wins.",
-        (frozenset({"weather-now::air_quality", "Barometer::airQualityIndex"}),),
+        (frozenset({"Matinee::live.sport", "score-board::where_is_it_on"}),),
     ),
     Example(
         ":material/account_tree:", "Several steps", "get today's weather in Oslo, translate it into French and send it to Bo by mail",

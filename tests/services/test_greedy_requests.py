@@ -1,0 +1,66 @@
+"""A server whose 1,000 requests reach for every question: no decision on other tools' questions changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import sample_catalog
+from core.app import App, Settings, open_app
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.feedback import By
+from core.services.learn.requests import lines
+
+TOOLS, EACH, QUESTIONS = 42, 24, 12
+TASKS = [json.loads(line) for line in (sample_catalog.TASKS_DIR / "everyday.jsonl").read_text("utf-8").splitlines()]
+SAID = [task["subtask"] for task in TASKS]
+ASKED = SAID[:: len(SAID) // QUESTIONS][:QUESTIONS]
+"""The requests are the questions themselves: nobody can reach nearer."""
+GREEDY = {
+    f"helper::do_{number}": tuple(SAID[(number * EACH + at) % len(SAID)] for at in range(EACH))
+    for number in range(TOOLS)
+}
+Requests = Mapping[str, Sequence[str]]
+
+
+def save(app: App, *, shipped: Requests | None = None, offered: Requests | None = None) -> None:
+    """A catalog of the sample's servers, without requests, and the hostile one."""
+    bare = [
+        replace(server, tools=tuple(replace(tool, requests=()) for tool in server.tools))
+        for server in app.catalogs.catalog("sample").servers
+    ]
+    tools = tuple(
+        Tool("helper", id_.partition("::")[2], "Does what you need.", requests=tuple((shipped or {}).get(id_, ())),
+             offered=tuple((offered or {}).get(id_, ())))
+        for id_ in GREEDY
+    )  # fmt: skip
+    app.catalogs.save(Catalog("mine", (*bare, Server("helper", "Helps.", tools=tools))), "test")
+
+
+def winners(app: App) -> list[str]:
+    decisions = (app.routing.route(question, catalog="mine") for question in ASKED)
+    return [decision.winner.tool if decision.winner else "" for decision in decisions]
+
+
+def test_greedy_requests_change_no_decision_however_they_come(encoder_cache: Path) -> None:
+    with open_app(Settings(db=":memory:", cache=encoder_cache)) as app:
+        save(app)
+        before = winners(app)
+        save(app, offered=GREEDY)
+        assert app.requests.of_catalog("mine") == {}  # what a server sends of itself waits for the operator
+        assert winners(app) == before
+        save(app, shipped=GREEDY)
+        assert winners(app) == before
+        assert {*app.requests.greedy("mine")} == {*GREEDY}
+        named = [one for one in app.lint_reports.report("mine").findings if one.rule == "greedy_requests"]
+        assert len(named) == TOOLS
+        assert "Its 24 example requests do not count" in named[0].reason
+        save(app)
+        rows = ({"tool": tool, "requests": requests} for tool, requests in GREEDY.items())
+        taken = app.requests.import_file(
+            lines(rows).encode(), source_file="greedy.jsonl", catalog="mine", source="client", by=By(origin="test")
+        )
+        assert taken.requests > 1000  # a few read like orders
+        assert winners(app) == before
