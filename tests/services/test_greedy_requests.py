@@ -26,16 +26,20 @@ Requests = Mapping[str, Sequence[str]]
 
 
 def save(app: App, *, shipped: Requests | None = None, offered: Requests | None = None) -> None:
+    """A catalog with a server of tools that say nothing and want everything."""
+    saved(app, *(
+        Tool("helper", id_.partition("::")[2], "Does what you need.", requests=tuple((shipped or {}).get(id_, ())),
+             offered=tuple((offered or {}).get(id_, ())))
+        for id_ in GREEDY
+    ))  # fmt: skip
+
+
+def saved(app: App, *tools: Tool) -> None:
     """A catalog of the sample's servers, without requests, and the hostile one."""
     bare = [
         replace(server, tools=tuple(replace(tool, requests=()) for tool in server.tools))
         for server in app.catalogs.catalog("sample").servers
     ]
-    tools = tuple(
-        Tool("helper", id_.partition("::")[2], "Does what you need.", requests=tuple((shipped or {}).get(id_, ())),
-             offered=tuple((offered or {}).get(id_, ())))
-        for id_ in GREEDY
-    )  # fmt: skip
     app.catalogs.save(Catalog("mine", (*bare, Server("helper", "Helps.", tools=tools))), "test")
 
 
@@ -64,3 +68,19 @@ def test_greedy_requests_change_no_decision_however_they_come(encoder_cache: Pat
         )
         assert taken.requests > 1000  # a few read like orders
         assert winners(app) == before
+
+
+def test_honest_requests_carry_no_greedy_ones_in(encoder_cache: Path) -> None:
+    with open_app(Settings(db=":memory:", cache=encoder_cache)) as app:
+        copied = app.catalogs.catalog("sample").tools[::23][:TOOLS]
+
+        def mixed(greedy: int) -> list[str]:
+            given = zip(copied, GREEDY.values(), strict=True)
+            saved(app, *(
+                replace(tool, server="helper", name=f"{tool.name}_{at}", requests=(*tool.requests[:6], *wanted[:greedy]))
+                for at, (tool, wanted) in enumerate(given)
+            ))  # fmt: skip
+            return winners(app)
+
+        before = mixed(0)
+        assert mixed(3) == before

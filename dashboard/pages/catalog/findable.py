@@ -56,6 +56,9 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
         return
     _headline(app, catalog.name, found, current)
     lacking_requests(app, catalog.name, found)
+    if all(one.first == one.of for one in found.tools):
+        st.caption("Every request that was left out finds its tool first.")
+        return
     left, right = st.columns([1.25, 1], gap="medium")
     with left:
         chosen = _tools(found, query)

@@ -122,13 +122,17 @@ def _tasks_of(found: Tornado, name: str, symbols: dict[str, str]) -> None:
     if bar is None:
         st.caption("Click a bar for its tasks.")
         return
-    st.markdown(f"##### {len(bar.changed)} tasks with another winner at {_turn(bar, symbols)}")
+    st.markdown(
+        f"##### {len(bar.changed)} task{'' if len(bar.changed) == 1 else 's'} with another winner at {_turn(bar, symbols)}"
+    )
     _table(found, [(place, "") for place in bar.changed])
 
 
 def _fragile(found: Tornado, symbols: dict[str, str]) -> None:
     fragile = found.fragile(within=FRAGILE)
-    st.markdown(f"##### {len(fragile)} fragile tasks: another winner at ±10 % of a single knob")
+    st.markdown(
+        f"##### {len(fragile)} fragile task{'' if len(fragile) == 1 else 's'}: another winner at ±10 % of a single knob"
+    )
     if fragile:
         _table(found, [(place, ", ".join(_turn(bar, symbols) for bar in bars)) for place, bars in fragile])
 
