@@ -50,6 +50,9 @@ LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 @click.option(
     "--operator", is_flag=True, help="add, change: the token signs in to the pages, and gives no access to /mcp."
 )
+@click.option(
+    "--improve", is_flag=True, help="add, change: it may write example requests of the tools that it may use."
+)
 @common
 def clients(
     action: str,
@@ -61,6 +64,7 @@ def clients(
     per_minute: float | None,
     days: float | None,
     operator: bool,
+    improve: bool,
     db: Path | None,
     as_json: bool,
 ) -> None:
@@ -75,7 +79,7 @@ def clients(
     if (action == LIST) is not (name is None):
         raise click.UsageError(f"{action} {'takes no NAME' if name else 'needs a NAME'}.")
     until = None if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
-    scope = Scope(catalogs, servers, tools, read_only, per_minute, operator, until)
+    scope = Scope(catalogs, servers, tools, read_only, per_minute, operator, until, improve)
     if operator and scope != Scope(pages=True, until=until):
         raise click.UsageError("--operator is for the pages; it does not go with options about tools.")
     with opened(db) as app:

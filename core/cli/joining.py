@@ -155,7 +155,7 @@ def joined(command: click.Command, name: str, words: Sequence[str], error: Store
     command. Raises the error if no console takes it."""
     if name in ALONE:
         raise error
-    context = command.make_context(name, list(words), resilient_parsing=True)
+    context = _context(command, name, words)
     owner = owner_of(Settings.from_environment(db=context.params.get("db")).db)
     if owner is None or not owner.key:
         raise error
@@ -217,9 +217,9 @@ def _unknown(owner: Owner) -> WayfareError:
 
 def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> list[str]:
     """Returns the words with absolute paths, because the other process has another working directory."""
-    context = command.make_context(name, list(words), resilient_parsing=True)
+    context = _context(command, name, words)
     paths: set[str] = set()
-    for parameter in command.params:
+    for parameter in context.command.params:
         values = list(_values(context.params.get(parameter.name or "")))
         if isinstance(parameter.type, click.Path):
             paths.update(map(str, values))
@@ -235,6 +235,13 @@ def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> l
         return word
 
     return [absolute(word) for word in words]
+
+
+def _context(command: click.Command, name: str, words: Sequence[str]) -> click.Context:
+    """Returns the parsed words of a command, or of the command of a group that they name."""
+    if isinstance(command, click.Group) and words and words[0] in command.commands:
+        return _context(command.commands[words[0]], words[0], words[1:])
+    return command.make_context(name, list(words), resilient_parsing=True)
 
 
 def _values(value: object) -> Iterable[object]:

@@ -43,7 +43,7 @@ COMMANDS = {
     "secrets": ("secrets", "secrets", "List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret."),
     "signin": ("sign_in", "signin", "Sign in to a server over HTTP in the browser, sign out, or list the servers that may need it."),
     "approvals": ("clients", "approvals", "List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny one."),
-    "requests": ("requests", "requests", "Import, export or undo example requests of tools, which make decisions better."),
+    "requests": ("requests", "requests", "Import, export, undo or have a model write example requests of tools, which make decisions better."),
     "label": ("calibration", "label", "Label a tool as right or wrong for a sub-task."),
     "judgments": ("judgments", "judgments", "List the judgment sets of a catalog, import or export one, or show the agreement of its judges."),
     "calibrate": ("calibration", "calibrate", "Fit relevance, the probability of fit and Tool Attention's threshold to labels, and judge the fit on held-back folds."),

@@ -1,15 +1,25 @@
-"""`wayfare requests`: example requests of tools, from files, to files, and back."""
+"""`wayfare requests`: example requests of tools, from files, to files, written by a model, and back."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from core.cli.options import catalog_option, common, opened, print_json, print_outcome, read_file
+from core.app import Settings
+from core.cli.options import catalog_option, common, opened, print_json, print_outcome, printable, read_file, write_file
 from core.domain.feedback import By
-from core.services.learn.requests import GIVEN_BY, OPERATOR, lines
+from core.services.learn.requests import GIVEN_BY, MODEL, NONE_TAKEN, OPERATOR, lines
+from core.shared.errors import StoreBusyError, WayfareError
+
+if TYPE_CHECKING:
+    from core.services.learn.request_writing import RequestWriter, Row, Spending
 
 CLI = By(origin="cli")
 SHOWN = 10  # skipped lines that are printed
@@ -17,9 +27,8 @@ SHOWN = 10  # skipped lines that are printed
 
 @click.group()
 def requests() -> None:
-    """Import, export or undo example requests of tools, which make decisions better.
-
-    A request is what somebody says who needs exactly one tool.
+    """Import, export, undo or have a model write example requests of tools, which make decisions better. An example request is what
+    somebody says who needs exactly that tool.
 
     Example: wayfare requests export --missing > missing.jsonl
     """
@@ -85,3 +94,164 @@ def undo(catalog: str, db: Path | None, as_json: bool) -> None:
         {"tools": done.tools, "requests": done.requests, "source": done.source, "at": at},
         f"{done.requests:,} requests of {done.tools:,} tools are as they were before {at}.", as_json,
     )  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `wayfare requests write`: a model writes what is missing. The store is open while requests are read or kept, not while
+# the model is asked; each batch is kept at once.
+
+MOST_UNUSABLE = 3  # batches in a row
+
+
+@requests.command()
+@click.option("--model", default="", metavar="NAME", help="The model that writes (default: WAYFARE_LLM_MODEL).")
+@click.option("--limit-usd", type=click.FloatRange(0), help="Stop before more than this is spent.")
+@click.option("--yes", is_flag=True, help="Begin without asking.")
+@catalog_option
+@common
+def write(
+    model: str, limit_usd: float | None, yes: bool, catalog: str, db: Path | None, as_json: bool
+) -> None:  # fmt: skip
+    """Have a language model write requests for the tools that lack them. Prints an estimate of tokens and money and asks before it
+    begins. A run that was ended goes on where it stopped.
+
+    The endpoint is set by WAYFARE_LLM_BASE_URL and WAYFARE_LLM_API_KEY, or follows from the model's name.
+
+    Example: wayfare requests write --model gpt-4o-mini --catalog work --limit-usd 0.50
+    """
+    from core.services.learn.request_writing import RequestWriter, writing_endpoint
+
+    if as_json and not yes:
+        raise click.UsageError("--json cannot ask; give --yes with it.")
+    endpoint = writing_endpoint(Settings.from_environment(db=db).environment, model)
+    writer, keeper = RequestWriter(endpoint, endpoint.price_usd), _Keeper(catalog, db)
+    rows = keeper.missing()
+    estimate = writer.estimate(rows)
+    if limit_usd is not None and estimate.usd is None:
+        raise WayfareError(f"The price of {endpoint.model!r} is unknown, so --limit-usd cannot be kept; leave it out.")
+    if rows and not as_json:
+        click.echo(
+            f"{len(rows):,} tools lack requests. {endpoint.model} would take about: {estimate.words()}.", err=True
+        )
+    if rows and not yes:
+        click.confirm("Begin?", abort=True, err=True)
+    run = _Run(writer, keeper, limit_usd, quiet=as_json)
+    run.write(rows)
+    _print_run(run, endpoint.model, as_json)
+
+
+@dataclass
+class _Keeper:
+    """Reads and keeps requests in the store, or through the console that serves it."""
+
+    catalog: str
+    db: Path | None
+
+    def missing(self) -> list[dict[str, Any]]:
+        """Returns the tools that lack requests."""
+        try:
+            with opened(self.db) as app:
+                return app.requests.missing(app.catalogs.open(self.catalog).name)
+        except StoreBusyError as busy:
+            return self._by_owner(["export", "--missing"], busy)["tools"]
+
+    def keep(self, found: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        """Keeps the requests of some tools. Returns how many tools and requests were taken, and what was not."""
+        try:
+            with opened(self.db) as app:
+                name = app.catalogs.open(self.catalog).name
+                given = [(line, tool, texts) for line, (tool, texts) in enumerate(found.items(), 1)]
+                return asdict(app.requests.add(name, given, source=MODEL, by=CLI))
+        except StoreBusyError as busy:
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "requests.jsonl"
+                write_file(file, lines({"tool": tool, "requests": texts} for tool, texts in found.items()))
+                try:
+                    return self._by_owner(["import", str(file), "--source", MODEL], busy)
+                except WayfareError as error:
+                    if NONE_TAKEN not in str(error):
+                        raise
+                    return {"tools": 0, "requests": 0, "skipped": [{"why": str(error)}]}
+
+    def _by_owner(self, words: list[str], busy: StoreBusyError) -> dict[str, Any]:
+        from core.cli.joining import printed_by_owner
+
+        file = Path(self.catalog)
+        catalog = str(file.absolute()) if file.is_file() else self.catalog
+        settings = Settings.from_environment(db=self.db)
+        return json.loads(printed_by_owner(["requests", *words, "--catalog", catalog, "--json"], settings, busy))
+
+
+@dataclass
+class _Run:
+    """Batch after batch until all is written, the cap is reached, or the model cannot be asked. `stopped` says why it ended early."""
+
+    writer: RequestWriter
+    keeper: _Keeper
+    limit_usd: float | None
+    quiet: bool
+    tools: int = 0
+    requests: int = 0
+    stopped: str = ""
+    failed: bool = False
+    skipped: list[str] = field(default_factory=list[str])
+    spent: Spending | None = None
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Writes the requests of all tools."""
+        from core.services.learn.request_writing import Spending, batches
+
+        self.spent, unusable, done = Spending(), 0, 0
+        for batch in batches(rows):
+            if self._over_the_cap(batch):
+                break
+            written = self.writer.write(batch)
+            self.spent += written.spent
+            done += len(batch)
+            if written.requests:
+                self._keep(written.requests)
+            unusable = 0 if written.requests else unusable + 1
+            self.skipped += [f"{tool}: {why}" for tool, why in written.left.items()]
+            if not self.quiet:
+                click.echo(
+                    f"{done:,} of {len(rows):,} tools: {self.requests:,} requests; {self.spent.words()}.", err=True
+                )
+            if written.problem or unusable == MOST_UNUSABLE:
+                self.failed = True
+                self.stopped = written.problem or f"{unusable} batches in a row could not be used; try another model."
+                break
+
+    def _over_the_cap(self, batch: Sequence[Row]) -> bool:
+        """Whether the next batch would pass the cap: its estimate, added to what was spent."""
+        if self.limit_usd is None or self.spent is None:
+            return False
+        usd = (self.spent + self.writer.estimate(batch)).usd
+        if usd is not None and usd <= self.limit_usd:
+            return False
+        self.stopped = f"The next batch would pass the limit of {self.limit_usd:g} USD."
+        return True
+
+    def _keep(self, found: Mapping[str, Sequence[str]]) -> None:
+        taken = self.keeper.keep(found)
+        self.tools += taken["tools"]
+        self.requests += taken["requests"]
+        self.skipped += [one["why"] for one in taken["skipped"]]
+
+
+def _print_run(run: _Run, model: str, as_json: bool) -> None:
+    spent = run.spent
+    left = len(run.keeper.missing())
+    if as_json:
+        print_json({
+            "model": model, "tools": run.tools, "requests": run.requests, "left": left,
+            **({} if spent is None else asdict(spent)), "skipped": run.skipped, "stopped": run.stopped,
+        })  # fmt: skip
+    else:
+        for why in run.skipped[:SHOWN]:
+            click.echo(printable(why, 300), err=True)
+        if run.stopped:
+            click.echo(printable(run.stopped, 500), err=True)
+        rest = f"; {left:,} tools still lack some, the same command goes on" if left else ""
+        click.echo(f"{run.requests:,} requests of {run.tools:,} tools were written{rest}.")
+    if run.failed:
+        sys.exit(1)

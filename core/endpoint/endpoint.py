@@ -19,6 +19,7 @@ from core.domain.catalog import Tool, definition_tokens
 from core.endpoint.base import AgentTool, Answer, PartRequest, Refusal, Request, Services
 from core.endpoint.describe import DESCRIBE
 from core.endpoint.execute import EXECUTE, EXECUTE_READONLY
+from core.endpoint.improve import ADD_REQUESTS, IMPROVING, TOOLS_WITHOUT_REQUESTS, improving_prompts
 from core.endpoint.mirror import call_mirrored, mirrored
 from core.endpoint.mirrored_parts import MirroredParts, answered
 from core.endpoint.passing_on import READ_RESULT
@@ -35,6 +36,8 @@ from core.shared.untrusted_text import one_line, visible
 
 TOOLS: tuple[AgentTool, ...] = (SEARCH, DESCRIBE, EXECUTE, EXECUTE_READONLY, READ_RESULT, REPORT)
 DEFINITIONS = [tool.definition for tool in TOOLS]
+IMPROVING_DEFINITIONS = [TOOLS_WITHOUT_REQUESTS.definition, ADD_REQUESTS.definition]
+"""Listed only for clients that may write example requests."""
 INSTRUCTIONS = (
     "Wayfare stands for all MCP servers that its operator has connected. For each step of your work call search_tools with "
     "that step in one sentence; call the best candidate with execute_tool, or execute_readonly_tool if it only reads, and "
@@ -50,7 +53,7 @@ def own_tokens() -> int:
 
 
 _log = logging.getLogger(__name__)
-_TOOLS = {tool.definition.name: tool for tool in TOOLS}
+_TOOLS = {tool.definition.name: tool for tool in (*TOOLS, TOOLS_WITHOUT_REQUESTS, ADD_REQUESTS)}
 
 
 class Endpoint:
@@ -81,7 +84,7 @@ class Endpoint:
         """Returns the same for somebody who is to be told of changes. Raises MCPError."""
         options = request.options
         if not options.mirror:
-            return DEFINITIONS
+            return [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS
         try:
             client = self._services.app.governance.admission.identified(request.client, known=request.known)
             live = await self._parts.live_tools(options, client)
@@ -99,8 +102,14 @@ class Endpoint:
         self._parts.forget(catalog)
 
     async def part(self, request: PartRequest) -> Any:
-        """Returns the answer to a mirror client's request other than tools/call. Raises MCPError."""
+        """Returns the answer to a request about prompts, or to a mirror client's about resources and prompts. Raises MCPError."""
+        if not request.options.mirror:
+            return improving_prompts(request, allowed=self._improves(request))
         return await answered(self._parts, request)
+
+    def _improves(self, request: PartRequest) -> bool:
+        admission = self._services.app.governance.admission
+        return admission.improves(request.client, known=request.known)
 
     async def _note(self, request: Request | PartRequest) -> None:
         visits, who = self._services.app.governance.visits, (request.announced, request.client if request.known else "")
@@ -140,9 +149,11 @@ class Endpoint:
         if tool is None:
             raise Refusal(
                 "unknown_tool",
-                f"Wayfare has no tool {one_line(request.tool, 100)!r} of its own; it has {', '.join(_TOOLS)}.",
+                f"Wayfare has no tool {one_line(request.tool, 100)!r} of its own; it has {', '.join(one.name for one in DEFINITIONS)}.",
                 "Tools of the connected servers are called through execute_tool.",
             )
+        if request.tool in IMPROVING:
+            admission.check_improve(request.client, catalog, known=request.known)
         arguments = _unpacked(dict(request.arguments))
         if fault := _not_text(arguments):
             raise Refusal("invalid_arguments", f"{request.tool}: {fault}.", "Send valid JSON in UTF-8.")

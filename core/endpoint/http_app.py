@@ -223,7 +223,11 @@ class EndpointApp:
         changes = Changes(app, endpoint)
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
         made = partial(mcp_server, call, options_of, client_of, listing=listing, changes=changes)
-        return StreamableHTTPSessionManager(made()), StreamableHTTPSessionManager(made(part=part)), changes
+        return (
+            StreamableHTTPSessionManager(made(prompts=endpoint.part)),
+            StreamableHTTPSessionManager(made(part=part)),
+            changes,
+        )
 
     def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:
         """Returns `answer` with each request counted as a use of its client."""

@@ -26,7 +26,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from core.domain.execution import CLIENT_SIDE, NOBODY
 from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
 from core.endpoint.door import CONNECT_S, Owner, beside, owner_of
-from core.endpoint.endpoint import DEFINITIONS
+from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import PATH, TOO_MANY
 from core.endpoint.server import mcp_server
@@ -99,10 +99,15 @@ def _last_line(file: Path, begin: int) -> str:
 
 TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
 ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
+LIST_S = 1.0  # a client waits so long for its list of tools while the console starts
 T = TypeVar("T")
 Whose = tuple[str, frozenset[str]]
 """The name of a client, and its abilities."""
-REPEATABLE = {tool.name for tool in DEFINITIONS if tool.annotations is not None and tool.annotations.idempotent_hint}
+REPEATABLE = {
+    tool.name
+    for tool in (*DEFINITIONS, *IMPROVING_DEFINITIONS)
+    if tool.annotations is not None and tool.annotations.idempotent_hint
+}
 
 
 class OwnerLostError(Exception):
@@ -243,19 +248,24 @@ class StdioBackend:
         ).answer()
 
     async def listed(self, tasks: TaskGroup, request: PartRequest) -> list[mcp_types.Tool]:
-        """Returns the tools that the client sees. Wayfare's own tools are known without a request; the owner is told later."""
-        if not request.options.mirror:
-            tasks.start_soon(self._tell, tasks, request)
-            return DEFINITIONS
-        return await self._repeated(tasks, lambda joined: joined.listed(request))
+        """Returns the tools that the client sees. The tools that all clients have are given without the console if it is still
+        starting; errors are left to the client's first call."""
+        if request.options.mirror:
+            return await self._repeated(tasks, lambda joined: joined.listed(request))
+        found, over = list[mcp_types.Tool](), anyio.Event()
 
-    async def _tell(self, tasks: TaskGroup, request: PartRequest) -> None:
-        """Has the console note that the client is there. An error is left to the client's first call."""
-        with suppress(OwnerLostError, MCPError, WayfareError):
-            await (await self.joined(tasks)).listed(request)
+        async def ask() -> None:
+            with suppress(OwnerLostError, MCPError, WayfareError):
+                found.extend(await (await self.joined(tasks)).listed(request))
+            over.set()
+
+        tasks.start_soon(ask)
+        with anyio.move_on_after(LIST_S):
+            await over.wait()
+        return found or DEFINITIONS
 
     async def part(self, tasks: TaskGroup, request: PartRequest) -> Any:
-        """Returns what mirrored servers have beside tools."""
+        """Returns Wayfare's prompts, or what mirrored servers have beside tools."""
         return await self._repeated(tasks, lambda joined: joined.part(request))
 
     async def _repeated(self, tasks: TaskGroup, ask: Callable[[JoinedOwner], Awaitable[T]]) -> T:
@@ -321,6 +331,7 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
                 lambda _: options,
                 listing=partial(backend.listed, tasks),
                 part=partial(backend.part, tasks) if options.mirror else None,
+                prompts=partial(backend.part, tasks),
             )
             async with stdio_server() as (reader, writer):
                 await served.run(reader, writer, served.create_initialization_options())

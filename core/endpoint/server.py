@@ -27,7 +27,7 @@ from opentelemetry.propagate import extract
 from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide
 from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
 from core.endpoint.changes import Changes
-from core.endpoint.endpoint import DEFINITIONS, INSTRUCTIONS
+from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIONS
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 
@@ -128,8 +128,8 @@ def _session(context: Context) -> str:
 Call = Callable[[Request], Awaitable[Answer]]
 Part = Callable[[PartRequest], Awaitable[Any]]
 Listing = Callable[[PartRequest], Awaitable[list[mcp_types.Tool]]]
-LISTED = CacheHint(ttl_ms=3_600_000, scope="public")  # the same for every client, as long as Wayfare runs
-MIRRORED_MS = 60_000
+DISCOVERED = CacheHint(ttl_ms=3_600_000, scope="public")  # the same for every client, as long as Wayfare runs
+LISTED_MS = 60_000  # the list belongs to one client, and may change
 CLIENT_CHARS = 80
 PARTS: dict[str, type[mcp_types.RequestParams]] = {
     "resources/list": mcp_types.PaginatedRequestParams,
@@ -139,12 +139,13 @@ PARTS: dict[str, type[mcp_types.RequestParams]] = {
     "prompts/get": mcp_types.GetPromptRequestParams,
     "completion/complete": mcp_types.CompleteRequestParams,
 }
-"""What a mirror has beside tools. Wayfare itself declares only tools."""
+"""What a mirror has beside tools. Wayfare itself has prompts."""
+OWN_PARTS = ("prompts/list", "prompts/get")
 MIRROR_INSTRUCTIONS = (
     "These are the tools, resources and prompts of servers that an operator has connected and governs. A result that was cut is "
     "read on with read_result. An error says what to try."
 )
-SCHEMAS = {tool.name: tool.input_schema for tool in DEFINITIONS}
+SCHEMAS = {tool.name: tool.input_schema for tool in (*DEFINITIONS, *IMPROVING_DEFINITIONS)}
 
 
 class TellingServer(McpServer[Any]):
@@ -165,22 +166,21 @@ def mcp_server(
     *,
     listing: Listing,
     part: Part | None = None,
+    prompts: Part | None = None,
     changes: Changes | None = None,
 ) -> McpServer[Any]:
     """Returns the server. `call` answers a request, `options_of` returns its options, `client_of` the client of its
-    token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests. `changes`
-    tells clients when their lists change."""
+    token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests,
+    `prompts` those about Wayfare's own prompts. `changes` tells clients when their lists change."""
 
     sides, asked = ClientSides(), partial(_asked, options_of, client_of)
 
     async def listed(context: Context, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         request = asked(context, "tools/list", params)
         tools = await listing(request)
-        if request.options.mirror:  # the list belongs to this client, and may change
-            if changes is not None and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-                await changes.listed(_session(context), context.session, request, tools)
-            return mcp_types.ListToolsResult(tools=tools, ttl_ms=MIRRORED_MS, cache_scope="private")
-        return mcp_types.ListToolsResult(tools=tools)
+        if request.options.mirror and changes is not None and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            await changes.listed(_session(context), context.session, request, tools)
+        return mcp_types.ListToolsResult(tools=tools, ttl_ms=LISTED_MS, cache_scope="private")
 
     async def called(
         context: Context, params: mcp_types.CallToolRequestParams
@@ -212,13 +212,14 @@ def mcp_server(
         title="Wayfare",
         description="Finds, calls and learns the tools of all connected MCP servers.",
         instructions=INSTRUCTIONS if part is None else MIRROR_INSTRUCTIONS,
-        cache_hints={"tools/list": LISTED, "server/discover": LISTED},
+        cache_hints={"server/discover": DISCOVERED},
         get_tool_input_schema=SCHEMAS.get,
         on_list_tools=listed,
         on_call_tool=called,
         on_subscriptions_listen=None if changes is None else partial(_listened, changes, asked),
     )
     server.middleware.insert(0, traced)
+    _answer_prompts(server, prompts, asked)
     if part is not None:
 
         async def answered(method: str, context: Context, params: Any) -> Any:
@@ -231,6 +232,18 @@ def mcp_server(
         for method, params_type in PARTS.items():
             server.add_request_handler(method, params_type, partial(answered, method))
     return server
+
+
+def _answer_prompts(server: McpServer[Any], prompts: Part | None, asked: Callable[..., PartRequest]) -> None:
+    """Handles requests about Wayfare's own prompts."""
+    if prompts is None:
+        return
+
+    async def prompted(method: str, context: Context, params: Any) -> Any:
+        return await prompts(asked(context, method, params))
+
+    for method in OWN_PARTS:
+        server.add_request_handler(method, PARTS[method], partial(prompted, method))
 
 
 async def _listened(changes: Changes, asked: Callable[..., PartRequest], context: Context, params: Any) -> Any:

@@ -1,6 +1,6 @@
 """Several catalogs behind one address: a search asks each of them, and a tool is written `catalog/server::tool`.
 
-Each catalog decides by itself, with its own statistics, policy and log. A request about one tool goes to its catalog.
+Each catalog decides by itself, with its own statistics, policy and log. A request about one tool goes to its catalog. Example requests are written for the first.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import anyio.to_thread
 from core.app import App
 from core.domain.catalog import Tool
 from core.endpoint.base import Answer, Refusal, Request, answer
+from core.endpoint.improve import IMPROVING
 from core.endpoint.search import LEFT_OUT_TOKENS, MOST_CANDIDATES, MOST_TOKENS, fitting
 from core.governance.calls import NotAllowedError
 from core.shared.errors import WayfareError
@@ -69,6 +70,8 @@ class Several:
     async def answered(self) -> Answer:
         """Returns the answer. Raises Refusal, NotAllowedError, WayfareError."""
         given = self.request.arguments
+        if self.request.tool in IMPROVING:
+            return await self._run(self.request.options.catalog, given)
         if self.request.tool == "search_tools":
             return await self._searched()
         if self.request.tool == "describe_tool" and isinstance(given.get("tools"), list):

@@ -52,6 +52,16 @@ def tool_not_allowed(tool: str, reason: str) -> NotAllowedError:
     )
 
 
+def may_not_improve(client: str) -> NotAllowedError:
+    """The client may not write example requests."""
+    return NotAllowedError(
+        "not_allowed",
+        f"The client {client!r} may not write example requests.",
+        "Ask the operator: `wayfare clients change NAME --improve`, or `wayfare clients add anonymous --improve` for requests without "
+        "a token.",
+    )
+
+
 def rate_limited(client: str, per_minute: float, wait_s: float, now: datetime) -> NotAllowedError:
     """The client makes too many requests."""
     return NotAllowedError(

@@ -1,5 +1,5 @@
 """What one client may use: catalogs, servers and tools by name or pattern, read-only or not; or the pages, as an
-operator.
+operator. A client may have the right to write example requests.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from core.domain.catalog import Tool
 class Scope:
     """Names or patterns (`*`, `?`); an empty list means all. `per_minute` is the client's own rate, None means the
     policy's. `pages` marks an operator: the token signs in to the pages, and gives no access to `/mcp`. `until` is the
-    time at which the token expires (ISO 8601), None means never.
+    time at which the token expires (ISO 8601), None means never. `improve` lets the client write example requests of
+    the tools that it may use.
 
     >>> scope = Scope(servers=("files",), read_only=True)
     >>> scope.refusal("demo", Tool("mail", "send")), scope.refusal("demo", Tool("files", "write"))
@@ -32,6 +33,7 @@ class Scope:
     per_minute: float | None = None
     pages: bool = False
     until: str | None = None
+    improve: bool = False
 
     def expired(self, now: datetime) -> bool:
         """Whether the token is no longer accepted.
@@ -68,6 +70,8 @@ class Scope:
 
         >>> Scope().words(), Scope(servers=("files",), read_only=True).words()
         ('everything', 'servers files, only read-only tools')
+        >>> Scope(improve=True).words()
+        'everything, and may write example requests'
         """
         until = f" until {self.until[:16].replace('T', ' ')} UTC" if self.until else ""
         return f"{self._may_use()}{until}"
@@ -79,7 +83,7 @@ class Scope:
         parts = [f"{kind} {' '.join(names)}" for kind, names in lists if names]
         parts += ["only read-only tools"] if self.read_only else []
         parts += [] if self.per_minute is None else [f"{self.per_minute:g} requests a minute"]
-        return ", ".join(parts) or "everything"
+        return f"{', '.join(parts) or 'everything'}{', and may write example requests' if self.improve else ''}"
 
     def to_json(self) -> str:
         """Returns the scope as it is stored."""
@@ -90,12 +94,12 @@ class Scope:
         """Returns the scope of a stored text.
 
         >>> Scope.from_json(Scope(tools=("a::b",)).to_json())
-        Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None, pages=False, until=None)
+        Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None, pages=False, until=None, improve=False)
         """
         found = json.loads(text)
         lists = {name: tuple(found[name]) for name in ("catalogs", "servers", "tools")}
-        rest = {"per_minute": found["per_minute"], "pages": found.get("pages", False), "until": found.get("until")}
-        return cls(**lists, read_only=found["read_only"], **rest)
+        rest = {name: found[name] for name in ("pages", "until", "improve") if name in found}
+        return cls(**lists, read_only=found["read_only"], per_minute=found["per_minute"], **rest)
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:

@@ -208,6 +208,7 @@ class LiteLlmEndpoint:
     base_url: str = ""
     key: str = field(default="", repr=False)
     timeout_s: float = TIMEOUT_S
+    answer_tokens: int = ANSWER_TOKENS
     sleep: Callable[[float], None] = time.sleep
     plain: bool = False
     """Whether the endpoint has refused schemas."""
@@ -248,7 +249,7 @@ class LiteLlmEndpoint:
             api_key=self.key or ("none" if self.base_url else None),
             timeout=self.timeout_s,
             temperature=0,
-            max_tokens=ANSWER_TOKENS,
+            max_tokens=self.answer_tokens,
             num_retries=0,
             max_retries=0,
             **served,
@@ -261,13 +262,14 @@ class LiteLlmEndpoint:
             text=str((choice and choice.message.content) or ""),
             input_tokens=read,
             output_tokens=written,
-            cost_usd=self._price(litellm, read, written),
+            cost_usd=self.price_usd(read, written),
             whole=choice is None or choice.finish_reason != "length",
         )
 
-    def _price(self, litellm: Any, read: int, written: int) -> float | None:
-        """Returns the price from litellm's table, or None for an unknown model, or if the endpoint does not count
-        tokens."""
+    def price_usd(self, read: int, written: int) -> float | None:
+        """Returns the price of tokens from litellm's table, or None for an unknown model, or if the endpoint does not
+        count tokens. Raises PlannerError without litellm."""
+        litellm = litellm_module()
         if not read:
             return None
         provider = "openai" if self.base_url else None

@@ -101,6 +101,19 @@ class Chosen(ModelReply):
     reason: str
 
 
+class ToolRequests(ModelReply):
+    """The example requests of one tool."""
+
+    tool: str
+    requests: list[str]
+
+
+class WrittenRequests(ModelReply):
+    """Example requests of several tools."""
+
+    tools: list[ToolRequests]
+
+
 class ActionReply(ModelReply):
     """The next action; arguments are one JSON object as text, because strict schemas take no open object."""
 

@@ -86,6 +86,8 @@ def test_commands_in_a_sentence_exist_with_their_options(document: str) -> None:
             assert rest[0] in COMMANDS, code
             command = wayfare.get_command(click.Context(wayfare), rest[0])
             assert command is not None
+            if isinstance(command, click.Group) and len(rest) > 1:
+                command = command.commands[rest[1]]
             known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
             assert {word for word in rest if word.startswith("--")} <= known | {"--help"}, code
 

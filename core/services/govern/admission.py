@@ -194,6 +194,16 @@ class Admission:
             raise refusals.definition_changed(tool.id, denied=state == "denied")
         return state == "known"
 
+    def improves(self, client: str, *, known: bool) -> bool:
+        """Whether a client may write example requests. `known` is that its request came with its token."""
+        return self._scope(client if known else ANONYMOUS).improve
+
+    def check_improve(self, client: str, catalog: str, *, known: bool) -> None:
+        """Let a client write example requests. Raises NotAllowedError."""
+        with self.refused.recorded(client, catalog, "", AGENT):
+            if not self.improves(client, known=known):
+                raise refusals.may_not_improve(client)
+
     def requestable(self, client: str, catalog: str, request: Tool) -> None:
         """Let a request in that is no call of a tool: `server::resources/read`, as a tool that only reads. Raises NotAllowedError."""
         if reason := self.policy().refusal(request) or self._scope(client).refusal(catalog, request):

@@ -87,7 +87,8 @@ class ClientRegister:
         own = self.in_force(ANONYMOUS)
         if own is not None and not own.scope.pages:
             return own.scope
-        return Scope() if all(one.scope in {Scope(), Scope(pages=True)} for one in self._in_force()) else None
+        scopes = {replace(one.scope, improve=False) for one in self._in_force()}
+        return Scope() if scopes <= {Scope(), Scope(pages=True)} else None
 
     @property
     def any_operator(self) -> bool:

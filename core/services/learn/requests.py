@@ -30,14 +30,23 @@ from core.relevance.relevance_index import asked_text
 from core.relevance.requests import Near
 from core.services.decide.catalogs import CatalogService
 from core.services.learn.learnt_models import LearntModels
-from core.services.learn.request_writing import HOW
 from core.shared.errors import CatalogError, UnknownNameError
 from core.shared.untrusted_text import one_line
 from core.store import Store
 
 OPERATOR, CLIENT, MODEL = "operator", "client", "model"
+NONE_TAKEN = "none of its requests can be taken"
 PROMPT_DESCRIPTION, PROMPT_PARAMETERS = 2_000, 20  # characters and parameters of a tool that a prompt has
 GIVEN_BY = tuple(source for source in SOURCES if source not in {"shipped", "catalog"})
+PER_TOOL = 12
+HOW = f"""\
+An example request is what somebody says who needs exactly this tool and no other one. Write {PER_TOOL} for each tool, from its definition alone:
+- four as an agent words a step of its work: one precise sentence in the imperative;
+- eight as people talk: some short, some long, in everyday words rather than the tool's, from different situations.
+Invent concrete values (places, names, amounts, dates). Vary the words: none of them repeats another. Do not name the tool or its server,
+do not copy its description, and do not speak to a model or of tools. Where another tool does nearly the same, let each request show what only
+this one does. One line each, at most 200 characters, in English.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +109,7 @@ class RequestService:
         if not taken.tools:
             why = f" Line {taken.skipped[0].line}: {taken.skipped[0].why}." if taken.skipped else ""
             raise CatalogError(
-                f'{source_file}: none of its requests can be taken; give lines {{"tool": "server::tool", "requests": ["..."]}}.{why}'
+                f'{source_file}: {NONE_TAKEN}; give lines {{"tool": "server::tool", "requests": ["..."]}}.{why}'
             )
         return taken
 

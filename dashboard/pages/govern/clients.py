@@ -100,6 +100,10 @@ def _form(app: App) -> None:
         )
         row.checkbox("Only read-only tools", key="govern:client-read", width="content")
         row.checkbox(
+            "May write example requests", key="govern:client-improve", width="content",
+            help="The client sees two more tools and the prompt improve_catalog at /mcp. They write example requests of the tools that it may use.",
+        )  # fmt: skip
+        row.checkbox(
             "Operator of these pages", key="govern:client-pages", width="content",
             help="The token signs in to the pages with all rights. It does not work at /mcp. The fields about tools are ignored.",
         )  # fmt: skip
@@ -109,11 +113,11 @@ def _form(app: App) -> None:
 def _make(app: App) -> None:
     given = {
         name: st.session_state[f"govern:client-{name}"]
-        for name in ("name", "catalogs", "servers", "tools", "rate", "read", "pages")
+        for name in ("name", "catalogs", "servers", "tools", "rate", "read", "improve", "pages")
     }
     scope = Scope(
         tuple(given["catalogs"]), tuple(given["servers"].split()), tuple(given["tools"].split()), given["read"],
-        given["rate"],
+        given["rate"], improve=given["improve"],
     )  # fmt: skip
     try:
         chosen = Scope(pages=True) if given["pages"] else scope
