@@ -118,6 +118,10 @@ class OwnerLostError(Exception):
         self.unsent = unsent
 
 
+def _refused(error: MCPError) -> Answer:
+    return Refusal("not_possible", error.message, "Change what the sentence names and call again.").answer()
+
+
 class JoinedOwner:
     """Sessions with the console: one for each client name with its abilities. Lives in a task group."""
 
@@ -138,7 +142,10 @@ class JoinedOwner:
         """Returns the console's answer. Its questions reach the client. Raises OwnerLostError."""
         CLIENT_SIDE.set(request.side)  # each request has a context of its own
         whose = _whose(request.client)
-        session = await self._ready_session(whose, repeatable=request.tool in REPEATABLE)
+        try:
+            session = await self._ready_session(whose, repeatable=request.tool in REPEATABLE)
+        except MCPError as error:
+            return _refused(error)
         try:
             return await session.call(request.tool, request.arguments, self._limit_s, request.progress)
         except Exception as error:
@@ -146,11 +153,11 @@ class JoinedOwner:
             if said.code not in {mcp_types.INVALID_PARAMS, TOO_MANY}:  # the tool may have done its work
                 self._sessions.pop(whose, None)
                 raise OwnerLostError(said.message) from error
-            return Refusal("not_possible", said.message, "Change what the sentence names and call again.").answer()
+            return _refused(said)
 
     async def _ready_session(self, whose: Whose, *, repeatable: bool) -> OwnSession:
-        """Returns a session. A call that must not be repeated is sent only if the console is still there. Raises
-        OwnerLostError, by which nothing was sent."""
+        """Returns a session. A call that must not be repeated is sent only if the console is still there. Raises MCPError if
+        the console refuses, and OwnerLostError, by which nothing was sent."""
         known = self._sessions.get(whose)
         try:
             if known is None:
@@ -161,7 +168,11 @@ class JoinedOwner:
                     await (await anyio.connect_tcp(address.hostname or "", address.port or 80)).aclose()
             return known
         except Exception as error:
-            raise OwnerLostError(str(error), unsent=True) from error
+            try:
+                said = self._said(whose, error)
+            except OwnerLostError as lost:
+                raise OwnerLostError(str(lost), unsent=True) from error
+            raise said from error
 
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the console's list. Raises MCPError if the console refuses, OwnerLostError."""

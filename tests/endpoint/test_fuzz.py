@@ -14,6 +14,7 @@ from core.app import App
 from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
 from core.endpoint.http_app import PATH, EndpointApp, status_routes
+from core.endpoint.uses import Uses
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import DEFAULT_PRESET, applied
 from dashboard.lane import PATH as LANE_PATH
@@ -27,7 +28,7 @@ LANE = "a lane"
 
 def test_fuzzed_requests(app: App, caplog: pytest.LogCaptureFixture) -> None:
     app.catalog_editor.import_text(document(), "world")
-    endpoint, door, lanes = EndpointApp(lambda: app, catalog="world"), CommandDoor(lambda: app), FastLanes()
+    endpoint, door, lanes = EndpointApp(lambda: app, catalog="world"), CommandDoor(lambda: app, Uses()), FastLanes()
     lanes.open(LANE, {"decision": lambda values: {"taken": str(applied(EhrrParameters, DEFAULT_PRESET, values))}})
     routes = [
         *status_routes(endpoint, lambda: app, "world"),
