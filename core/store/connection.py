@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from threading import Condition, Event, RLock, Thread
+from threading import Condition, Event, RLock, Thread, current_thread
 from time import monotonic, sleep
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from uuid import uuid4
@@ -77,9 +77,11 @@ class Database:
         self._ended = Event()
         self._opened_s = self._used_s = self._left_s = 0.0
         self._open: _Open | None = None
+        self._sharer: Thread | None = None
         self._make_open()
         if self._sharing is not None:
-            Thread(target=self._share, args=(self._sharing,), name="wayfare-sharing", daemon=True).start()
+            self._sharer = Thread(target=self._share, args=(self._sharing,), name="wayfare-sharing", daemon=True)
+            self._sharer.start()
 
     @property
     def closed(self) -> bool:
@@ -143,6 +145,8 @@ class Database:
             self._ended.set()
             self._readers.wait_for(lambda: self._reading == 0)  # DuckDB refuses to close what is read
             self._make_closed()
+        if self._sharer is not None and self._sharer is not current_thread():
+            self._sharer.join(timeout=1)  # at the end of a process a running thread leaks DuckDB's types
 
     def _required_open(self) -> _Open:
         if self.closed:
