@@ -4,7 +4,7 @@
     z(x)    = (x - m) / sd                                  over the catalog's tools, shrunk towards PRIOR as if N0 more were there
     d(x)    = z(x) (6 / max z(x))^0.7                       a peak of one rare word counts less than in proportion
     lead_j  = s_j - max(GHOST, max over k != j of (s_k - TWIN same_jk))        ahead of the best tool that does something else
-    doubt   = NOTHING . (spread, cosine, 1)                 spread: entropy of softmax(s / 0.4) over the thirty best; cosine: the best
+    doubt   = NOTHING . (spread, cosine, 1)                 spread: entropy of softmax(s / TEMPERATURE) over the thirty best; cosine: the best
     p_fit_j = sigmoid(FIT . (min(lead_j, 0), max(lead_j, 0), 1))                P(nothing fits) = sigmoid(doubt)
 
 `scoring.py` computes these. Every number comes from `model.toml`; docs/decisions/0015-relevance.md says how it was fitted.
@@ -47,16 +47,20 @@ class RequestModel:
     prior: Prior
     slope: Mapping[str, float]
     fit: Mapping[str, float]
+    temperature: float
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceModel:
-    """Constants by name. `prior` holds (mean, deviation) of each signal over the tools of large catalogs."""
+    """Constants by name. `prior` holds (mean, deviation) of each signal over the tools of large catalogs. `temperature` is that of the spread,
+    in units of a score.
+    """
 
     weights: Mapping[str, float]
     prior: Prior
     fit: Mapping[str, float]
     nothing: Mapping[str, float]
+    temperature: float
     requests: RequestModel
 
     @classmethod
@@ -73,16 +77,20 @@ class RelevanceModel:
     def read(cls, document: Mapping[str, Any]) -> RelevanceModel:
         """A model from its tables. Raises KeyError for a missing one."""
         asked = document["requests"]
-        requests = RequestModel(dict(asked["weights"]), _prior(asked), dict(asked["slope"]), dict(asked["fit"]))
-        return cls(
-            dict(document["weights"]), _prior(document), dict(document["fit"]), dict(document["nothing"]), requests
+        requests = RequestModel(
+            dict(asked["weights"]), _prior(asked), dict(asked["slope"]), dict(asked["fit"]), float(asked["temperature"])
         )
+        return cls(
+            dict(document["weights"]), _prior(document), dict(document["fit"]), dict(document["nothing"]),
+            float(document["temperature"]), requests,
+        )  # fmt: skip
 
     def with_requests(self, coverage: float) -> RelevanceModel:
         """The model where a share of the tools in [0, 1] has requests: their weights, and constants of p_fit in between."""
         asked = self.requests
         fit = {name: (1 - coverage) * value + coverage * asked.fit[name] for name, value in self.fit.items()}
-        return replace(self, weights={**self.weights, **asked.weights}, fit=fit)
+        temperature = (1 - coverage) * self.temperature + coverage * asked.temperature
+        return replace(self, weights={**self.weights, **asked.weights}, fit=fit, temperature=temperature)
 
 
 def _prior(document: Mapping[str, Any]) -> Prior:

@@ -15,7 +15,7 @@ If more than a third of a tool's requests do not count, or they are near questio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from core.relevance.encoder import Vectors, eight_bits
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.relevance_index import WORD_LENGTH_SHARE, RelevanceIndex, RequestModel
-from core.relevance.scoring import moments
+from core.relevance.scoring import moments, z_scores
 
 ASKED, ASKED_WORDS = "asked", "asked_words"
 NEAREST = 3  # requests of a tool that its signal is the mean of
@@ -79,6 +79,7 @@ class RequestIndex:
         self._sizes = sizes
         self._starts = np.cumsum(sizes) - sizes
         self._against = np.minimum(sizes[self._tools] / ENOUGH, 1.0).astype(np.float32)
+        self._enough = len(self._tools) == len(own) and bool((self._against == 1.0).all())
         self._rows = eight_bits(rows)
         self._lengths = np.linalg.norm(self._rows.astype(np.float32), axis=1)
         self._means = _means(rows, self._starts[self._tools], sizes[self._tools])
@@ -96,18 +97,21 @@ class RequestIndex:
         return float(self.covered.mean()) if len(self.covered) else 0.0
 
     def signals(
-        self, text: str, vector: Vectors, relevance: NDArray[np.float64], model: RequestModel
+        self, text: str, vector: Vectors, relevance: Callable[[], NDArray[np.float64]], model: RequestModel
     ) -> dict[str, Vectors]:
-        """Both signals of a query, normalised, (T,) each. `relevance` (T,) is that of the tools without requests."""
+        """Both signals of a query, normalised, (T,) each. `relevance` gives that of the tools without requests, (T,); it is not needed where
+        every tool has enough of them.
+        """
         raw = {ASKED: self._nearest(vector), ASKED_WORDS: self._lexical.scores_of(words_and_stems(text))}
-        base = relevance.astype(np.float32)
+        if self._enough:
+            return {name: z_scores(values, model.prior[name]) for name, values in raw.items()}
+        base = relevance().astype(np.float32)
         mean, deviation = moments(base[self._tools], model.prior["relevance"])
         base = (base - mean) / deviation
         found: dict[str, Vectors] = {}
         for name, values in raw.items():
-            mean, deviation = moments(values, model.prior[name])
             line = np.float32(model.slope[name]) * base
-            change = (values - mean) / deviation - line[self._tools]
+            change = z_scores(values, model.prior[name]) - line[self._tools]
             line[self._tools] += np.where(change > 0, change, self._against * change)
             found[name] = line
         return found
@@ -124,13 +128,13 @@ class RequestIndex:
 
     def _nearest(self, vector: Vectors) -> Vectors:
         """(C,) the mean of the three nearest requests of each tool that has some."""
-        means = self._means @ vector
+        means = np.vecdot(self._means, vector)  # on one thread: a product of BLAS would wait for a busy second core
         found = np.float32(MEAN_SLOPE) * means + np.float32(MEAN_OFFSET)
         size = min(COMPARED, len(means))
         best = np.argpartition(-means, size - 1)[:size]
         tools = self._tools[best]
         places, sizes = self._places[tools], self._sizes[tools][:, None]
-        cosines = self._rows[places].astype(np.float32) @ vector / self._lengths[places]
+        cosines = np.vecdot(self._rows[places].astype(np.float32), vector) / self._lengths[places]
         cosines[np.arange(places.shape[1]) >= sizes] = -1.0
         if (sizes < NEAREST).any():
             own = np.repeat((self._own[tools] @ vector)[:, None], NEAREST, axis=1)

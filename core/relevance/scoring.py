@@ -88,7 +88,6 @@ N0 = 30.0  # tools of a large catalog that every catalog is taken to have beside
 TOP = 30
 SAME_LOW, SAME_HIGH = 0.3, 0.7  # cosines of own texts: two tools do different things, the same thing
 TWIN, GHOST, LEAD_LIMIT = 1.5, 2.0, 3.0
-SPREAD_TEMPERATURE = 0.4
 LEAST = 1e-6
 
 
@@ -140,7 +139,7 @@ def with_requests(
     """The signals of a query with those of example requests, if there are any."""
     if requests is None:
         return signals
-    return signals | requests.signals(text, vector, _sum(contributions(signals, model)), model.requests)
+    return signals | requests.signals(text, vector, lambda: _sum(contributions(signals, model)), model.requests)
 
 
 def leads(best: Floats, same: Floats, forgiven: Floats | float = 0.0) -> Floats:
@@ -225,7 +224,7 @@ def _best(scores: Floats) -> NDArray[np.int64]:
 
 def _doubt(best: Floats, signals: Mapping[str, Vectors], model: RelevanceModel) -> float:
     """The logit of "nothing fits": many tools that are about as good as the best speak for it, a high cosine against it."""
-    weights = np.exp((best - best[0]) / SPREAD_TEMPERATURE)
+    weights = np.exp((best - best[0]) / model.temperature)
     weights /= weights.sum()
     spread = float(-(weights * np.log(weights + 1e-12)).sum())
     known = model.nothing

@@ -13,8 +13,10 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.importers.shipped_catalogs import SAMPLE
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, unit_rows
+from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.onnx_encoder import onnx_source
-from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
+from core.relevance.relevance_index import RelevanceIndex
+from core.relevance.requests import Given, RequestIndex
 from core.relevance.scoring import FitMatcher
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
@@ -69,6 +71,17 @@ def embedding() -> None:
     )
 
 
+def _requests(relevance: RelevanceIndex, each: int) -> RequestIndex:
+    """Made-up requests of the length of real ones."""
+    rng, tools = np.random.default_rng(0), len(relevance.own)
+    words = [f"word{number}" for number in range(5000)]
+    texts = [" ".join(rng.choice(words, 10)) for _ in range(tools * each)]
+    vectors = unit_rows(rng.normal(size=(len(texts), relevance.own.shape[1])))
+    return RequestIndex(
+        Given(texts, vectors, np.repeat(np.arange(tools), each), np.ones(len(texts), dtype=np.bool_)), relevance
+    )
+
+
 def decisions() -> None:
     """EHRR on the sample with all that is shipped, another question each time, and at two sizes with made-up texts."""
     with open_app(Settings.from_environment(db=":memory:")) as app:
@@ -86,18 +99,22 @@ def decisions() -> None:
             "ms",
             "1 ms",
         )
-    for servers, each, reach in ((81, 10, "1 ms"), (1000, 10, "5 ms")):
+    for servers, each, requests, reach in (
+        (81, 10, 0, "1 ms"), (81, 10, 12, "1.2 ms"), (1000, 10, 0, "5 ms"), (1000, 10, 12, "4 ms"),
+    ):  # fmt: skip
         encoder = CachedEncoder(EncoderSource.of(RandomEncoder()), MemoryVectorStore())
         made = catalog(servers, each)
         index = CatalogIndex.build(made, encoder)
         tokens = np.full(len(made.tools), 100, dtype=np.int64)
-        fit = FitMatcher(RelevanceIndex.build(made, encoder), encoder, RelevanceModel.shipped())
+        relevance = RelevanceIndex.build(made, encoder)
+        learnt = Learnt(requests=_requests(relevance, requests)) if requests else NOTHING_LEARNT
+        fit = FitMatcher.of(relevance, encoder, learnt)
         matcher = IndexMatcher(index, encoder, fit.fit, fit.index.own)
         context = RoutingContext.of(made, StatisticsProjection(made).snapshot(), matcher, tokens)
         router = ROUTERS["ehrr"]()
         times = timed(lambda context=context, router=router: router.route(TEXT, context), 300, warm_up=10)
         report(
-            f"decide among {servers:,} servers, {len(made.tools):,} tools (vector given)",
+            f"decide among {servers:,} servers, {len(made.tools):,} tools, {requests} requests each (vector given)",
             {"p50": percentile(times, 0.5) * 1e3, "p90": percentile(times, 0.9) * 1e3},
             "ms",
             reach,
