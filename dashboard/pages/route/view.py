@@ -102,15 +102,18 @@ def home(app: App, state: UrlState, catalog: str) -> None:
         f"Enter a sub-task. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
         f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
     )
-    _example_cards(state, EXAMPLES if catalog == SAMPLE else _examples_of(app, catalog))
+    cards = st.container()
     for icon, text in LOOK_AT:
         st.markdown(f":violet[{icon}] {text}")
+    with errors_shown():
+        examples = EXAMPLES if catalog == SAMPLE else _examples_of(app, catalog)
+        with cards:
+            _example_cards(state, examples)
 
 
 def _examples_of(app: App, catalog: str) -> tuple[Example, ...]:
-    """The examples of one's own catalog; none before its tools are embedded."""
-    if not app.catalogs.is_prepared(catalog):
-        return ()
+    """The examples of one's own catalog. Embeds its tools first if they are not."""
+    show_preparing(app, catalog, decides=True)
     with st.spinner("Choosing examples…"):
         return tuple(_shown(found) for found in app.examples.of(catalog))
 
