@@ -21,6 +21,7 @@ from dashboard.session import first_catalog
 from dashboard.theme import CHOSEN_SIGN
 from dashboard.ui.catalog_frames import M_USD
 from dashboard.ui.knobs import read_knobs, reset_knobs, start_knobs
+from dashboard.ui.labels import asked_like_line
 from dashboard.ui.query_form import QueryForm
 from dashboard.ui.table import Column, choice_table, table_key
 from dashboard.ui.text import escaped
@@ -190,6 +191,7 @@ def _tool(app: App, content: MapContent, row: int) -> None:
     st.markdown("  ·  ".join(f":gray[{name}] **{escaped(value)}**" for name, value in _numbers(content, row)))
     if content.decision is not None:
         st.caption(escaped(why(content.decision, tool.id), 400))
+        asked_like_line(app, content.decision, tool.id)
     with st.container(horizontal=True, gap="small"):
         if st.button("Call", key="map:call", icon=":material/play_arrow:", type="primary"):
             open_page("call", catalog=content.catalog.name, tool=tool.id)
