@@ -88,10 +88,15 @@ def _started(settings: Settings) -> Owner:
     raise WayfareError(f"The console did not start in {STARTS_S:g} s; {file} says more.")
 
 
+LEAKS = ("nanobind:", "- leaked ", "- ... skipped remainder", "See https://nanobind.")
+"""How lines begin that native code may write after the last words of a process that ends."""
+
+
 def _last_line(file: Path, begin: int) -> str:
-    """Returns the last line of a log from this byte on."""
-    lines = [line for line in file.read_bytes()[begin:].decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1].strip() if lines else f"{file} says more."
+    """Returns the last line of a log from this byte on that says why the process ended."""
+    lines = map(str.strip, file.read_bytes()[begin:].decode(errors="replace").splitlines())
+    said = [line for line in lines if line and not line.startswith(LEAKS)]
+    return said[-1] if said else f"{file} says more."
 
 
 # ----------------------------------------------------------------------------------------------------------------------
