@@ -69,6 +69,10 @@ class FindableService:
         now = self._state(catalog)
         return kept[2], kept[0] is now[0] and kept[1] is now[1]
 
+    def can_estimate(self, catalog: str) -> bool:
+        """Tells whether a tool of a catalog has two requests."""
+        return any(len(of) > 1 for of in self.learnt.requests.of(self.catalogs.catalog(catalog)).values())
+
     def estimate(self, catalog: str, progress: Progress = quiet) -> Findable:
         """Returns the estimate: about a second for 1,000 requests. Raises CatalogError if no tool has two requests."""
         known = self.known(catalog)

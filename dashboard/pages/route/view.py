@@ -18,6 +18,7 @@ from dashboard.pages.route.decision import decision_body
 from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
 from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.session import current_app, first_catalog
+from dashboard.ui.first_look import first_look
 from dashboard.ui.knob_history import history_key
 from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.presets import preset_choice
@@ -95,6 +96,7 @@ def home(app: App, state: UrlState, catalog: str) -> None:
         f"Enter a sub-task. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
         f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
     )
+    first_look(app, catalog, "route")
     if catalog == SAMPLE:
         _example_cards(state)
     for icon, text in LOOK_AT:
