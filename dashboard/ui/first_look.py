@@ -54,7 +54,7 @@ def first_look(app: App, catalog: str, place: str) -> None:
     if job is None or catalog in closed or not app.catalogs.catalog(catalog).tools:
         return
     with st.container(border=True, gap="small", key=f"first-look-{place}"):
-        if writing_panel(app, catalog, place) or _under_way(job, "Looking which tools would be found"):
+        if work_panel(app, catalog, place):
             return
         if job.error is not None and not isinstance(job.error, Stopped):
             said = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
@@ -62,7 +62,7 @@ def first_look(app: App, catalog: str, place: str) -> None:
         else:
             found, _ = app.findable.latest(catalog)
             _found(app, catalog, found)
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
             write_button(app, catalog, place)
             if st.button("Open Findable", key=f"{place}.first.open", icon=":material/troubleshoot:"):
                 open_page("catalog", catalog=catalog, view="findable")
@@ -71,6 +71,9 @@ def first_look(app: App, catalog: str, place: str) -> None:
 
 def _found(app: App, catalog: str, found: Findable | None) -> None:
     tools, lacking = app.catalogs.catalog(catalog).tools, len(app.requests.missing(catalog))
+    if found is None and app.findable.can_estimate(catalog):
+        st.markdown(f"Which tools of {escaped(catalog, 80)} would be found is not estimated yet: *Findable* does it.")
+        return
     if found is None:
         which = f"None of the {counted(len(tools), 'tool')} of" if lacking == len(tools) else "No tool of"
         st.markdown(
@@ -130,10 +133,15 @@ def _progress(job: Job, words: str) -> None:
 # A model writes what is missing; without a model, a prompt for any.
 
 
+def writing_model(app: App) -> str:
+    """Returns the name of the model that writes requests, or ""."""
+    return app.settings.environment.get(MODEL_SETTING, "").strip()
+
+
 def write_button(app: App, catalog: str, place: str) -> None:
     """Draw the button that has the configured model write the requests that a catalog lacks, after an estimate. Without a model, or if
     none are missing, it leads to the prompt for any model."""
-    model, lacking = app.settings.environment.get(MODEL_SETTING, "").strip(), app.requests.missing(catalog)
+    model, lacking = writing_model(app), app.requests.missing(catalog)
     if not (model and lacking):
         words = "Write requests by a prompt" if lacking else "Write more requests"
         if st.button(words, key=f"{place}.write.prompt", icon=":material/edit_note:", type="primary"):
@@ -189,8 +197,16 @@ def _write(app: App, catalog: str, limit_usd: float | None, by: By, job: Job) ->
     return run
 
 
-def writing_panel(app: App, catalog: str, place: str) -> bool:
-    """Draw the progress of a model that writes requests, or what it wrote. Returns whether it is under way."""
+def work_panel(app: App, catalog: str, place: str) -> bool:
+    """Draw the progress of a model that writes requests, or what it wrote, and of the look at a catalog. Returns whether one of them is
+    under way."""
+    look = app.background.of(_key(LOOK, catalog), catalog)
+    return _writing(app, catalog, place) or (
+        look is not None and _under_way(look, "Looking which tools would be found")
+    )
+
+
+def _writing(app: App, catalog: str, place: str) -> bool:
     job = app.background.of(_key(WRITE, catalog), catalog)
     if job is None:
         return False

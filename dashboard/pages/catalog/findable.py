@@ -22,7 +22,7 @@ from dashboard.pages.catalog.requests import lacking_requests, uncounted_request
 from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
-from dashboard.ui.first_look import write_button, writing_panel
+from dashboard.ui.first_look import work_panel, write_button, writing_model
 from dashboard.ui.table import Column, choice_table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
@@ -46,7 +46,7 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
     if not catalog.tools:
         no_tools(catalog)
         return
-    if writing_panel(app, catalog.name, "findable"):
+    if work_panel(app, catalog.name, "findable"):
         return
     job = known_job(JOB)
     if job is not None and job.about == catalog.name and _job(job):
@@ -63,7 +63,7 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
         with st.container(horizontal=True):
             if possible:
                 _button(app, catalog.name, "Estimate", primary=True)
-            else:
+            elif writing_model(app):
                 write_button(app, catalog.name, "findable")
         lacking_requests(app, catalog.name, None, expanded=not possible)
         uncounted_requests(app, catalog.name)
@@ -124,7 +124,7 @@ def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
         if found.without:
             st.metric("Without requests", f"{found.without:,}", help="Tools of which nothing is known.")
         st.space("stretch")
-        if app.requests.missing(catalog):
+        if writing_model(app) and app.requests.missing(catalog):
             write_button(app, catalog, "findable")
         _button(app, catalog, "Estimate again")
     if not current:

@@ -14,7 +14,7 @@ from core.domain.findable import Findable
 from core.domain.requests import MOST_CHARACTERS, MOST_REQUESTS, Request
 from core.services.learn.requests import MODEL
 from core.shared.errors import WayfareError
-from dashboard.ui.first_look import FOLD
+from dashboard.ui.first_look import FOLD, begin_first_look
 from dashboard.ui.labels import labeller
 from dashboard.ui.text import counted, escaped
 
@@ -206,6 +206,7 @@ def _take(app: App, catalog: str, key: str) -> None:
     except WayfareError as error:
         said[catalog] = (str(error), (), False)
         return
+    begin_first_look(app, catalog)
     st.session_state[key] = ""
     left_out = f" Skipped: {len(taken.skipped):,}." if taken.skipped else ""
     lines = [f"Line {one.line}: {one.why}" for one in taken.skipped[:SKIPPED_SHOWN]]
