@@ -47,6 +47,7 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
         no_tools(catalog)
         return
     if work_panel(app, catalog.name, "findable"):
+        lacking_requests(app, catalog.name, None)
         return
     job = known_job(JOB)
     if job is not None and job.about == catalog.name and _job(job):
