@@ -141,10 +141,6 @@ def _warm_up() -> None:
             time.sleep(PAUSE_S)
         if opened_app() is app:
             app.open_the_rest(first_catalog())
-            if first_catalog() in app.catalogs.stored():
-                from dashboard.ui.first_look import begin_first_look
-
-                begin_first_look(app, first_catalog())
 
 
 def page_drawn() -> None:

@@ -31,9 +31,9 @@ NAMED, MOST_ASKED = 5, 10_000  # tools that are named; requests that are asked w
 POLL_S = 1.0
 
 
-def begin_first_look(app: App, catalog: str) -> None:
+def begin_first_look(app: App, catalog: str) -> Job:
     """Embed the texts of a catalog and ask its requests, in the background. Returns at once."""
-    app.background.start(_key(LOOK, catalog), lambda job: _look(app, catalog, job), catalog)
+    return app.background.start(_key(LOOK, catalog), lambda job: _look(app, catalog, job), catalog)
 
 
 def _key(kind: str, catalog: str) -> str:
@@ -47,11 +47,16 @@ def _look(app: App, catalog: str, job: Job) -> None:
         app.findable.estimate(catalog, job.report)
 
 
-def first_look(app: App, catalog: str, place: str) -> None:
-    """Draw what the look at a catalog found, until it is closed. Draws nothing for a catalog that was not looked at."""
-    job = app.background.of(_key(LOOK, catalog), catalog)
+def first_look(app: App, catalog: str, place: str, *, begins: bool = False) -> None:
+    """Draw what the look at a catalog found, until it is closed. Draws nothing for a shipped catalog, nor for one that was not looked
+    at, unless it `begins`."""
     closed: set[str] = st.session_state.setdefault(CLOSED, set())
-    if job is None or catalog in closed or not app.catalogs.catalog(catalog).tools:
+    if catalog in closed or not app.catalogs.catalog(catalog).tools:
+        return
+    job = app.background.of(_key(LOOK, catalog), catalog)
+    if job is None and begins and catalog in app.catalogs.stored():
+        job = begin_first_look(app, catalog)
+    if job is None:
         return
     with st.container(border=True, gap="small", key=f"first-look-{place}"):
         if work_panel(app, catalog, place):
@@ -84,8 +89,7 @@ def _found(app: App, catalog: str, found: Findable | None) -> None:
         return
     if found.seldom:
         st.markdown(
-            f"**{'This' if len(found.seldom) == 1 else 'These'} {len(found.seldom):,} of {counted(len(tools), 'tool')} of "
-            f"{escaped(catalog, 80)} will hardly be found**, and this is why:"
+            f"**{len(found.seldom):,} of {counted(len(tools), 'tool')} of {escaped(catalog, 80)} will hardly be found**, and this is why:"
         )
         st.markdown("\n".join(f"- {_why(one)}" for one in found.seldom[:NAMED]))
         if (more := len(found.seldom) - NAMED) > 0:

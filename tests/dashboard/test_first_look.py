@@ -60,13 +60,20 @@ def test_an_import_ends_with_the_tools_that_will_hardly_be_found(app: App) -> No
     assert found is not None
     assert [one.tool for one in found.seldom] == ["lone::**dance**"]
     said = text_of(page)
-    assert "This 1 of 6 tools of imported-1 will hardly be found, and this is why:" in said.replace("**", "")
+    assert "1 of 6 tools of imported-1 will hardly be found, and this is why:" in said.replace("**", "")
     assert "lone::**dance**: 0 of its 2 requests find it among three; " in said.replace("****", "**")
     assert "Of 1 tool nothing is known" in said
     assert page.button(key="catalog.write.prompt").label == "Write requests by a prompt"
     assert "hardly be found" in text_of(open_page("route", catalog="imported-1"))
     assert "hardly be found" not in text_of(open_page("route"))
     assert "hardly be found" not in text_of(press(page, "catalog.first.close"))
+
+
+def test_a_start_with_ones_own_catalog_looks_at_it(app: App) -> None:
+    app.catalog_editor.import_text(document(), "mine")
+    open_page("route", catalog="mine")
+    ended(app, "first look", "mine")
+    assert "1 of 6 tools of mine will hardly be found" in text_of(open_page("route", catalog="mine"))
 
 
 def test_without_requests_it_says_so_and_findable_opens_the_prompt(app: App) -> None:

@@ -104,7 +104,7 @@ def home(app: App, state: UrlState, catalog: str) -> None:
         f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
     )
     cards = st.container()
-    first_look(app, catalog, "route")
+    first_look(app, catalog, "route", begins=True)
     for icon, text in LOOK_AT:
         st.markdown(f":violet[{icon}] {text}")
     with errors_shown():
