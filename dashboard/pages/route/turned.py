@@ -18,6 +18,7 @@ from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
 from core.routers.presets import PRESETS
 from core.services.decide.whatif import Asked
+from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from core.whatif.layer import Supposed
@@ -88,10 +89,9 @@ def _metrics(decision: Decision) -> list[Metric]:
         *([] if decision.fit is None else [_fit_metric(decision.candidates[0], decision.fit)]),
         ("Price a call", units.price(winner.price_usd), "Declared or set price of one call."),
         (
-            "Expected time", units.seconds(winner.time_cost_s),
-            "Expected seconds until a call succeeds: the time term of EHRR (6).",
+            "Expected time", units.seconds(winner.time_cost_s), EXPECTED_TIME,
         ),
-        ("Success", units.share(winner.success), "Chance that one attempt succeeds: (1 − pfail) · r."),
+        ("Success", units.share(winner.success), ATTEMPT_SUCCESS),
         (
             "Tokens exposed", f"{tokens['exposed']:,}",
             f"cl100k_base tokens of the candidates' definitions; all definitions of the catalog have {tokens['baseline']:,}.",
