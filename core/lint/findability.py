@@ -50,12 +50,13 @@ class TakenForEachOther(Rule):
     )
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        for one, other, times in () if context.findable is None else context.findable.mutual:
-            row = catalog.tool_row.get(one)
-            if row is not None and times >= LEAST_TIMES:
+        for pair in () if context.findable is None else context.findable.confused(LEAST_TIMES):
+            row = catalog.tool_row.get(pair.one)
+            if row is not None and pair.kind != "one way":
                 yield self.finding(
-                    f"{times} requests of {one} and {other} find the other one first.",
-                    server=catalog.tools[row].server, tool=catalog.tools[row].name, where="description", evidence=one, other=other,
+                    f"{'They are opposites: ' if pair.kind == 'opposite' else ''}{' '.join(pair.sentences)}",
+                    server=catalog.tools[row].server, tool=catalog.tools[row].name, where="description", evidence=pair.one,
+                    other=pair.other,
                 )  # fmt: skip
 
 

@@ -132,3 +132,36 @@ def past_participle(verb: str) -> str:
 
 def _ends_in_consonant_y(word: str) -> bool:
     return word.endswith("y") and word[-2:-1] not in "aeiou"
+
+
+_OPPOSITES = {
+    frozenset(pair.split("/"))
+    for pair in words_of(
+        """
+        accept/reject activate/deactivate add/delete add/remove allow/deny approve/reject archive/restore attach/detach
+        back/forward backward/forward block/allow buy/sell close/open collapse/expand compress/decompress
+        compress/extract connect/disconnect create/delete decode/encode decrease/increase decrypt/encrypt delete/restore
+        disable/enable down/up download/upload end/start export/import first/last follow/unfollow
+        from/to get/set hide/show in/out incoming/outgoing install/uninstall left/right like/dislike load/save lock/unlock
+        login/logout lower/raise max/min maximize/minimize merge/split mute/unmute next/prev next/previous off/on old/new
+        pause/resume pop/push pull/push read/write receive/send redo/undo remove/insert start/stop
+        subscribe/unsubscribe unzip/zip
+        """
+    )
+}
+
+
+def opposite(one: str, other: str) -> bool:
+    """Tells whether two names differ in one word only, and its two forms are opposites.
+
+    >>> opposite("browser_go_back", "browserGoForward"), opposite("unprotect_sheet", "protect_sheet"), opposite("edit_file", "edit_block")
+    (True, True, False)
+    """
+    words, others = (
+        [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)] for name in (one, other)
+    )
+    differing = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
+    if len(words) != len(others) or len(differing) != 1:
+        return False
+    short, long = sorted(differing[0], key=len)
+    return frozenset(differing[0]) in _OPPOSITES or long in {f"un{short}", f"de{short}", f"dis{short}"}

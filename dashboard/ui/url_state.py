@@ -138,16 +138,21 @@ def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-_pages: list[StreamlitPage] = []
+_pages: dict[str, StreamlitPage] = {}
 
 
-def register(*pages: StreamlitPage) -> list[StreamlitPage]:
-    """Register pages for `open_page`. Returns them for the navigation."""
-    _pages[:] = pages
-    return list(pages)
+def register(pages: Mapping[str, StreamlitPage]) -> Mapping[str, StreamlitPage]:
+    """Register the pages by their names for `open_page`. Returns them."""
+    _pages.update(pages)
+    return pages
 
 
-def open_page(url_path: str, **query: str) -> None:
+def page_of(name: str) -> StreamlitPage:
+    """Returns a registered page."""
+    return _pages[name]
+
+
+def open_page(name: str, **query: str) -> None:
     """Open another page with query parameters."""
     st.session_state.pop(LAST_WRITTEN, None)  # the query may equal the one of this page; it is a link nevertheless
-    st.switch_page(next(page for page in _pages if (page.url_path or "route") == url_path), query_params=query)
+    st.switch_page(page_of(name), query_params=query)

@@ -56,9 +56,11 @@ def test_each_request_is_asked_without_itself_and_twins_are_one(app: App) -> Non
     assert (found.without, told[-1]) == (1, (17, 17))
     assert of["lone::dance"].of == 1
     assert of["web::go_back"].found + of["web::go_forward"].first < 8
-    assert ("web::go_back", "web::go_forward") in [pair[:2] for pair in found.mutual] or of["web::go_back"].taken_for[
-        0
-    ][0] == "web::go_forward"
+    (pair,) = [pair for pair in found.confused() if pair.one == "web::go_back"]
+    assert (pair.other, pair.kind, pair.of, pair.back_of) == ("web::go_forward", "opposite", 4, 4)
+    assert pair.both == of["web::go_back"].taken_for[0][1] + of["web::go_forward"].taken_for[0][1]
+    assert f"{max(pair.times, pair.back)} of 4 requests of web::go_" in pair.sentences[0]
+    assert found.confused(pair.both + 1) == ()
     assert found.interval_3[0] <= found.hit_3 <= found.interval_3[1]
     assert found.left_out_3 == sum(one.found for one in found.tools) / 17 < found.hit_3
     assert found.hit_1 <= found.hit_3

@@ -19,6 +19,7 @@ from core.shared.untrusted_text import visible
 from core.virtual import SENTENCE
 from dashboard.session import visitor
 from dashboard.ui.calling import MODES
+from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import supposed
 from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
 from dashboard.ui.text import Colour, escaped
@@ -165,6 +166,7 @@ def tool_card(app: App, target: Target) -> None:
         st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
     if target.decision is not None:
         st.markdown(f":small[{_place(target.decision, tool.id)}]")
+        asked_like_line(app, target.decision, tool.id)
     _description(tool.description or server.description)
     _hints(tool.hints)
     _metrics(app, target)

@@ -15,7 +15,7 @@ from core.economics.utility import Headroom
 from core.routers.why import tool_headroom, why
 from core.shared import units
 from dashboard.ui.judging import judge_popover
-from dashboard.ui.labels import ASKED_HELP, LABELS_HELP, Labelling, asked_like, label_bar, label_notice, moved_lines
+from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like_line, label_bar, label_notice, moved_lines
 from dashboard.ui.text import escaped
 
 WHY = "why"
@@ -76,8 +76,7 @@ def why_panel(known: Labelling, key: str) -> None:
     if "::" in subject:
         row = decision.tools.ids.index(subject)
         _numbers(_numbers_of_tool(decision, row))
-        if asked := asked_like(known.app, decision, [subject]):
-            st.markdown(asked[subject], help=ASKED_HELP)
+        asked_like_line(known.app, decision, subject)
         tool_labels(known, subject)
     else:
         _numbers(_numbers_of_server(decision, decision.server_at(decision.servers.names.index(subject))))
