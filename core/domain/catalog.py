@@ -117,7 +117,7 @@ class Connection:
         return (self.command, *self.args, self.cwd, *self.env.values(), self.url, *self.headers.values())
 
 
-WAYFARE, WAYFARE_PATH = "wayfare", "/mcp"
+OWN_NAME, OWN_PATH = "wayfare", "/mcp"
 """How client configurations name Wayfare, and the end of its address."""
 
 
@@ -134,14 +134,14 @@ def is_wayfare(name: str, connection: Connection | None) -> bool:
     if connection is None:
         return False
     words = [word.replace("\\", "/") for word in (connection.command, *connection.args)]
-    programs = [at for at, word in enumerate(words) if word == "core.cli" or PurePosixPath(word).stem == WAYFARE]
+    programs = [at for at, word in enumerate(words) if word == "core.cli" or PurePosixPath(word).stem == OWN_NAME]
     addresses = [
         address.partition("?")[0].replace("//localhost:", "//127.0.0.1:") for address in (connection.url, *words)
     ]
     return (
         any("mcp" in words[at + 1 :] for at in programs)
-        or f"{own_url()}{WAYFARE_PATH}" in addresses
-        or (name == WAYFARE and addresses[0].endswith(WAYFARE_PATH))
+        or f"{own_url()}{OWN_PATH}" in addresses
+        or (name == OWN_NAME and addresses[0].endswith(OWN_PATH))
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.domain.catalog import WAYFARE_PATH, Connection, Imported, Server
+from core.domain.catalog import OWN_PATH, Connection, Imported, Server
 from core.importers import detect, read_files
 from core.importers.reading import parse
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
@@ -32,7 +32,7 @@ def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "",
     if str(settings.db) != str(Settings().db):
         options += ["--db", str(Path(settings.db).expanduser().absolute())]
     query = "" if catalog == FIRST_CATALOG else f"?catalog={catalog}"
-    return Target((*_program(), "mcp", *options), f"{url or own_url()}{WAYFARE_PATH}{query}", token)
+    return Target((*_program(), "mcp", *options), f"{url or own_url()}{OWN_PATH}{query}", token)
 
 
 def _program() -> tuple[str, ...]:
