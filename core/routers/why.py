@@ -93,7 +93,7 @@ def writes_note(decision: Decision, row: int) -> str:
     if row not in decision.writing:
         return ""
     halved = decision.parameters.get("reads_first") and decision.parameters.get("similarity") == FIT
-    return f" It writes, and the question asks to know{': its fit counts half' if halved else ''}."
+    return f" It writes, and the question asks to know{': its fit counts a fifth' if halved else ''}."
 
 
 def _explored(how: str, used: float, estimate: float) -> str:
