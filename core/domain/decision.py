@@ -35,7 +35,7 @@ SURE_FROM = 0.8
 @dataclass(frozen=True, slots=True)
 class Fit:
     """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked; `nothing`: the
-    chance that no tool of the catalog can. `signals` (T,) each: what every signal adds to a tool's relevance; `learnt` (T,)
+    chance that no tool of the catalog can. `language` is that of the question, "" if it is English. `signals` (T,) each: what every signal adds to a tool's relevance; `learnt` (T,)
     what labels added in logits, or None."""
 
     tools: NDArray[np.float64]
@@ -45,6 +45,7 @@ class Fit:
     signals: Mapping[str, NDArray[np.float32]]
     learnt: NDArray[np.float64] | None = None
     confidence: Confidence = "unsure"
+    language: str = ""
 
 
 # ----------------------------------------------------------------------------------------------------------------------

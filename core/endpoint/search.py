@@ -225,6 +225,8 @@ def _left_out(decision: Decision, found: int, kept: int, notes: Sequence[str], r
     if found > kept:
         parts.append(f"{found - kept} more candidates were too long for one answer: ask with n.")
     if decision.fit is not None:
+        if decision.fit.language:
+            parts.append(f"The task reads as {decision.fit.language}: say it in English.")
         parts.append(f"That no tool fits has probability {_rounded(decision.fit.nothing, 2)}.")
     parts.append("Give n or server_hint, or say the task in other words, to see others.")
     return " ".join(parts)

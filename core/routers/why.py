@@ -55,6 +55,13 @@ def fit_note(decision: Decision) -> str:
     return f"{likelier}; time and price decided under these parameters."
 
 
+def language_note(decision: Decision) -> str:
+    """One more sentence of the reason, where the question is not English."""
+    if decision.fit is None or not decision.fit.language:
+        return ""
+    return f" The question reads as {decision.fit.language}, and the encoder knows English: ask in English, or expect a wrong tool."
+
+
 def why_server(decision: Decision, row: int) -> str:
     """One sentence about a server of a decision, and one more where its success was explored."""
     reason = _why_server(decision, decision.server_at(row))
