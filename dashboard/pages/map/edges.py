@@ -14,9 +14,9 @@ LEAST_TIMES, MOST_EDGES = 2, 120  # one request proves little; more lines than t
 SEPARATOR = "\n"
 HOVER_CHARACTERS = 72
 KINDS = {
-    "opposite": ("opposites, confused", REJECTED, "solid"),
-    "mutual": ("taken for each other", SIMILARITY, "solid"),
     "one way": ("one taken for the other", MUTED, "dot"),
+    "mutual": ("taken for each other", SIMILARITY, "solid"),
+    "opposite": ("opposites, confused", REJECTED, "solid"),  # drawn last, above the others
 }
 
 
@@ -63,7 +63,7 @@ def edge_traces(drawn: CatalogMap, edges: Sequence[Confused]) -> tuple[list[dict
                     "symbol": "diamond",
                     "color": colour,
                     "opacity": 1,
-                    "size": [6 + 7 * (pair.both / most) ** 0.5 for pair in those],
+                    "size": [5 + 5 * (pair.both / most) ** 0.5 for pair in those],
                     "line": {"width": 1, "color": "#FFFFFF"},
                 },
             }
