@@ -21,8 +21,9 @@ KINDS = {
 
 
 def drawn_edges(pairs: Sequence[Confused], tools: Collection[str]) -> list[Confused]:
-    """Returns the pairs that the map draws, the most frequent ones: `pairs` has them sorted."""
-    return [pair for pair in pairs if pair.one in tools and pair.other in tools][:MOST_EDGES]
+    """Returns the pairs that the map draws: opposites, then the most frequent ones. `pairs` has them sorted."""
+    known = [pair for pair in pairs if pair.one in tools and pair.other in tools]
+    return sorted(known, key=lambda pair: pair.kind != "opposite")[:MOST_EDGES]
 
 
 def edge_traces(drawn: CatalogMap, edges: Sequence[Confused]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
