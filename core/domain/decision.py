@@ -30,7 +30,7 @@ Confidence = Literal["sure", "unsure", "nothing"]
 @dataclass(frozen=True, slots=True)
 class Fit:
     """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked; `nothing`: the
-    chance that no tool of the catalog can. `signals` (T,) each: what every signal adds to a tool's relevance; `learnt` (T,)
+    chance that no tool of the catalog can. `language` is that of the question, "" if it is English. `signals` (T,) each: what every signal adds to a tool's relevance; `learnt` (T,)
     what labels added in logits, or None."""
 
     tools: NDArray[np.float64]
@@ -40,6 +40,7 @@ class Fit:
     signals: Mapping[str, NDArray[np.float32]]
     learnt: NDArray[np.float64] | None = None
     confidence: Confidence = "unsure"
+    language: str = ""
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ class Decision:
     what the router says of single tools, by row. `explored` is None without exploration. `economic`
     means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
     probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
-    is the client of the endpoint, or "".
+    is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know.
     """
 
     id: str
@@ -182,6 +183,7 @@ class Decision:
     tries: TryPlan | None = None
     preset: str = ""
     client: str = ""
+    writing: tuple[int, ...] = ()
 
     @property
     def winner(self) -> ToolRow | None:
@@ -239,6 +241,7 @@ class Decision:
             "timings_ms": dict(self.timings_ms),
             **({} if self.fit is None else {"p_nothing_fits": self.fit.nothing, "confidence": self.fit.confidence}),
             **({} if self.tries is None else self.tries.to_json()),
+            **({"writing": [self.tools.ids[row] for row in self.writing]} if self.writing else {}),
         }
 
     def fit_at(self, row: int) -> dict[str, float]:

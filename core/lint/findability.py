@@ -11,7 +11,6 @@ from core.domain.catalog import Catalog
 from core.domain.lint import Finding, Severity
 from core.lint.base import Context, Rule
 
-SELDOM = 0.5
 LEAST_REQUESTS = 4
 LEAST_TIMES = 3
 
@@ -26,9 +25,9 @@ class SeldomFound(Rule):
     advice = "Describe it in the words of those who need it, or set it apart from the tool that it is taken for."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        for one in () if context.findable is None else context.findable.tools:
+        for one in () if context.findable is None else context.findable.seldom:
             row = catalog.tool_row.get(one.tool)
-            if row is None or one.of < LEAST_REQUESTS or one.found >= SELDOM * one.of:
+            if row is None or one.of < LEAST_REQUESTS:
                 continue
             other, times = one.taken_for[0]
             yield self.finding(

@@ -8,6 +8,7 @@ from core.domain.decision import Decision
 from core.domain.trace import Drop, ServerRow, ToolRow
 from core.economics.utility import Headroom, headroom
 from core.routers.ehrr import EhrrParameters
+from core.routers.parameters import FIT
 from core.shared import units
 from core.shared.errors import UnknownNameError
 
@@ -48,6 +49,13 @@ def fit_note(decision: Decision) -> str:
     )
 
 
+def language_note(decision: Decision) -> str:
+    """One more sentence of the reason, where the question is not English."""
+    if decision.fit is None or not decision.fit.language:
+        return ""
+    return f" The question reads as {decision.fit.language}, and the encoder knows English: ask in English, or expect a wrong tool."
+
+
 def why_server(decision: Decision, row: int) -> str:
     """One sentence about a server of a decision, and one more where its success was explored."""
     reason = _why_server(decision, decision.server_at(row))
@@ -57,11 +65,19 @@ def why_server(decision: Decision, row: int) -> str:
 
 
 def why_tool(decision: Decision, row: int) -> str:
-    """One sentence about a tool of a decision, and one more where its success was explored."""
-    reason = _why_tool(decision, row)
+    """One sentence about a tool of a decision, and one more each where it writes and should not, and where its success was explored."""
+    reason = _why_tool(decision, row) + writes_note(decision, row)
     if decision.explored is None:
         return reason
     return f"{reason} {_explored(decision.explored.how, decision.tools.success[row], decision.explored.tool_estimate[row])}"
+
+
+def writes_note(decision: Decision, row: int) -> str:
+    """One more sentence about a candidate that writes though the question asks to know."""
+    if row not in decision.writing:
+        return ""
+    halved = decision.parameters.get("reads_first") and decision.parameters.get("similarity") == FIT
+    return f" It writes, and the question asks to know{': its fit counts half' if halved else ''}."
 
 
 def _explored(how: str, used: float, estimate: float) -> str:

@@ -20,6 +20,12 @@ def url_may_be_behind() -> None:
     st.session_state[BEHIND] = True
 
 
+def ask_with(router: str, knobs: Mapping[str, str]) -> None:
+    """Let the question of all pages have this router and these knobs, those that differ from their defaults. For `on_click`."""
+    kept = {name: text for name, text in st.session_state.get(QUESTION, {}).items() if name in ("q", "hint", "catalog")}
+    st.session_state[QUESTION] = {**kept, "router": router, **knobs}
+
+
 def pages_state() -> dict[str, dict[str, str]]:
     """Returns the texts of the link of each visited page."""
     found: dict[str, dict[str, str]] = {
