@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from core.domain.catalog import Tool, words
-from core.shared.english import DESTROYS, READS, REMOVES, WRITES, base_form, leading_verb, words_of
+from core.shared.english import DESTROYS, REMOVES, WRITES, base_form, leading_verb, words_of
 
 CHANGES = DESTROYS | REMOVES | WRITES
 DOES = CHANGES | words_of("answer ask book invite mark move order pay post remind reply schedule tell")
