@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from core.services.lab.sweeps import SweepService
     from core.services.learn.calibrations import CalibrationService
     from core.services.learn.equal_sets import EqualSetsService
+    from core.services.learn.examples import ExampleService
     from core.services.learn.feedback import FeedbackService
     from core.services.learn.findable import FindableService
     from core.services.learn.learnt_models import LearntModels
@@ -349,6 +350,12 @@ class App:
         return FindableService(self.catalogs, self._learnt, self.equal_sets)
 
     @built
+    def examples(self) -> ExampleService:
+        from core.services.learn.examples import ExampleService
+
+        return ExampleService(self.catalogs, self._learnt, self.routing, self.what_if)
+
+    @built
     def equal_sets(self) -> EqualSetsService:
         from core.services.learn.equal_sets import EqualSetsService
 
@@ -459,6 +466,9 @@ class App:
 
         The frozen encoder stays closed until a decision needs it: it opens in 0.1 s and takes 55 MB.
         """
+        from core.relevance.refusal import language_of
+
+        language_of("warm up")
         self.governance.refused.write_due()
         self.pool.get()
         self.health.start()

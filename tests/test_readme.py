@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from core.domain.catalog import Server
 from core.routers.base import Router
-from tests.docs.markdown import ROOT, blocks, commands, links
+from dashboard.navigation import VIEWS
+from tests.docs.markdown import blocks, commands, links
 from tests.routers import worlds
 
 PAGES = (
@@ -20,9 +19,8 @@ def test_two_commands_start_and_test_it():
 
 
 def test_every_page_has_a_picture():
-    assert [link for link in links("README.md") if link.endswith(".png")] == [f"docs/images/{n}.png" for n in PAGES]
-    shown = re.findall(r'url_path="(\w+)"', (ROOT / "dashboard/main.py").read_text(encoding="utf-8"))
-    assert set(shown) <= set(PAGES)
+    assert [link for link in links("README.md") if link.endswith(".png")] == [f"docs/images/{n}.png" for n in (*PAGES, "findable")]
+    assert {view.folder for views in VIEWS.values() for view in views} == set(PAGES)
 
 
 def test_the_router_of_the_readme_routes():

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Literal
+
+from core.shared.english import opposite
+
+SELDOM = 0.5
+"""A tool that a smaller share of its requests finds among three is seldom found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +32,47 @@ class ToolFound:
     missed: tuple[Missed, ...] = ()
 
     @property
+    def seldom(self) -> bool:
+        """Whether fewer than half of its requests find it among three."""
+        return self.found < SELDOM * self.of
+
+    @property
     def taken_for(self) -> tuple[tuple[str, int], ...]:
         """The tools that were ranked first in its place, with how often, most often first."""
         return tuple(Counter(one.taken_for for one in self.missed).most_common())
+
+
+@dataclass(frozen=True, slots=True)
+class Confused:
+    """Two tools, `one` < `other`: `times` of `of` requests of `one` find `other` first, and `back` of `back_of` the other way."""
+
+    one: str
+    other: str
+    times: int
+    of: int
+    back: int
+    back_of: int
+
+    @property
+    def both(self) -> int:
+        """The number of requests that find the wrong one of the two."""
+        return self.times + self.back
+
+    @property
+    def kind(self) -> Literal["opposite", "mutual", "one way"]:
+        """Opposites by name, which are never equal; tools that are taken for each other, which may be; or one tool that hides another."""
+        if opposite(*(tool.partition("::")[2] for tool in (self.one, self.other))):
+            return "opposite"
+        return "mutual" if self.times and self.back else "one way"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence for each direction that occurs, the more frequent one first."""
+        ways = ((self.times, self.of, self.one, self.other), (self.back, self.back_of, self.other, self.one))
+        return tuple(
+            f"{times} of {of} requests of {meant} {'finds' if times == 1 else 'find'} {found}."
+            for times, of, meant, found in sorted(ways, key=lambda way: -way[0]) if times
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +93,24 @@ class Findable:
     without: int
 
     @property
-    def mutual(self) -> tuple[tuple[str, str, int], ...]:
-        """Pairs of tools that are taken for each other, with how often, most often first: candidates for an equal set."""
+    def seldom(self) -> tuple[ToolFound, ...]:
+        """The tools that are seldom found, worst first."""
+        return tuple(one for one in self.tools if one.seldom)
+
+    def confused(self, least: int = 1) -> tuple[Confused, ...]:
+        """Returns the pairs of tools of which one is taken for the other by at least this many requests, most often first."""
+        of = {one.tool: one.of for one in self.tools}
         times = {(one.tool, other): count for one in self.tools for other, count in one.taken_for}
-        both = (
-            (one, other, count + times[other, one]) for (one, other), count in times.items() if (other, one) in times
+        pairs = {(min(pair), max(pair)) for pair in times}
+        found = (
+            Confused(
+                one, other, times.get((one, other), 0), of.get(one, 0), times.get((other, one), 0), of.get(other, 0)
+            )
+            for one, other in pairs
         )
-        return tuple(sorted((pair for pair in both if pair[0] < pair[1]), key=lambda pair: -pair[2]))
+        return tuple(
+            sorted((pair for pair in found if pair.both >= least), key=lambda pair: (-pair.both, pair.one, pair.other))
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import anyio.to_thread
@@ -19,7 +21,14 @@ import mcp_types
 from cachetools import LRUCache
 from mcp import MCPError
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
-from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
+from mcp.shared.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+    event_to_notification,
+)
 
 from core.app import App
 from core.domain.catalog import ServerId
@@ -27,17 +36,36 @@ from core.endpoint.base import PartRequest, Refusal
 from core.endpoint.endpoint import Endpoint
 from core.endpoint.mirror import chosen
 from core.endpoint.mirrored_parts import errors_of_the_protocol
+from core.endpoint.uses import Uses
 from core.shared.errors import WayfareError
 
 EVERY_S = 1.0
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
+"""Waits between two tries to subscribe at a server that ended its session."""
 MOST, MOST_URIS = 1024, 64
-NOTIFICATIONS = {
-    "tools": mcp_types.ToolListChangedNotification,
-    "resources": mcp_types.ResourceListChangedNotification,
-    "prompts": mcp_types.PromptListChangedNotification,
-}
-EVENTS = {"tools": ToolsListChanged, "resources": ResourcesListChanged, "prompts": PromptsListChanged}
+EVENTS = {"tools": ToolsListChanged(), "resources": ResourcesListChanged(), "prompts": PromptsListChanged()}
 _log = logging.getLogger(__name__)
+
+
+Tell = Callable[[ServerEvent], Awaitable[None]]
+
+
+class TellsClients(Protocol):
+    """Tells clients of changes: those of this process's own endpoint, or those that a console tells of."""
+
+    async def listed(self, session_id: str, session: Any, request: PartRequest, tools: list[mcp_types.Tool], /) -> None:
+        """A session of the older protocol has this list now."""
+        ...
+
+    async def subscribe(
+        self, session_id: str, session: Any, request: PartRequest, uri: str, /, *, wanted: bool
+    ) -> None:
+        """Begins or ends a subscription of a session of the older protocol to a resource. Raises MCPError."""
+        ...
+
+    async def listen(self, context: Any, params: Any, request: PartRequest, /) -> Any:
+        """Answers `subscriptions/listen` until the client leaves. Raises MCPError."""
+        ...
 
 
 @dataclass(eq=False)
@@ -45,8 +73,7 @@ class Listener:
     """A client that is told of changes: its request for tools, and what it knows of the state that its lists follow from."""
 
     request: PartRequest
-    tell: Callable[[Any, Any], Awaitable[None]]
-    """Sends a notification, or the event in its place."""
+    tell: Tell
     tools: str
     state: tuple[Any, ...]
     parts: tuple[Any, ...]
@@ -57,24 +84,26 @@ class Listener:
 class Changes:
     """The listeners of one endpoint. All methods belong to its event loop."""
 
-    def __init__(self, app: App, endpoint: Endpoint) -> None:
+    def __init__(self, app: App, endpoint: Endpoint, uses: Uses) -> None:
         self._app = app
+        self._uses = uses
         self._endpoint = endpoint
         self._sessions: LRUCache[str, Listener] = LRUCache(MOST)
         self._streams: set[Listener] = set()
         self._subscribers: Counter[tuple[ServerId, str]] = Counter()
+        self._tries: dict[ServerId, tuple[float, float]] = {}
+        """When a lost subscription at a server was begun again, and how long the next try waits, in s."""
 
     async def listed(self, session_id: str, session: Any, request: PartRequest, tools: list[mcp_types.Tool]) -> None:
-        """A session of the older protocol has this list now."""
-
+        """See `TellsClients`."""
         before = self._sessions.get(session_id)
-        made = Listener(request, _by_notification(session), _fingerprint(tools), *await self._state(request))
+        made = Listener(request, by_notification(session), fingerprint(tools), *await self._state(request))
         if before is not None:
             made.uris = before.uris
         self._sessions[session_id] = made
 
     async def subscribe(self, session_id: str, session: Any, request: PartRequest, uri: str, *, wanted: bool) -> None:
-        """Begins or ends a subscription of a session of the older protocol to a resource. Raises MCPError."""
+        """See `TellsClients`."""
         if session_id not in self._sessions:
             await self.listed(session_id, session, request, await self._endpoint.offered(request))
         listener = self._sessions[session_id]
@@ -108,15 +137,11 @@ class Changes:
                     _log.info("%s of %s: %s", uri, server.server, error)
 
     async def listen(self, context: Any, params: Any, request: PartRequest) -> Any:
-        """Answers `subscriptions/listen` until the client leaves. Raises MCPError."""
+        """See `TellsClients`."""
         if len(self._streams) >= MOST:
             raise MCPError(mcp_types.INTERNAL_ERROR, "Too many clients listen")
         bus = InMemorySubscriptionBus()
-
-        async def tell(_: Any, event: Any) -> None:
-            await bus.publish(event)
-
-        listener = Listener(request, tell, await self._tools(request), *await self._state(request))
+        listener = Listener(request, bus.publish, await self._tools(request), *await self._state(request))
         async with self._listening(listener, params.notifications.resource_subscriptions or ()):
             honoured = params.notifications.model_copy(update={"resource_subscriptions": list(listener.uris) or None})
             return await ListenHandler(bus)(context, params.model_copy(update={"notifications": honoured}))
@@ -131,7 +156,8 @@ class Changes:
             for uri in uris:
                 with suppress(MCPError), errors_of_the_protocol():  # it is not among those that are acknowledged
                     await self._subscribe(listener, uri)
-            yield
+            with self._uses.use("agent", listener.request.client) if listener.uris else nullcontext():
+                yield
         finally:
             self._streams.discard(listener)
             with anyio.CancelScope(shield=True):
@@ -139,14 +165,41 @@ class Changes:
 
     async def watch(self) -> None:
         """Tells listeners of changes, until it is cancelled."""
-        while True:
-            await anyio.sleep(EVERY_S)
-            for session_id, listener in list(self._sessions.items()):
-                if not await self._told(listener):
-                    self._sessions.pop(session_id, None)
-                    await self._unsubscribe(listener, list(listener.uris))
-            for listener in list(self._streams):
-                await self._told(listener)
+        async with anyio.create_task_group() as tasks:
+            while True:
+                await anyio.sleep(EVERY_S)
+                for session_id, listener in list(self._sessions.items()):
+                    if not await self._told(listener):
+                        self._sessions.pop(session_id, None)
+                        await self._unsubscribe(listener, list(listener.uris))
+                for listener in list(self._streams):
+                    await self._told(listener)
+                if self._subscribers:
+                    for server, uris in (await anyio.to_thread.run_sync(self._lost, list(self._subscribers))).items():
+                        tasks.start_soon(self._begin_again, server, uris)
+
+    def _lost(self, subscribed: list[tuple[ServerId, str]]) -> dict[ServerId, list[str]]:
+        """Returns the subscriptions that have lost their session and may be begun again now."""
+        now_s, found = time.monotonic(), dict[ServerId, list[str]]()
+        for server, uri in subscribed:
+            tried_s, wait_s = self._tries.get(server, (-math.inf, 0.0))
+            if now_s >= tried_s + wait_s and self._endpoint.parts.lost(server, uri):
+                found.setdefault(server, []).append(uri)
+        for server in found:
+            tried_s, wait_s = self._tries.get(server, (-math.inf, 0.0))
+            often = now_s < tried_s + 2 * LONGEST_WAIT_S
+            self._tries[server] = now_s, min(2 * wait_s, LONGEST_WAIT_S) if often else FIRST_WAIT_S
+        return found
+
+    async def _begin_again(self, server: ServerId, uris: list[str]) -> None:
+        """Opens the next session with a server by subscriptions that the last one had."""
+        for uri in uris:
+            if (server, uri) not in self._subscribers:
+                continue
+            try:
+                await self._endpoint.parts.subscribe(server, uri, wanted=True)
+            except (MCPError, WayfareError) as error:
+                _log.info("%s of %s is not heard of: %s", uri, server.server, error)
 
     async def _told(self, listener: Listener) -> bool:
         """Tells a listener what has changed. Returns whether it is still there."""
@@ -160,15 +213,14 @@ class Changes:
                 listener.tools = tools
             listener.state, listener.parts = state, parts
             for kind in kinds:
-                await listener.tell(NOTIFICATIONS[kind](), EVENTS[kind]())
+                await listener.tell(EVENTS[kind])
             if "resources" in kinds:  # perhaps it may not read them any more
                 await self._unsubscribe(listener, [uri for uri in listener.uris if not self._may_read(listener, uri)])
             for uri, (server, known) in list(listener.uris.items()):
                 updates = self._app.upkeep.updates(server, uri)
                 if updates != known:
                     listener.uris[uri] = server, updates
-                    about = mcp_types.ResourceUpdatedNotificationParams(uri=uri)
-                    await listener.tell(mcp_types.ResourceUpdatedNotification(params=about), ResourceUpdated(uri=uri))
+                    await listener.tell(ResourceUpdated(uri=uri))
         except Exception as error:  # noqa: BLE001  whatever became of one client: the others are told
             _log.debug("a client is told no changes any more: %s", error)
             return False
@@ -180,7 +232,7 @@ class Changes:
 
     async def _tools(self, request: PartRequest) -> str:
         try:
-            return _fingerprint(await self._endpoint.offered(request))
+            return fingerprint(await self._endpoint.offered(request))
         except MCPError:
             return ""  # it may see nothing now
 
@@ -204,13 +256,15 @@ class Changes:
         )
 
 
-def _by_notification(session: Any) -> Callable[[Any, Any], Awaitable[None]]:
-    async def tell(notification: Any, _: Any) -> None:
-        await session.send_notification(notification)
+def by_notification(session: Any) -> Tell:
+    """Tells a session of the older protocol."""
+
+    async def tell(event: ServerEvent) -> None:
+        await session.send_notification(event_to_notification(event, {}))
 
     return tell
 
 
-def _fingerprint(tools: list[mcp_types.Tool]) -> str:
+def fingerprint(tools: list[mcp_types.Tool]) -> str:
     """Returns what makes a list another one. Icons and metadata come from a server only while it can be reached."""
     return json.dumps([tool.model_dump(exclude={"icons", "meta"}, mode="json") for tool in tools])

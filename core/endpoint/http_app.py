@@ -221,7 +221,7 @@ class EndpointApp:
 
         self._governance = app.governance
         endpoint = Endpoint(Services(app))
-        changes = Changes(app, endpoint)
+        changes = Changes(app, endpoint, self._uses)
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
         made = partial(mcp_server, call, options_of, client_of, listing=listing, changes=changes)
         return (

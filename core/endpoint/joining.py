@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -18,8 +18,10 @@ import anyio
 import anyio.to_thread
 import mcp_types
 from anyio.abc import TaskGroup, TaskStatus
-from mcp import MCPError
+from mcp import Client, MCPError
+from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import Subscription
 from mcp.server.stdio import stdio_server
 from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -29,6 +31,7 @@ from core.endpoint.door import CONNECT_S, Owner, beside, owner_of
 from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import PATH, TOO_MANY
+from core.endpoint.joined_changes import JoinedChanges
 from core.endpoint.server import mcp_server
 from core.governance.approvals import LONGEST_HOLD_S
 from core.services.call.server_requests import own_session
@@ -88,10 +91,15 @@ def _started(settings: Settings) -> Owner:
     raise WayfareError(f"The console did not start in {STARTS_S:g} s; {file} says more.")
 
 
+LEAKS = ("nanobind:", "- leaked ", "- ... skipped remainder", "See https://nanobind.")
+"""How lines begin that native code may write after the last words of a process that ends."""
+
+
 def _last_line(file: Path, begin: int) -> str:
-    """Returns the last line of a log from this byte on."""
-    lines = [line for line in file.read_bytes()[begin:].decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1].strip() if lines else f"{file} says more."
+    """Returns the last line of a log from this byte on that says why the process ended."""
+    lines = map(str.strip, file.read_bytes()[begin:].decode(errors="replace").splitlines())
+    said = [line for line in lines if line and not line.startswith(LEAKS)]
+    return said[-1] if said else f"{file} says more."
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -204,15 +212,31 @@ class JoinedOwner:
     async def _session(self, whose: Whose) -> OwnSession:
         return self._sessions.get(whose) or await self._tasks.start(self._keep, whose)
 
-    async def _keep(self, whose: Whose, *, task_status: TaskStatus[OwnSession]) -> None:
-        (name, abilities), ready = whose, False
-        info = mcp_types.Implementation(name=name, version="stdio")
-        try:
-            http = create_mcp_http_client(headers=self._headers)
-            target = streamable_http_client(
+    @asynccontextmanager
+    async def listening(
+        self, request: PartRequest, wanted: mcp_types.SubscriptionFilter
+    ) -> AsyncGenerator[Subscription]:
+        """Yields what the console tells of changes. Raises the errors of the transport, SubscriptionLost."""
+        given = wanted.model_dump(exclude_none=True)
+        async with (
+            self._http() as target,
+            Client(target, client_info=_info(request.client), cache=None) as client,
+            client.listen(**given) as events,
+        ):
+            yield events
+
+    @asynccontextmanager
+    async def _http(self) -> AsyncGenerator[Transport]:
+        """Yields a connection to the console."""
+        async with create_mcp_http_client(headers=self._headers) as http:
+            yield streamable_http_client(
                 self._address, http_client=http, max_sse_event_size=None
             )  # the owner has a limit
-            async with http, own_session(target, info, abilities) as session:
+
+    async def _keep(self, whose: Whose, *, task_status: TaskStatus[OwnSession]) -> None:
+        (name, abilities), ready = whose, False
+        try:
+            async with self._http() as target, own_session(target, _info(name), abilities) as session:
                 await session.tools()
                 self._sessions[whose] = session
                 ready = True
@@ -222,6 +246,10 @@ class JoinedOwner:
             self._sessions.pop(whose, None)
             if not ready:  # later errors are reported by the call that meets them
                 raise
+
+
+def _info(name: str) -> mcp_types.Implementation:
+    return mcp_types.Implementation(name=name, version="stdio")
 
 
 def _whose(client: str) -> Whose:
@@ -296,10 +324,17 @@ class StdioBackend:
         """Returns the sessions with the console. Raises WayfareError if none can be started."""
         async with self._lock:
             if self._joined is None:
-                console = await anyio.to_thread.run_sync(console_of, self._settings)
-                token = self._settings.environment.get(TOKEN, "").strip()
-                self._joined = JoinedOwner(console.url, self._options, tasks, token)
+                self._joined = self._with(await anyio.to_thread.run_sync(console_of, self._settings), tasks)
             return self._joined
+
+    async def running(self, tasks: TaskGroup) -> JoinedOwner | None:
+        """Returns sessions with the console that runs now, of the caller's own. None without one."""
+        owner = await anyio.to_thread.run_sync(owner_of, self._settings.db)
+        return None if owner is None else self._with(owner, tasks)
+
+    def _with(self, console: Owner, tasks: TaskGroup) -> JoinedOwner:
+        token = self._settings.environment.get(TOKEN, "").strip()
+        return JoinedOwner(console.url, self._options, tasks, token)
 
     async def _forget(self, lost: JoinedOwner) -> None:
         lost.leave()
@@ -343,6 +378,7 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
                 listing=partial(backend.listed, tasks),
                 part=partial(backend.part, tasks) if options.mirror else None,
                 prompts=partial(backend.part, tasks),
+                changes=JoinedChanges(backend, tasks) if options.mirror else None,
             )
             async with stdio_server() as (reader, writer):
                 await served.run(reader, writer, served.create_initialization_options())

@@ -156,6 +156,13 @@ class MirroredParts:
         requests = self.services.app.server_requests
         await _in_thread(lambda: requests.subscribe(server, uri, wanted=wanted, limit_s=LIST_S))
 
+    def lost(self, server: ServerId, uri: str) -> bool:
+        """Whether a subscription has lost its session with a server that is still in its catalog."""
+        try:
+            return not self.services.app.server_requests.hears(server, uri)
+        except WayfareError:
+            return False
+
     async def _prompt(self, request: PartRequest, name: str) -> Tool:
         """Returns the prompt with this mirrored name under its server's name. Raises MCPError."""
         for fresh in (False, True):

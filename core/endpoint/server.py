@@ -26,7 +26,7 @@ from opentelemetry.propagate import extract
 
 from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide
 from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
-from core.endpoint.changes import Changes
+from core.endpoint.changes import TellsClients
 from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIONS
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
@@ -167,7 +167,7 @@ def mcp_server(
     listing: Listing,
     part: Part | None = None,
     prompts: Part | None = None,
-    changes: Changes | None = None,
+    changes: TellsClients | None = None,
 ) -> McpServer[Any]:
     """Returns the server. `call` answers a request, `options_of` returns its options, `client_of` the client of its
     token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests,
@@ -246,12 +246,12 @@ def _answer_prompts(server: McpServer[Any], prompts: Part | None, asked: Callabl
         server.add_request_handler(method, PARTS[method], partial(prompted, method))
 
 
-async def _listened(changes: Changes, asked: Callable[..., PartRequest], context: Context, params: Any) -> Any:
+async def _listened(changes: TellsClients, asked: Callable[..., PartRequest], context: Context, params: Any) -> Any:
     """Answers `subscriptions/listen` of clients from 2026-07-28 on."""
     return await changes.listen(context, params, asked(context, "tools/list", None))
 
 
-def _pass_subscriptions_on(server: McpServer[Any], changes: Changes, asked: Callable[..., PartRequest]) -> None:
+def _pass_subscriptions_on(server: McpServer[Any], changes: TellsClients, asked: Callable[..., PartRequest]) -> None:
     """Handles subscriptions to resources of clients up to 2025-11-25."""
 
     async def subscribed(wanted: bool, context: Context, params: Any) -> mcp_types.EmptyResult:

@@ -66,6 +66,22 @@ def randomisation_p(differences: Floats, *, seed: int = 0, draws: int = DRAWS) -
     return (as_large + extra) / (len(signs) + extra)
 
 
+def margin(differences: Floats, *, tests: int = 1) -> float:
+    """Half the width of the 95 % interval of a mean paired difference: t_(1 - 0.05 / 2m, T - 1) s / sqrt(T) (Student 1908).
+
+    `tests` m holds the level for the best of m chosen ones (Bonferroni). Shape: (T,). One task says nothing: all of its difference.
+
+    >>> round(margin(np.array([0.0, 1.0, 2.0])), 3), margin(np.array([-1.0]))
+    (2.484, 1.0)
+    """
+    from scipy.special import stdtrit
+
+    if len(differences) < 2:
+        return float(np.abs(differences).sum())
+    quantile = float(stdtrit(len(differences) - 1, 1 - (1 - LEVEL) / 2 / max(1, tests)))
+    return quantile * float(differences.std(ddof=1)) / math.sqrt(len(differences))
+
+
 def holm(p: Sequence[float]) -> tuple[float, ...]:
     """p values adjusted for several tests (Holm 1979): the i-th smallest of m times (m - i + 1), never falling, at most 1.
 

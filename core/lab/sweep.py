@@ -11,15 +11,16 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.params import Knob, Parameters, Value
+from core.domain.params import CUBE_ROOT, Knob, Parameters, Scale, Value
 from core.domain.tasks import Task
 from core.lab.benchmark import JUDGED, MEASURES, REJECTION, grades, measured
 from core.lab.execution import ROUNDS
+from core.lab.significance import Compared, compared, margin
 from core.routers.context import RoutingContext
 from core.shared.errors import ParameterError, WayfareError
 
@@ -32,18 +33,43 @@ MOST_VALUES, MOST_POINTS = 10_000, 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One parameter and its `values`. A range without a step has `low` and `high` instead."""
+    """One parameter and its `values`. A range without a step has `low`, `high` and the scale of its knob; `values` then lists its
+    whole numbers, if it has only those.
+    """
 
     name: str
     text: str
     values: tuple[Value, ...]
     low: float = math.nan
     high: float = math.nan
+    scale: Scale = "linear"
 
     @property
     def continuous(self) -> bool:
         """Whether any number between `low` and `high` may be tried."""
         return not self.values
+
+    @property
+    def ranged(self) -> bool:
+        """Whether it is a range without a step."""
+        return not math.isnan(self.low)
+
+    def at(self, share: float) -> float:
+        """The value at a share of the track between `low` and `high`, to four digits or the nearest whole number.
+
+        >>> stretched = Axis("kappa", "", (), 0.0, 1000.0, CUBE_ROOT)
+        >>> stretched.at(0.5), stretched.share(1000.0), Axis("k", "", (1, 2, 3), 1, 3).at(0.4)
+        (125.0, 1.0, 2)
+        """
+        found = self.low + (self.high - self.low) * (share**3 if self.scale == CUBE_ROOT else share)
+        if self.values:
+            return min(cast("tuple[int, ...]", self.values), key=lambda value: abs(value - found))
+        return min(max(float(f"{found:.4g}"), self.low), self.high)
+
+    def share(self, value: float) -> float:
+        """The place of a value on the track between `low` and `high`, in [0, 1]; 0.5 if they are equal."""
+        place = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
+        return math.cbrt(place) if self.scale == CUBE_ROOT else place
 
 
 def read_axis(text: str, parameters: type[Parameters]) -> Axis:
@@ -63,18 +89,19 @@ def read_axis(text: str, parameters: type[Parameters]) -> Axis:
 
 
 def evenly(knob: Knob, low: float, high: float, count: int) -> Axis:
-    """An axis of `count` values from `low` to `high`, both included; for a choice or a switch all of its values.
+    """An axis of `count` values evenly on the knob's track from `low` to `high`, both included; all values of a choice or a switch.
 
     Raises ParameterError for a number out of the parameter's range.
 
     >>> from core.routers.ehrr import EhrrParameters
     >>> known = {knob.name: knob for knob in EhrrParameters.knobs()}
     >>> evenly(known["alpha_t"], 0, 1, 3).text, evenly(known["k"], 1, 3, 9).text, evenly(known["auction"], 0, 0, 0).text
-    ('alpha_t=0,0.5,1', 'k=1,2,3', 'auction=False,True')
+    ('alpha_t=0,0.125,1', 'k=1,2,3', 'auction=False,True')
     """
     if knob.kind in (int, float):
-        numbers = (low + (high - low) * at / max(1, count - 1) for at in range(count))
-        values = tuple(dict.fromkeys(knob.parse(round(one, 0 if knob.kind is int else 12)) for one in numbers))
+        whole = tuple(range(round(low), round(high) + 1)) if knob.kind is int else ()
+        track = Axis(knob.name, "", whole, low, high, knob.scale)
+        values = tuple(dict.fromkeys(knob.parse(track.at(at / max(1, count - 1))) for at in range(count)))
         return Axis(knob.name, f"{knob.name}={','.join(f'{value:g}' for value in values)}", values)
     values = knob.choices or (False, True)
     return Axis(knob.name, f"{knob.name}={','.join(map(str, values))}", values)
@@ -101,14 +128,14 @@ def grid(axes: Sequence[Axis]) -> list[Point]:
 
 
 def drawn(axes: Sequence[Axis], count: int, *, seed: int) -> list[Point]:
-    """`count` points, each value uniform over its axis."""
+    """`count` points, each value uniform over the values of its axis, or over the track of its range."""
     rng = np.random.default_rng(seed)
     return [{axis.name: _drawn(axis, rng) for axis in axes} for _ in range(count)]
 
 
 def _drawn(axis: Axis, rng: np.random.Generator) -> Value:
-    if axis.continuous:
-        return float(rng.uniform(axis.low, axis.high))
+    if axis.ranged:
+        return axis.at(float(rng.uniform()))
     return axis.values[int(rng.integers(len(axis.values)))]
 
 
@@ -127,9 +154,8 @@ def _range(knob: Knob, text: str, written: str) -> Axis:
     if numbers[0] > numbers[1]:
         raise ParameterError(f"--axis {text[:60]!r} begins above its end; write the lower number first.")
     if len(numbers) == 2:
-        if knob.kind is int:
-            return Axis(knob.name, text, tuple(range(int(numbers[0]), int(numbers[1]) + 1)))
-        return Axis(knob.name, text, (), *numbers)
+        whole = tuple(range(int(numbers[0]), int(numbers[1]) + 1)) if knob.kind is int else ()
+        return Axis(knob.name, text, whole, numbers[0], numbers[1], knob.scale)
     step = numbers[2]
     if step <= 0 or (numbers[1] - numbers[0]) / step > MOST_VALUES:
         raise ParameterError(
@@ -195,8 +221,10 @@ def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 SOLVED, USD, SECONDS = "success_rate", "usd_per_task", "s_per_task"
 OBJECTIVES: dict[str, Literal["minimize", "maximize"]] = {SOLVED: "maximize", USD: "minimize", SECONDS: "minimize"}
+COSTS = (USD, SECONDS)
 
 Rows = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Result = Mapping[str, Any]
 
 
@@ -216,14 +244,20 @@ class PointScorer:
             raise WayfareError("No task names a tool that can do it; a sweep needs some that do.")
         self._known: dict[tuple[int, bytes], tuple[float, ...]] = {}
 
-    def results(self, candidates: Rows) -> list[Result]:
-        """The measures of each of P points. `candidates` (P, Q, n) are rows of tools, padded with -1."""
+    def results(self, candidates: Sequence[Rows] | Rows) -> list[Result]:
+        """The measures of each of P points. `candidates`, (Q, n) for each, are rows of tools, padded with -1."""
         keys = [
             [(at, np.ascontiguousarray(point[at]).tobytes()) for at in range(len(self.tasks))] for point in candidates
         ]
         fresh = dict.fromkeys(key for point in keys for key in point if key not in self._known)
         self._measure(list(fresh))
         return [self._result(point) for point in keys]
+
+    def per_task(self, candidates: Rows) -> dict[str, Floats]:
+        """The measures of one point, (Q, n), for each of the T tasks that name a right tool: columns (T,) by name."""
+        self.results(candidates[np.newaxis])
+        rows = [self._known[(at, np.ascontiguousarray(candidates[at]).tobytes())] for at in self._possible]
+        return dict(zip((*MEASURES, *OBJECTIVES), np.array(rows)[:, 1:].T, strict=True))
 
     def _measure(self, fresh: Sequence[tuple[int, bytes]]) -> None:
         if not fresh:
@@ -253,14 +287,105 @@ class PointScorer:
         }
 
 
+# A change against the present setting, task by task -------------------------------------------------------------------
+
+AGAINST = "against"  # in the result of a searched point: for each of COMPARED its difference from the present setting and the margin
+COMPARED = ("mrr", SOLVED, USD, SECONDS)
+QUALITY = {"mrr": "RR", SOLVED: "success"}
+
+
+def against(values: Mapping[str, Floats], present: Mapping[str, Floats], *, tests: int) -> dict[str, list[float]]:
+    """For each of COMPARED the mean difference of a point from the present setting, and its margin for `tests` points together."""
+    differences = {name: values[name] - present[name] for name in COMPARED}
+    return {name: [float(one.mean()), margin(one, tests=tests)] for name, one in differences.items()}
+
+
+def gains(point: Result, objective: str) -> bool:
+    """Whether a searched point is better than the present setting by more than noise, and loses neither RR nor success by more."""
+    if AGAINST not in point:
+        return False
+    difference, noise = point[AGAINST][objective]
+    return _gain(objective, difference) > noise and not any(_lost(*point[AGAINST][name]) for name in QUALITY)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A measure before and after a change of parameters, over the same tasks. `noise` is the margin of the difference."""
+
+    name: str
+    before: float
+    after: float
+    noise: float
+    pair: Compared
+
+    @property
+    def gained(self) -> bool:
+        """Whether it is better by more than noise."""
+        return _gain(self.name, self.pair.difference) > self.noise
+
+    @property
+    def lost(self) -> bool:
+        """Whether it is worse by more than noise."""
+        return _lost(_gain(self.name, self.pair.difference), self.noise)
+
+    @property
+    def verdict(self) -> str:
+        """In a word: better, worse, or within noise."""
+        return "better" if self.gained else "worse" if self.lost else "within noise"
+
+
+def changes(
+    before: Mapping[str, Floats], after: Mapping[str, Floats], names: Sequence[str], *, tests: int = 1
+) -> list[Change]:
+    """The named measures before and after, task by task; `tests` counts the points among which this one was chosen."""
+    return [
+        Change(
+            name, float(before[name].mean()), float(after[name].mean()), margin(after[name] - before[name], tests=tests),
+            compared([before[name], after[name]], name)[0],
+        )
+        for name in names
+    ]  # fmt: skip
+
+
+def refused(found: Sequence[Change], objective: str) -> str:
+    """Why a change is not to be applied, "" where it gains in the objective and loses neither RR nor success beyond noise."""
+    by_name = {change.name: change for change in found}
+    if not by_name[objective].gained:
+        return "does not gain beyond noise"
+    lost = [words for name, words in QUALITY.items() if by_name[name].lost]
+    return f"loses {' and '.join(lost)} beyond noise" if lost else ""
+
+
+def _gain(name: str, difference: float) -> float:
+    return -difference if name in COSTS else difference
+
+
+def _lost(gain: float, noise: float) -> bool:
+    return -gain > noise
+
+
 def pareto_front(results: Sequence[Result]) -> list[int]:
     """Positions of the results that no other beats: none is as good in success, money and time and better in one of them.
+
+    Where the results say what is noise (`against` the first of them), a result is left out that another on the front matches within its
+    noise in all three. The first one, the present setting, stays unless another beats it by more than that.
 
     >>> pareto_front([{SOLVED: 0.9, USD: 2.0, SECONDS: 1.0}, {SOLVED: 0.9, USD: 1.0, SECONDS: 1.0}, {SOLVED: 0.5, USD: 0.5, SECONDS: 1.0}])
     [1, 2]
     """
     costs = np.array([[-one[SOLVED], one[USD], one[SECONDS]] for one in results]).reshape(len(results), 3)
-    return [at for at, cost in enumerate(costs) if not ((costs <= cost).all(axis=1) & (costs < cost).any(axis=1)).any()]
+    front = [
+        at for at, cost in enumerate(costs) if not ((costs <= cost).all(axis=1) & (costs < cost).any(axis=1)).any()
+    ]
+    if not results or not all(AGAINST in one for one in results):
+        return front
+    noise = np.array([[one[AGAINST][name][1] for name in OBJECTIVES] for one in results])
+    beaten = (costs <= costs[0]).all(axis=1) & (costs < costs[0] - noise).any(axis=1)
+    kept = [] if beaten.any() else [0]
+    for at in sorted(front, key=lambda one: (tuple(costs[one]), one)):
+        if not any((costs[other] <= costs[at] + noise[at]).all() for other in kept):
+            kept.append(at)
+    return sorted(kept)
 
 
 Route = Callable[[Task], Sequence[int]]

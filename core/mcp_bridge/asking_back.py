@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, cast
 
@@ -69,10 +69,12 @@ class AskingBack:
 
     async def listen(self, client: Client, opened: Callable[[], AbstractAsyncContextManager[Client]]) -> None:
         """Waits for changes of the server's lists and of `uris`, which servers from 2026-07-28 on only tell who asks. Asks again after a
-        loss, or for other addresses, each time with what `opened` gives."""
+        loss, or for other addresses, each time with what `opened` gives. A resource may have changed during a loss: this counts as a change."""
         if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             for uri in tuple(self.uris):  # of a session before this one
-                await _subscribed(client, uri)
+                with suppress(MCPError):  # the server has this resource no more
+                    await _subscribed(client, uri)
+                self.updated(uri)
             return
         if self.list_changed is None:
             return
@@ -81,29 +83,40 @@ class AskingBack:
         wanted: dict[str, Any] = {
             f"{name}_list_changed": True for name, one in lists.items() if getattr(one, "list_changed", None)
         }
-        wait_s = FIRST_WAIT_S
+        wait_s, missed = FIRST_WAIT_S, set(self.uris)
         while True:
             self._wanted.clear()
-            hearing = asyncio.ensure_future(self._hear(opened, {**wanted, "resource_subscriptions": sorted(self.uris)}))
+            uris = {**wanted, "resource_subscriptions": sorted(self.uris)}
+            hearing = asyncio.ensure_future(self._hear(opened, uris, missed))
             others = asyncio.ensure_future(self._wanted.wait())
             try:
                 await asyncio.wait({hearing, others}, return_when=asyncio.FIRST_COMPLETED)
+                if hearing.done():
+                    wait_s = FIRST_WAIT_S if hearing.result() else min(2 * wait_s, LONGEST_WAIT_S)
+                    missed = set(self.uris)
                 if not others.done():
                     await asyncio.wait({others}, timeout=wait_s)
             finally:
                 hearing.cancel()
                 others.cancel()
-            wait_s = FIRST_WAIT_S if others.done() and not others.cancelled() else min(2 * wait_s, LONGEST_WAIT_S)
 
-    async def _hear(self, opened: Callable[[], AbstractAsyncContextManager[Client]], wanted: dict[str, Any]) -> None:
+    async def _hear(
+        self, opened: Callable[[], AbstractAsyncContextManager[Client]], wanted: dict[str, Any], missed: set[str]
+    ) -> bool:
+        """Returns whether the server told anything until the loss. What was `missed` before counts as changed."""
         if not any(wanted.values()):
             await asyncio.Event().wait()
+        heard = False
         try:
             async with opened() as asking, asking.listen(**wanted) as events:
+                heard = True
+                while missed:
+                    self.updated(missed.pop())
                 async for event in events:
                     self._changed(event)
         except Exception as error:  # noqa: BLE001  whatever a server or the SDK makes of it: calls go on
             _log.debug("no changes are heard: %s", error)
+        return heard
 
     async def subscribe(self, client: Client, uri: str, *, wanted: bool) -> None:
         """Begins or ends to hear of changes of a resource. Raises MCPError."""

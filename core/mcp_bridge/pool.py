@@ -197,6 +197,11 @@ class SessionPool:
 
         self.use(server, connection, work, limit_s=limit_s)
 
+    def hears(self, server: ServerId, connection: Connection, uri: str) -> bool:
+        """Whether a session hears of changes of a resource now. After a loss it does not, until its server is used again."""
+        pooled = self._connections.get((*_key(server, connection), NOBODY))
+        return pooled is not None and pooled.hears(uri)
+
     def end(self, server: ServerId) -> None:
         """Ends the sessions of a server and its processes, and calls in progress with them. The next use opens a new session."""
         with self._closing:

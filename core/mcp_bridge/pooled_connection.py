@@ -116,6 +116,11 @@ class PooledConnection:
         """Whether it is in use or being opened. A busy connection is not closed to make room."""
         return self._opening is not None or self._waiters > 0 or any(session.in_flight for session in self.sessions)
 
+    def hears(self, uri: str) -> bool:
+        """Whether a session hears of changes of a resource now; callable from any thread."""
+        session = self.session
+        return session is not None and session.alive and uri in self._uris
+
     @property
     def counts_as_open(self) -> bool:
         """Whether it counts among the open sessions."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import anyio
 import mcp_types
 from mcp import Client, MCPError
-from mcp_types import CONNECTION_CLOSED
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from core.domain.execution import NOBODY
@@ -138,6 +138,7 @@ def sentence(error: Exception, launch: Launch) -> str:
 
 CLIENT_INFO = mcp_types.Implementation(name="wayfare", version="0.1.0")
 LEAVE_S = 3.0
+PROBE_EVERY_S, PROBE_LIMIT_S = 5.0, 10.0
 STDERR_WAIT_S = 0.2
 
 
@@ -285,6 +286,22 @@ class Session:
         target = self._open_target(self.launch, self.stderr_log, lambda: None)
         return Client(target, client_info=CLIENT_INFO, cache=None)
 
+    async def _probed(self, client: Client) -> None:
+        """Ends the session when its server does not know it any more, where nothing else tells while nobody calls: over HTTP up to
+        2025-11-25. Only while a client waits to hear of a resource."""
+        if self.launch.transport != "http" or client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return
+        while self.alive:
+            await asyncio.sleep(PROBE_EVERY_S)
+            if not self.asking.uris or self.in_flight:
+                continue
+            try:
+                ping = client.session.send_request(mcp_types.PingRequest(), mcp_types.EmptyResult)
+                await bounded(ping, PROBE_LIMIT_S)
+            except Exception as error:  # noqa: BLE001  whatever the SDK makes of a server that is gone
+                if getattr(error, "code", 0) != METHOD_NOT_FOUND and not self.in_flight:
+                    self._depart()
+
     async def _keep(self) -> None:
         ON_SPAWN.set(self._spawned)
         REFUSED.set(self.refused)
@@ -296,11 +313,14 @@ class Session:
                     check_results(client, self.tools or {})
                     self._announce(client)
                     listening = asyncio.ensure_future(self.asking.listen(client, partial(self._heard, client)))
-                    listening.add_done_callback(_retrieve)
+                    probing = asyncio.ensure_future(self._probed(client))
+                    for task in (listening, probing):
+                        task.add_done_callback(_retrieve)
                     try:
                         await self._leave.wait()
                     finally:
                         listening.cancel()
+                        probing.cancel()
         except Exception as error:  # noqa: BLE001  any error of the server or the SDK ends only this session
             self.error = first_leaf(error)
         finally:

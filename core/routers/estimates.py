@@ -122,6 +122,28 @@ def estimate_tools(
     )
 
 
+EXPECTED_TIME = (
+    "Expected seconds until a call succeeds, retries included: (L_route + L_conn + l) / ((1 − pfail) · r), EHRR (6)."
+)
+ATTEMPT_SUCCESS = "Chance that one attempt succeeds: (1 − pfail) · r."
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a call of one tool is expected to come to: the figures of `EXPECTED_TIME` and `ATTEMPT_SUCCESS`."""
+
+    time_s: float
+    success: float
+
+
+def expected(statistics: Statistics, tool: int, server: int, *, eps: float = EPS) -> Expected:
+    """What `estimate_tools` says of the tool in row `tool`, of the server in row `server`, without an index of the catalog."""
+    servers, tools = statistics.servers, statistics.tools
+    failure = servers.post_accept_failure[server : server + 1]
+    success = float(utility.attempt_success(tools.success[tool : tool + 1], failure, eps=eps)[0])
+    return Expected((float(servers.conn_s[server]) + float(tools.latency_s[tool])) / success, success)
+
+
 def ranks(order: np.ndarray) -> np.ndarray:
     """The place of each row, from 1, in an order of all rows.
 

@@ -31,6 +31,25 @@ def seconds(value_s: float | None) -> str:
     return f"{value_s:.3g} s" if abs(value_s) < 999.5 else f"{value_s:,.0f} s"
 
 
+def plain(value: float, digits: int = 3, *, signed: bool = False) -> str:
+    """A number with this many decimals; what rounds to nothing has no sign.
+
+    >>> plain(-0.00004), plain(0.0312, 2), plain(0.25, 2, signed=True), plain(-0.0001, signed=True)
+    ('0.000', '0.03', '+0.25', '0.000')
+    """
+    text = f"{value:{'+' if signed else ''},.{digits}f}"
+    return text if text.strip("+-0.,") else text.lstrip("+-")
+
+
+def p_value(p: float) -> str:
+    """A p value; below a thousandth it only says so.
+
+    >>> p_value(0.0342), p_value(0.00004)
+    ('p = 0.034', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
 def share(value: float | None) -> str:
     """A probability as percent.
 

@@ -16,3 +16,47 @@ if (!window.wayfareAddresses) {
     if (!same) Object.assign(known, { pathname: location.pathname, touched: false });
   };
 }
+
+// The bar of groups and views. The page host draws its links; they get what screen readers need.
+
+if (!window.wayfareBar) {
+  const BAR = ".st-key-navigation", GROUPS = ".st-key-navigation-groups";
+  const mark = (bar) => {
+    for (const link of bar.querySelectorAll("a")) {
+      if (!link.getAttribute("href")) link.setAttribute("href", "./"); // the first view
+      const here = new URL(link.href).pathname === location.pathname;
+      link.ariaCurrent = here ? (link.closest(GROUPS) ? "true" : "page") : null;
+    }
+  };
+  const begin = (_, waiting) => {
+    const bar = document.querySelector(BAR);
+    if (!bar) return;
+    waiting.disconnect();
+    bar.role = "navigation";
+    bar.ariaLabel = "Views";
+    new MutationObserver(() => mark(bar)).observe(bar, { subtree: true, childList: true, attributeFilter: ["href", "class"] });
+    bar.addEventListener("click", (event) => {
+      // the page host would open the present view anew, without its question
+      if (event.target.closest("a")?.ariaCurrent) (event.preventDefault(), event.stopPropagation());
+    }, true);
+    mark(bar);
+  };
+  window.wayfareBar = new MutationObserver(begin);
+  window.wayfareBar.observe(document.body, { subtree: true, childList: true });
+  begin([], window.wayfareBar);
+}
+
+// In a narrow window the knobs are folded away at first. On a phone the page host does so.
+
+if (!window.wayfareFold) {
+  const NARROW = "(min-width: 768px) and (max-width: 1000px)";
+  const FOLD = "[data-testid=stSidebar]:has(.wayfare-knobs) [data-testid=stSidebarCollapseButton] button";
+  window.wayfareFold = new MutationObserver((_, waiting) => {
+    const button = document.querySelector(FOLD);
+    if (!button) return;
+    waiting.disconnect();
+    if (matchMedia(NARROW).matches && button.ariaExpanded === "true" && !sessionStorage.wayfareFolded) button.click();
+    sessionStorage.wayfareFolded = "once";
+  });
+  window.wayfareFold.observe(document.body, { subtree: true, childList: true });
+}

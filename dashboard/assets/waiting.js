@@ -1,28 +1,17 @@
-// Calls that wait for a person, on every page: a badge at Govern, a number in the title, and a desktop notification where the
-// visitor allowed it. The address /waiting tells how many there are; it needs the same sign-in as the pages.
+// Calls that wait for a person, on every page: a number at Govern, at its group and in the title, and a desktop notification if
+// the visitor allowed it. The address /waiting tells how many there are; it needs the same sign-in as the pages.
 
 if (!window.wayfareWaiting) {
-  const VISIBLE_MS = 3_000, HIDDEN_MS = 10_000, GOVERN = '[data-testid="stTopNavLink"][href$="/govern"]';
+  const VISIBLE_MS = 3_000, HIDDEN_MS = 10_000;
   const told = new Set();
   window.wayfareWaiting = true;
-
-  const pill = () => {
-    const known = document.querySelector(".wayfare-waiting");
-    if (known) return known;
-    const made = document.createElement("a");
-    made.className = "wayfare-waiting";
-    made.href = "/govern";
-    return document.body.appendChild(made);
-  };
 
   const show = ({ waiting, words }) => {
     const root = document.documentElement;
     root.style.setProperty("--wayfare-waiting", `"${waiting}"`);
+    root.style.setProperty("--wayfare-waiting-words", `", ${words}"`); // read aloud
     root.toggleAttribute("data-wayfare-waiting", waiting > 0);
     document.title = (waiting ? `(${waiting}) ` : "") + document.title.replace(/^\(\d+\) /, "");
-    const link = document.querySelector(GOVERN); // in a narrow window it is folded away
-    pill().textContent = words;
-    pill().hidden = !waiting || Boolean(link?.checkVisibility({ visibilityProperty: true, opacityProperty: true }));
   };
 
   const notify = ({ number, text }) => {

@@ -147,6 +147,12 @@ def asked_like(app: App, decision: Decision, tools: Iterable[str]) -> dict[str, 
     }
 
 
+def asked_like_line(app: App, decision: Decision, tool: str) -> None:
+    """Draws the words of `asked_like` for one tool, if there are some."""
+    for words in asked_like(app, decision, [tool]).values():
+        st.markdown(words, help=ASKED_HELP)
+
+
 def labeller(origin: str = "console") -> By:
     """Returns the author of labels: the address of another machine, or "" for this machine."""
     address = st.context.ip_address

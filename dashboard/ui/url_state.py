@@ -20,6 +20,12 @@ def url_may_be_behind() -> None:
     st.session_state[BEHIND] = True
 
 
+def ask_with(router: str, knobs: Mapping[str, str]) -> None:
+    """Let the question of all pages have this router and these knobs, those that differ from their defaults. For `on_click`."""
+    kept = {name: text for name, text in st.session_state.get(QUESTION, {}).items() if name in ("q", "hint", "catalog")}
+    st.session_state[QUESTION] = {**kept, "router": router, **knobs}
+
+
 def pages_state() -> dict[str, dict[str, str]]:
     """Returns the texts of the link of each visited page."""
     found: dict[str, dict[str, str]] = {
@@ -138,16 +144,21 @@ def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-_pages: list[StreamlitPage] = []
+_pages: dict[str, StreamlitPage] = {}
 
 
-def register(*pages: StreamlitPage) -> list[StreamlitPage]:
-    """Register pages for `open_page`. Returns them for the navigation."""
-    _pages[:] = pages
-    return list(pages)
+def register(pages: Mapping[str, StreamlitPage]) -> Mapping[str, StreamlitPage]:
+    """Register the pages by their names for `open_page`. Returns them."""
+    _pages.update(pages)
+    return pages
 
 
-def open_page(url_path: str, **query: str) -> None:
+def page_of(name: str) -> StreamlitPage:
+    """Returns a registered page."""
+    return _pages[name]
+
+
+def open_page(name: str, **query: str) -> None:
     """Open another page with query parameters."""
     st.session_state.pop(LAST_WRITTEN, None)  # the query may equal the one of this page; it is a link nevertheless
-    st.switch_page(next(page for page in _pages if (page.url_path or "route") == url_path), query_params=query)
+    st.switch_page(page_of(name), query_params=query)

@@ -19,9 +19,11 @@ from tests.benchmarks import (
     failing,
     fuzzing,
     levelling,
+    outages,
     outcomes,
     planning,
     probabilities,
+    reading,
     recovering,
     refusing,
     scenarios,
@@ -62,6 +64,8 @@ SECTIONS = {
     "simulating": scenarios.simulating,
     "scenarios": scenarios.scenarios,
     "recovering": recovering.recovering,
+    "outages": outages.outages,
+    "reading": reading.reading,
 }
 
 

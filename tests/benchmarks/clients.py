@@ -5,7 +5,6 @@ Needs npm and a network; what it installs stays in a folder of its own beside th
 
 from __future__ import annotations
 
-import http.server
 import json
 import os
 import re
@@ -14,20 +13,17 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import threading
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 
 from tests.benchmarks.measuring import ROOT, free_port, running
-from tests.benchmarks.reference_servers import CATALOG, cases, compared, configuration
+from tests.benchmarks.reference_servers import CATALOG, cases, compared, configuration, installed, page_in
 from tests.docs.markdown import blocks
 
 PACKAGES = (
@@ -35,12 +31,8 @@ PACKAGES = (
     "@modelcontextprotocol/sdk@1.32.2",
     "@modelcontextprotocol/client@2.4.0",
     "@modelcontextprotocol/inspector@2.12.0",
-    "@modelcontextprotocol/server-everything@2026.8.31",
-    "@modelcontextprotocol/server-filesystem@2026.8.31",
-    "@modelcontextprotocol/server-memory@2026.8.31",
     "node@22",  # the suite and the Inspector need it; where there is a newer one, this one is used all the same
 )
-SERVERS = ("mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24")
 PYTHON_SDK_1 = "mcp==1.30.0"
 STARTED = re.compile(r"-\d{4}-\d\d-\d\dT.*")  # the time in the name of a folder of results
 REVISIONS = ("2025-11-25", "2026-07-28")
@@ -57,6 +49,7 @@ def clients() -> None:
     folder = Path(tempfile.gettempdir()) / "wayfare-clients"
     try:
         _install(folder)
+        servers = installed()
     except subprocess.CalledProcessError as error:
         print(f"clients: what they need could not be installed, is there a network? ({error})")
         return
@@ -69,7 +62,7 @@ def clients() -> None:
         _typescript(folder, url, db)
         _python_sdk_1(folder, url)
         _inspector(folder, url, db)
-        _reference(folder, work, url, db)
+        _reference(servers, work, url, db)
     shutil.rmtree(work)
 
 
@@ -81,8 +74,6 @@ def _install(folder: Path) -> None:
         ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *PACKAGES], cwd=folder, check=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    subprocess.run([sys.executable, "-m", "venv", "pypi"], cwd=folder, check=True)
-    subprocess.run([folder / "pypi/bin/pip", "install", "-qqq", *SERVERS], check=True, stderr=subprocess.DEVNULL)
     subprocess.run([sys.executable, "-m", "venv", "mcp1"], cwd=folder, check=True)
     subprocess.run([folder / "mcp1/bin/pip", "install", "-qqq", PYTHON_SDK_1], check=True, stderr=subprocess.DEVNULL)
 
@@ -183,34 +174,17 @@ def _inspector(folder: Path, url: str, db: Path) -> None:
         print(f"{f'MCP Inspector over {over}':<58} {said}; {found[-1] if found else 'no finding'}", flush=True)
 
 
-def _reference(folder: Path, work: Path, url: str, db: Path) -> None:
-    """The six servers behind Wayfare at once."""
-    document = configuration(work, folder / "node_modules/.bin", folder / "pypi/bin")
+def _reference(servers: Path, work: Path, url: str, db: Path) -> None:
+    """The seven servers behind Wayfare at once."""
+    document = configuration(work, servers)
     _discover(db, work / "reference.json", CATALOG, document)
-    with _page(work) as page:
+    with page_in(work) as page:
         given = anyio.run(compared, f"{url}/mcp", document["mcpServers"], cases(work, page))
     first, among = sum(one.rank == 1 for one in given), sum(one.rank > 0 for one in given)
     execute, mirror = (sum(not text for text in texts) for texts in zip(*((g.through_execute, g.through_mirror) for g in given), strict=True))  # fmt: skip
-    what = f"{len(given)} calls of six reference servers"
+    what = f"{len(given)} calls of seven reference servers"
     print(f"{what:<58} found first {first}, among five {among}; same by execute_tool {execute}, by mirror {mirror}")
     for one in given:
         if one.rank != 1 or one.through_execute or one.through_mirror:
             differs = f"execute_tool: {one.through_execute or 'same'}, mirror: {one.through_mirror or 'same'}"
             print(f"    {one.case.server}::{one.case.tool}: rank {one.rank}, {differs}")
-
-
-@contextmanager
-def _page(work: Path) -> Iterator[str]:
-    """A small web page of this machine."""
-    (work / "index.html").write_text("<html><body><h1>Heading</h1><p>A paragraph to read.</p></body></html>")
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(work)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/index.html"
-    finally:
-        server.shutdown()

@@ -1,7 +1,7 @@
-"""A month in ten minutes: seven real servers, two agents and one operator; a day lasts about twenty seconds.
+"""A month in ten minutes: seven reference servers and one of the operator's, two agents, one operator; a day lasts about twenty seconds.
 
 Nothing is typed twice, no tool is lost, no statistic is wrong, nobody is locked out. Every sentence below is checked as it is printed.
-`python -m tests.benchmarks.month [--days 30] [--day-s 18]`
+`python -m tests.benchmarks.month [--days 30] [--day-s 18]`. Without npm or a network, runnable servers of the sample stand in.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 from mcp import Client, StdioServerParameters
 
+from tests.benchmarks.reference_servers import configuration, installed, page_in
+
 ROOT = Path(__file__).resolve().parents[2]
 WAYFARE = [sys.executable, "-m", "core.cli"]
 SHIPPED = ("unit_exchange", "meridian", "statlab", "json_workbench", "pattern_bench", "csv_tables")
+SPARE = "quillwork"
 OWN = '''
 import os
 from mcp.server.mcpserver import MCPServer
@@ -38,18 +42,64 @@ def weigh_parcel(grams: float) -> str:
 
 server.run("stdio")
 '''
-ASKED = (
-    ("convert 300 miles to kilometres", "unit-exchange::convert_units", {"value": 300, "source": "mile", "target": "km"}),
-    ("what time is it in Tokyo", "Meridian::current_time", {"zone": "Asia/Tokyo"}),
-    ("weigh a parcel of 500 grams for the post", "weights::weigh_parcel", {"grams": 500}),
-)  # fmt: skip
+Asked = tuple[str, str, dict[str, Any]]
+"""What an agent searches for, the tool that it calls, and the arguments."""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The servers of the month beside the operator's own, what agents ask of all, and the server that is off for a moment."""
+
+    servers: dict[str, Any]
+    asked: tuple[Asked, ...]
+    switched: str
+
+
+WEIGHED: Asked = ("weigh a parcel of 500 grams for the post", "weights::weigh_parcel", {"grams": 500})
+
+
+def shipped(name: str) -> dict[str, Any]:
+    """A runnable server of the sample."""
+    return {
+        "command": sys.executable,
+        "args": ["-m", f"sample_catalog.runnable.{name}"],
+        "env": {"PYTHONPATH": str(ROOT)},
+    }
+
+
+def sample() -> Cast:
+    """Six servers of the sample."""
+    miles = {"value": 300, "source": "mile", "target": "km"}
+    servers = {"Meridian" if name == "meridian" else name.replace("_", "-"): shipped(name) for name in SHIPPED}
+    asked = (
+        ("convert 300 miles to kilometres", "unit-exchange::convert_units", miles),
+        ("what time is it in Tokyo", "Meridian::current_time", {"zone": "Asia/Tokyo"}),
+    )
+    return Cast(servers, (*asked, WEIGHED), "csv-tables")
+
+
+def reference(folder: Path, page: str) -> Cast:
+    """The seven servers of npm and PyPI. Raises OSError, CalledProcessError if they cannot be installed."""
+    servers = configuration(folder, installed())["mcpServers"]
+    noon = {"source_timezone": "Europe/Paris", "time": "12:00", "target_timezone": "Asia/Tokyo"}
+    thought = {"thought": "One.", "nextThoughtNeeded": False, "thoughtNumber": 1, "totalThoughts": 1}
+    asked = (
+        ("add two numbers", "everything::get-sum", {"a": 2, "b": 3}),
+        ("list the files of a folder", "filesystem::list_directory", {"path": str(folder / "files")}),
+        ("what is in the knowledge graph", "memory::read_graph", {}),
+        ("think a hard problem through step by step", "sequential-thinking::sequentialthinking", thought),
+        ("convert a time between two time zones", "time::convert_time", noon),
+        ("the status of the git working tree", "git::git_status", {"repo_path": str(folder / "repository")}),
+        ("fetch a web page as markdown", "fetch::fetch", {"url": page}),
+    )
+    return Cast(servers, (*asked, WEIGHED), "everything")
 
 
 class Month:
     """The folder, the configuration file, the commands, and what was counted."""
 
-    def __init__(self, folder: Path, day_s: float) -> None:
-        self.folder, self.day_s, self.day = folder, day_s, 0
+    def __init__(self, folder: Path, cast: Cast, day_s: float) -> None:
+        self.folder, self.cast, self.day_s, self.day = folder, cast, day_s, 0
         self.db, self.config, self.program = folder / "wayfare.duckdb", folder / "mcp.json", folder / "weights.py"
         self.environment = {**os.environ, "WAYFARE_DB": str(self.db), "PYTHONPATH": str(ROOT), "WAYFARE_IDLE_S": "600"}
         self.environment.pop("WAYFARE_TOKEN", None)
@@ -60,14 +110,9 @@ class Month:
     def write(self, *, more: str = "", added: bool = False) -> None:
         """The client configuration and the program of the operator's own server."""
         self.program.write_text(OWN.format(more=more))
-        entries: dict[str, Any] = {
-            name.replace("_", "-") if name != "meridian" else "Meridian": {
-                "command": sys.executable, "args": ["-m", f"sample_catalog.runnable.{name}"], "env": {"PYTHONPATH": str(ROOT)},
-            }
-            for name in (*SHIPPED, *(["quillwork"] if added else []))
-        }  # fmt: skip
+        servers = {**self.cast.servers, **({SPARE: shipped(SPARE)} if added else {})}
         own = {"command": sys.executable, "args": [str(self.program)], "env": {"SCALE_KEY": "the-first-key-17c"}}
-        self.config.write_text(json.dumps({"mcpServers": {**entries, "weights": own}}))
+        self.config.write_text(json.dumps({"mcpServers": {**servers, "weights": own}}))
 
     def run(self, *words: str, codes: tuple[int, ...] = (0,), given: str | None = None) -> str:
         """What a command prints. No command waits for another process."""
@@ -106,7 +151,7 @@ class Month:
 async def work(month: Month, client: Client) -> None:
     """One agent's round: each question is asked, its tool is called, and the outcome is reported. A server that is down is named as such."""
     down = month.down
-    for question, tool, arguments in ASKED:
+    for question, tool, arguments in month.cast.asked:
         found = (await client.call_tool("search_tools", {"task": question})).structured_content or {}
         named = {one["tool"]: one["why"] for one in found["candidates"]}
         assert tool in named, f"{question}: {tool} was lost, offered are {named}"
@@ -172,7 +217,7 @@ def added(month: Month) -> None:
     began = time.monotonic()
     while (
         next(one for one in json.loads(month.run("catalogs", "--json"))["catalogs"] if one["name"] == "mine")["servers"]
-        < 8
+        < len(month.cast.servers) + 2
     ):
         assert time.monotonic() - began < 60, "the new server of the file was not taken"
         time.sleep(1)
@@ -193,8 +238,8 @@ def ended(month: Month) -> None:
 
 def switched(month: Month) -> None:
     """One server is off for a moment."""
-    month.run("server", "disable", "csv-tables", "--catalog", "mine")
-    month.run("server", "enable", "csv-tables", "--catalog", "mine")
+    month.run("server", "disable", month.cast.switched, "--catalog", "mine")
+    month.run("server", "enable", month.cast.switched, "--catalog", "mine")
     month.say("a server was switched off and on")
 
 
@@ -230,8 +275,14 @@ def main() -> None:
     words.add_argument("--days", type=int, default=30)
     words.add_argument("--day-s", type=float, default=18.0)
     given = words.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        month = Month(Path(folder), given.day_s)
+    with tempfile.TemporaryDirectory() as name, page_in(Path(name)) as page:
+        folder = Path(name)
+        try:
+            cast = reference(folder, page)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"npm's and PyPI's servers cannot be installed, those of the sample stand in: {error}")
+            cast = sample()
+        month = Month(folder, cast, given.day_s)
         month.write()
         month.run("discover", str(month.config), "--name", "mine", "--follow", "take")
         try:

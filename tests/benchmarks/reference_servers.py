@@ -1,11 +1,18 @@
-"""Six reference servers behind one endpoint: found in plain words, called through it, compared with a direct call."""
+"""Seven reference servers of npm and PyPI: installed, and behind one endpoint found in plain words, called, compared with a direct call."""
 
 from __future__ import annotations
 
+import http.server
 import json
 import os
 import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +20,8 @@ import mcp_types
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-NPM = ("everything", "filesystem", "memory")
-PYPI = ("time", "git", "fetch")
+NPM = {"everything": "2026.8.31", "filesystem": "2026.8.31", "memory": "2026.8.31", "sequential-thinking": "2026.8.31"}
+PYPI = {"time": "2026.10.19", "git": "2026.10.19", "fetch": "2026.10.24"}
 CATALOG = "reference"
 
 
@@ -38,8 +45,24 @@ class Compared:
     through_mirror: str
 
 
-def configuration(folder: Path, npm: Path, pypi: Path) -> dict[str, Any]:
-    """The six in the form that clients use, over files in `folder` that are made here."""
+def installed() -> Path:
+    """The folder of the seven, beside the system's temporary files. Raises OSError, CalledProcessError without npm or a network."""
+    folder = Path(tempfile.gettempdir()) / "wayfare-reference"
+    folder.mkdir(exist_ok=True)
+    (folder / "package.json").write_text("{}")
+    packages = [f"@modelcontextprotocol/server-{name}@{version}" for name, version in NPM.items()]
+    servers = [f"mcp-server-{name}=={version}" for name, version in PYPI.items()]
+    for line in (
+        ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *packages],
+        [sys.executable, "-m", "venv", "pypi"],
+        [str(folder / "pypi/bin/pip"), "install", "-qqq", *servers],
+    ):
+        subprocess.run(line, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return folder
+
+
+def configuration(folder: Path, installed: Path) -> dict[str, Any]:
+    """The seven in the form that clients use, over files in `folder` that are made here."""
     files, repository = folder / "files", folder / "repository"
     files.mkdir(parents=True, exist_ok=True)
     (files / "note.txt").write_text("Buy milk.\n")
@@ -57,6 +80,7 @@ def configuration(folder: Path, npm: Path, pypi: Path) -> dict[str, Any]:
         "git": ["--repository", str(repository)],
         "fetch": ["--ignore-robots-txt", "--allow-private-ips"],
     }
+    npm, pypi = installed / "node_modules/.bin", installed / "pypi/bin"
     programs = {name: npm / f"mcp-server-{name}" for name in NPM} | {name: pypi / f"mcp-server-{name}" for name in PYPI}
     servers: dict[str, Any] = {
         name: {"command": str(program), "args": given.get(name, [])} for name, program in programs.items()
@@ -156,3 +180,20 @@ def _own(meta: dict[str, Any] | None) -> dict[str, Any]:
 
 def _blocks(result: mcp_types.CallToolResult) -> list[str]:
     return [block.model_dump_json(by_alias=True) for block in result.content]
+
+
+@contextmanager
+def page_in(folder: Path) -> Iterator[str]:
+    """A small web page of this machine."""
+    (folder / "index.html").write_text("<html><body><h1>Heading</h1><p>A paragraph to read.</p></body></html>")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/index.html"
+    finally:
+        server.shutdown()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from .conftest import Visitor
 from .serving import ConsoleProgram
@@ -23,6 +24,8 @@ RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "
 INACTIVE = "[disabled], [aria-disabled=true], [data-disabled]"  # exempt (1.4.3)
 HAS_INACTIVE = f"([...target]) => !!document.querySelector(target.join(' '))?.closest('[data-testid=stElementContainer]')?.querySelector('{INACTIVE}')"
 
+AT_REST = "document.getAnimations().every(one => one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)"
+
 
 def faults(visit: Visit, axe: Axe, options: dict[str, Any]) -> list[str]:
     """What axe finds on the page as it stands."""
@@ -39,9 +42,14 @@ def test_axe_finds_no_fault_on_any_page(console: ConsoleProgram, visitor: Visito
     for path, query in PAGES:
         visit.open(path, **query)
         visit.settled()
+        for json in visit.main.get_by_test_id("stJson").all():
+            expect(json.locator(".string-value").first).to_be_attached()  # its library comes late
+        visit.page.wait_for_function(AT_REST)
         seen = faults(visit, axe, RULES)
         visit.page.emulate_media(color_scheme="dark")
         visit.page.wait_for_function("getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
+        visit.settled()  # the page host may run the page again for another theme, and fades what it draws anew
+        visit.page.wait_for_function(AT_REST)
         seen += faults(visit, axe, {"runOnly": ["color-contrast"]})  # a theme is colours alone
         visit.page.emulate_media(color_scheme="light")
         found += [f"/{path} {' '.join(query)}: {one}" for one in seen]

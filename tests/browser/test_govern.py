@@ -18,8 +18,8 @@ from .visit import LIMIT_MS
 
 pytestmark = pytest.mark.browser
 
-BADGE = """() => getComputedStyle(
-  document.querySelector('[data-testid=stTopNavLink][href$="/govern"]'), '::after').content === '"1"'"""
+BADGE = """() => [...document.querySelectorAll('.st-key-navigation a')]
+  .filter(link => getComputedStyle(link, '::after').content.startsWith('"1"')).map(link => link.textContent)"""
 CALL = {"tool": "sandbox-files::write_text_file", "arguments": {"path": "notes.txt", "content": "<b>bought</b> milk"}}
 
 
@@ -42,7 +42,9 @@ def test_a_person_approves_what_an_agent_wants_to_write(own_console: ConsoleProg
     visit.go("Catalog")
     done = asked(own_console.url)
     expect(visit.page).to_have_title(re.compile(r"^\(1\) "), timeout=LIMIT_MS)  # on every page
-    visit.page.wait_for_function(BADGE, timeout=LIMIT_MS)
+    visit.until(lambda: visit.page.evaluate(BADGE) == ["Operate", "shield_personGovern"])
+    visit.go("Decision")
+    visit.until(lambda: visit.page.evaluate(BADGE) == ["Operate"])
     visit.go("Govern")
     visit.see("sandbox-files::write_text_file")
     visit.see("Waits because it may write.")

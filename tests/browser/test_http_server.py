@@ -46,7 +46,7 @@ def test_a_server_that_is_connected_called_and_lost(
         assert (visit.metric("Servers"), visit.metric("Tools")) == ("1", "7")
 
         # a decision among them, and a call
-        visit.go("Route")
+        visit.go("Decision")
         visit.choose("Catalog", "live-units")
         route.ask("convert 300 miles to kilometres")
         route.until_winner("units::convert_units")

@@ -40,7 +40,7 @@ def test_a_label_changes_the_next_decision_and_taking_it_back_restores_it(
     visit.see("A fit needs 20 more labelled sub-tasks")
     assert visit.table("sub-task")[1][:3] == ["✗ wrong", winner, TASK]
 
-    visit.go("Route")
+    visit.go("Decision")
     route.decided()
     assert route.headline()[0] == second
     visit.choose("Why this server or tool?", winner)

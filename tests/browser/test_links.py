@@ -61,7 +61,7 @@ def test_a_link_opens_in_exactly_its_state(console: ConsoleProgram, visitor: Vis
 
     # another page and back: as it was left
     visit.go("Activity")
-    visit.go("Route")
+    visit.go("Decision")
     as_linked(visit)
     assert route.headline() == linked
 
@@ -148,7 +148,7 @@ def test_the_question_goes_along_with_its_knobs_from_page_to_page(console: Conso
     visit.settled()
     visit.go("Call")
     expect(visit.select("Tool")).to_have_value(re.compile("Plotwright::bar_chart"), timeout=LIMIT_MS)
-    visit.go("Route")
+    visit.go("Decision")
     expect(asked).to_have_value("draw a bar chart of votes per party", timeout=LIMIT_MS)
     expect(route.slider("αt")).to_have_value("0.1")
     visit.press("Reset all knobs")

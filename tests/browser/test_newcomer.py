@@ -52,10 +52,10 @@ OFFERED = """() => {
       const number = seen[key] = (seen[key] ?? -1) + 1;
       e.dataset.offered = `${kind}|${text}|${number}`;
       return {
-        kind, text, number, nav: !!e.closest('[data-testid=stTopNavLink], [data-testid=stLogoLink], header'),
+        kind, text, number, nav: !!e.closest('.st-key-navigation, [data-testid=stLogoLink], header'),
         why: (e.disabled || e.ariaDisabled === 'true')
           ? e.title || e.dataset.help || (e.closest(HELP) || e.closest('[data-testid=stElementContainer]')?.querySelector(HELP) ? 'help' : '-') : '',
-        chosen: e.ariaChecked === 'true' || e.href === location.href.split('?')[0],
+        chosen: e.ariaChecked === 'true' || !!e.ariaCurrent,
         href: e.getAttribute('href') ?? '',
       };
     });

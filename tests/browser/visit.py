@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Error, Locator, Page, expect
 
+from dashboard.navigation import FIRST, VIEWS, group_of
+
 LIMIT_MS = 60_000
 
 LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)(:\d+)?/|data:|blob:|about:")
@@ -105,8 +107,12 @@ class Visit:
 
     def go(self, name: str) -> None:
         """Turn to another page with a click on its name."""
-        self.page.get_by_role("link", name=name).click()
-        path = "" if name == "Route" else name.lower().replace(" ", "")
+        view = next(view for views in VIEWS.values() for view in views if view.title == name)
+        for link in (group_of(view.folder), name):  # the group first
+            self.page.get_by_role("navigation", name="Views").get_by_role(
+                "link", name=re.compile(rf"\b{link}\b")
+            ).click()
+        path = "" if view.folder == FIRST else view.folder
         self.page.wait_for_url(re.compile(rf"/{path}(\?.*)?$"))
         self.settled()
 

@@ -77,12 +77,20 @@ def test_an_empty_store_says_what_the_page_is_for_and_where_to_begin(app: App) -
 def test_figures_keep_simulated_calls_apart_and_count_unpriced_ones(busy: App) -> None:
     shown = figures(visit())
     assert shown["Decisions"][0] == "1"
-    assert shown["Calls"] == ("1", "1 simulated")
+    assert shown["Calls"] == ("1", "real · 1 simulated")
     assert shown["Success"][0] == "0 %"
     assert shown["Spent"][0] == "–"
-    assert shown["Unpriced calls"] == ("1", "0 simulated")
+    assert shown["Unpriced calls"] == ("1", "real · 0 simulated")
     assert figures(visit(simulated="yes"))["Calls"] == ("1", "simulated")
     assert figures(visit(simulated="no"))["Calls"] == ("1", "")
+
+
+def test_figures_say_which_calls_of_the_table_they_leave_out(app: App, events: list[Event]) -> None:
+    failed = next(event for event in events if isinstance(event, OutcomeEvent) and event.id == "bad")
+    app.store.events.append(failed, replace(failed, id="injected", injected="fluctuating"))
+    page = visit()
+    assert (figures(page)["Calls"][0], len(table(page))) == ("2", 2)
+    assert "Success and latency are of 1 of the 2 calls: 1 was cancelled or had an injected network." in text_of(page)
 
 
 def test_calls_are_listed_newest_first_with_texts_of_strangers_as_text(busy: App) -> None:

@@ -21,6 +21,7 @@ import dashboard
 from core.app import App
 from core.store import Store
 from dashboard import session
+from dashboard.navigation import VIEWS
 from dashboard.ui.chart import PLOTLY_URL
 from tests.dashboard.harness import BARE, app_with, checked, labelled, press
 
@@ -89,7 +90,7 @@ def test_only_pages_answer_with_a_page_and_unknown_addresses_with_404(elsewhere:
     from dashboard.app import PAGES, app, is_known, pages
 
     client = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5), follow_redirects=False)
-    assert set(re.findall(r'url_path="(\w+)"', MAIN.read_text(encoding="utf-8"))) == PAGES
+    assert {view.folder for views in VIEWS.values() for view in views} == PAGES
     for path in ["", *(PAGES - {"route"})]:
         answer = client.get(f"/{path}", params={"catalog": "small"}, headers={"Accept": "text/html"})
         assert (answer.status_code, "text/html" in answer.headers["content-type"]) == (200, True), path

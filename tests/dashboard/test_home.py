@@ -42,3 +42,20 @@ def test_of_two_that_fit_the_quicker_one_wins_where_time_matters_more(sample: Ap
     assert second is not None
     assert {first.tool, second.tool} == two.winners[0]
     assert second.time_cost_s < first.time_cost_s
+
+
+def test_examples_of_any_catalog_come_out_as_they_are_announced(sample: App) -> None:
+    one, changes, steps = sample.examples.of("sample")
+    assert won(sample, one.question) == one.winners[0]
+    assert changes.knob is not None
+    assert won(sample, changes.question) == changes.winners[0]
+    higher = {changes.knob.name: changes.beyond * 1.05}
+    assert won(sample, changes.question, **higher) == changes.winners[1] != changes.winners[0]
+    planned = sample.routing.plan(steps.question, planner="rules").steps
+    assert tuple(step.decision.winner.tool for step in planned if step.decision.winner) == steps.winners
+    assert sample.examples.of("sample") is sample.examples.of("sample")
+
+
+def won(app: App, question: str, **values: float) -> str:
+    winner = app.routing.route(question, parameters=app.routing.parameters("ehrr", values), record=False).winner
+    return "" if winner is None else winner.tool

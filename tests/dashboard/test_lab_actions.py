@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from functools import partial
 
@@ -15,11 +16,19 @@ app = app_with({"small": CATALOG})
 visit = partial(open_page, "lab", catalog="small")
 
 
-def searched(app: App, trials: int, *texts: str, progress=lambda _done, _of: None) -> None:
+MANY = "\n".join(
+    json.dumps({"id": f"{number}", "subtask": "read a file", "server_hint": "files", "relevant": ["files::read"]})
+    for number in range(20)
+)
+
+
+def searched(
+    app: App, trials: int, *texts: str, progress=lambda _done, _of: None, tasks: str = TASKS, **values: object
+) -> None:
     """A search over the tasks as the page makes one."""
-    parameters = app.routing.parameters("ehrr", {"n": 10})
+    parameters = app.routing.parameters("ehrr", {"n": 10, **values})
     app.sweeps.run(
-        app.lab.parse_tasks(TASKS.encode(), source="mine.jsonl"), source="mine.jsonl", catalog="small", router="ehrr",
+        app.lab.parse_tasks(tasks.encode(), source="mine.jsonl"), source="mine.jsonl", catalog="small", router="ehrr",
         plan=SweepPlan(tuple(read_axis(text, type(parameters)) for text in texts), OPTUNA, trials), preset="balanced",
         parameters=parameters, progress=progress,
     )  # fmt: skip
@@ -42,16 +51,38 @@ def test_a_search_is_drawn_and_a_trial_of_it_applied(app: App) -> None:
     assert shown == ["Solved", "Importance of knobs for", "Parallel coordinates", "Slices"]
     pareto = charts(page)[0]["data"][0]
     assert pareto["y"] == [100 * point["success_rate"] for point in document["points"]]
-    diamonds = {
-        int(n) for n, sign in zip(pareto["customdata"], pareto["marker"]["symbol"], strict=True) if sign != "circle"
-    }
-    assert diamonds == set(document["front"])
+    signs = dict(zip(map(int, pareto["customdata"]), pareto["marker"]["symbol"], strict=True))
+    assert signs[0] == "star", "nothing gains over the present setting on these few tasks"
+    assert {number for number, sign in signs.items() if sign == "diamond"} == set(document["front"]) - {0}
+    assert "No trial gains more than noise over the present setting" in text_of(page)
     bars = charts(page)[1]["data"][0]
     assert abs(sum(bars["x"]) - 100) < 1e-6
     number = next(p["number"] for p in document["points"] if p["values"]["auction"] is False)
     page = checked(page.selectbox(key=f"lab.point.{sweep.id}").set_value(str(number)).run())
-    page = press(finished(press(page, "lab:change")), "lab:apply")
-    assert page.query_params["auction"] == "False"
+    page = finished(press(page, "lab:change"))
+    assert "does not gain beyond noise in “Solved”" in text_of(page)
+    assert "lab:apply" not in {button.key for button in page.button}
+
+
+def test_a_clear_gain_is_applied_to_the_question_of_all_pages(app: App) -> None:
+    searched(app, 6, "budget_usd=0:0.004", tasks=MANY, budget_usd=0.0)
+    page = visit(view="Search", budget_usd="0.0")
+    page.session_state["url:question"] = {"q": "read a file", "catalog": "small", "kappa": "7"}
+    page = checked(page.file_uploader(key="lab:file").upload("mine.jsonl", MANY.encode(), "text/plain").run())
+    signs = charts(page)[0]["data"][0]["marker"]["symbol"]
+    assert (signs[0], signs.count("star")) == ("square", 1)
+    page = finished(press(page, "lab:change"))
+    assert "p < 0.001: better" in text_of(page).replace("*", "")
+    page = press(page, "lab:apply")
+    asked = page.session_state["url:question"]
+    assert asked == {
+        "q": "read a file",
+        "catalog": "small",
+        "router": "",
+        "budget_usd": page.query_params["budget_usd"],
+    }
+    page = press(page, "lab:undo-button")
+    assert page.session_state["url:question"]["budget_usd"] == "0.0"
 
 
 def test_a_search_that_was_ended_goes_on(app: App) -> None:

@@ -32,8 +32,10 @@ def test_a_decision_says_which_request_was_near_without_embedding_again(app: App
     encoder = app.encoders[0].encoder()
     encode = encoder.encode
     encoder.encode = lambda texts: (embedded.extend(texts), encode(texts))[1]  # type: ignore[method-assign]
-    for name, places in {"route": 2, "compare": 3}.items():  # card and Why; the routers that know the fit
-        text = text_of(open_page(name, q=TASK, catalog="small"))
+    pages = {"route": 2, "compare": 3, "whatif": 1, "map": 1, "call": 1}  # card and Why; the routers that know the fit
+    for name, places in pages.items():
+        asked = {"decision": app.routing.route(TASK, catalog="small").id} if name == "call" else {"q": TASK}
+        text = text_of(open_page(name, catalog="small", tool=READ, **asked))
         assert text.count(f":small[:gray[asked like: “{LIKE}”]]") == places, name
         assert "zzz" not in text
     assert embedded.count(TASK) == 1

@@ -46,8 +46,10 @@ def examples(page: AppTest) -> list[Button]:
     return [button for button in page.button if (button.key or "").startswith("route.example:")]
 
 
-def test_an_empty_page_of_an_imported_catalog_has_no_examples(app: App) -> None:
+def test_an_imported_catalog_is_embedded_and_has_examples_of_its_own(app: App) -> None:
     page = visit(catalog="small")
     assert "the 2 servers and 4 tools of the catalog small" in plain(markdown_of(page))
-    assert not examples(page)
     assert page.query_params == {"catalog": "small"}
+    asked = examples(page)[0]
+    assert any(asked.label == found.question for found in app.examples.of("small"))
+    assert len(charts(checked(asked.click().run()))) > 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -173,6 +175,41 @@ def test_a_subscription_to_a_resource_is_passed_on(world: App, url: str, tmp_pat
         anyio.run(script)
     finally:
         web.stop()
+
+
+def test_a_subscription_goes_on_after_its_server_ended_and_came_back(world: App, url: str, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.txt"
+    tools.write_text("echo Gives the text back.\n")
+    webs = {"its-home": Web(), "older": Web("legacy")}
+    servers = config(living=living(tools), **{name: {"url": web.connection.url} for name, web in webs.items()})
+    world.catalog_editor.discover(world.catalog_editor.read(servers, "test"), "world", "test")
+    uris = ["file:///tools", "page://home", "page://older"]
+
+    def crash() -> None:
+        (pid,) = (state.pid for state in world.pool.states() if state.server == "living")
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        for web in webs.values():
+            web.stop()
+            web.start()
+
+    async def script() -> None:
+        target = f"{url}?catalog=world&mirror=*"
+        async with Client(target) as client, client.listen(resource_subscriptions=uris) as events:
+            assert events.honored.resource_subscriptions == uris
+            await anyio.to_thread.run_sync(crash)
+            missing = set(uris)
+            with anyio.fail_after(LIMIT_S):
+                while missing:  # nobody uses a server: each is told of, for it may have changed meanwhile
+                    missing -= {one for one in uris if one in str(await anext(events))}
+                tools.write_text(f"{tools.read_text()}new Is new.\n")
+                assert "file:///tools" in str(await anext(events))
+
+    try:
+        anyio.run(script)
+    finally:
+        for web in webs.values():
+            web.stop()
 
 
 def test_wayfares_own_tools_never_change(world: App, url: str) -> None:

@@ -12,7 +12,23 @@ from core.domain.tasks import Task
 from core.lab.benchmark import MEASURES, score_tasks
 from core.lab.execution import execute
 from core.lab.search import Search
-from core.lab.sweep import OBJECTIVES, PointScorer, drawn, expected_outcome, grid, pareto_front, read_axis
+from core.lab.sweep import (
+    AGAINST,
+    COMPARED,
+    OBJECTIVES,
+    SECONDS,
+    SOLVED,
+    USD,
+    PointScorer,
+    changes,
+    drawn,
+    expected_outcome,
+    gains,
+    grid,
+    pareto_front,
+    read_axis,
+    refused,
+)
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.shared.errors import ParameterError, WayfareError
 from tests.cases import each
@@ -40,7 +56,11 @@ def test_drawn_points_lie_on_the_axes_and_follow_from_the_seed() -> None:
     assert {point["kappa"] for point in points} == {0.0, 50.0, 100.0}
     assert {point["billing"] for point in points} == {"per_call", "per_attempt"}
     assert all(0.5 <= point["alpha_t"] <= 1 for point in points)
-    assert len({point["alpha_t"] for point in points}) == 50
+    assert len({point["alpha_t"] for point in points}) > 45
+    stretched = [point["kappa"] for point in drawn(axes("kappa=0:1000"), 400, seed=3)]
+    assert 150 < sum(value < 125 for value in stretched) < 250, (
+        "half of the knob's track is below an eighth of its range"
+    )
 
 
 @each(
@@ -131,9 +151,48 @@ def test_the_front_has_what_nothing_else_beats() -> None:
     assert pareto_front([]) == []
 
 
+def searched(gain: float, noise: float, **more: float) -> dict[str, object]:
+    """A result of a search that gains this much success over the present setting, 0.5, at the same costs."""
+    against = {name: [more.get(name, 0.0), noise] for name in COMPARED} | {SOLVED: [gain, noise]}
+    return {SOLVED: 0.5 + gain, USD: 1.0 + more.get(USD, 0.0), SECONDS: 1.0, AGAINST: against}
+
+
+def test_differences_within_noise_are_neither_a_front_nor_a_gain() -> None:
+    present = searched(0.0, 0.0)
+    little = [searched(0.01 * at, 0.1, usd_per_task=0.001 * at) for at in range(1, 9)]
+    assert len(pareto_front([{k: v for k, v in one.items() if k != AGAINST} for one in (present, *little)])) == 9
+    assert pareto_front([present, *little]) == [0]
+    assert pareto_front([present, *little, searched(0.3, 0.1, usd_per_task=0.2)]) == [0, 9]
+    assert pareto_front([present, searched(0.3, 0.1)]) == [1]
+    wanted = {
+        (0.3, 0.1, 0.0): True, (0.05, 0.1, 0.0): False, (0.3, 0.1, -0.2): False, (0.3, 0.1, -0.05): True,
+    }  # fmt: skip
+    found = {(gain, noise, mrr): gains(searched(gain, noise, mrr=mrr), SOLVED) for gain, noise, mrr in wanted}
+    assert found == wanted
+    values = np.linspace(0.0, 0.5, 40)
+    for difference, why in ((0.2, ""), (0.0, "does not gain beyond noise"), (-0.2, "does not gain beyond noise")):
+        after = {name: values + difference + 0.01 * np.sin(np.arange(40)) for name in COMPARED}
+        found = changes(dict.fromkeys(COMPARED, values), after, COMPARED, tests=40)
+        assert refused(found, SOLVED) == why
+    lossy = {SOLVED: values + 0.2, "mrr": values - 0.2, USD: values - 0.2, SECONDS: values}
+    found = changes(dict.fromkeys(COMPARED, values), lossy, COMPARED)
+    assert {refused(found, name) for name in (SOLVED, USD)} == {"loses RR beyond noise"}
+
+
+def test_a_search_begins_at_the_present_setting() -> None:
+    for first in ({"alpha_t": 0.02, "k": 5}, {"alpha_t": 0.02, "k": 50}, {"alpha_t": None, "k": 5}):
+        search = Search(axes("alpha_t=0:1", "k=1:9"), first, seed=1)
+        points = []
+        for point in search.points(3):
+            points.append(point)
+            search.tell({SOLVED: 0.1, USD: 1.0, SECONDS: 1.0})
+        assert points[0] == first
+        assert len(points) == 3
+
+
 def test_a_search_proposes_the_same_points_when_it_is_told_the_same() -> None:
     def proposed(seed: int) -> list[dict[str, object]]:
-        search = Search(axes("alpha_t=0:1", "k=1:9", AUCTION), seed=seed)
+        search = Search(axes("alpha_t=0:1", "k=1:9", AUCTION), {"alpha_t": 0.02, "k": 50, "auction": True}, seed=seed)
         points = []
         for point in search.points(25):
             search.tell(
@@ -143,4 +202,4 @@ def test_a_search_proposes_the_same_points_when_it_is_told_the_same() -> None:
         return points
 
     assert proposed(1) == proposed(1) != proposed(2)
-    assert all(0 <= point["alpha_t"] <= 1 and 1 <= point["k"] <= 9 for point in proposed(1))
+    assert all(0 <= point["alpha_t"] <= 1 and 1 <= point["k"] <= 9 for point in proposed(1)[1:])

@@ -62,6 +62,10 @@ class ServerRequests:
         """Begin or end to hear of changes of a resource, see `Upkeep.updates`. Raises MCPError, WayfareError."""
         self.sessions().subscribe(server, self.connection(server), uri, wanted=wanted, limit_s=limit_s)
 
+    def hears(self, server: ServerId, uri: str) -> bool:
+        """Whether changes of a resource are heard of now. Raises WayfareError where the catalog has no connection."""
+        return self.sessions().hears(server, self.connection(server), uri)
+
     def send(self, server: ServerId, method: str, params: Any, *, limit_s: float) -> Any:
         """A server's answer, in the protocol's types. Raises MCPError, WayfareError."""
         load_protocol()

@@ -11,7 +11,22 @@ from typing import Any
 from core.domain.lab_runs import Sweep, SweepPoint, lab_id
 from core.domain.params import Parameters
 from core.domain.tasks import Task
-from core.lab.sweep import Axis, Point, PointScorer, Result, Rows, drawn, grid, pareto_front, routed
+from core.lab.sweep import (
+    AGAINST,
+    Axis,
+    Change,
+    Floats,
+    Point,
+    PointScorer,
+    Result,
+    Rows,
+    against,
+    changes,
+    drawn,
+    grid,
+    pareto_front,
+    routed,
+)
 from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask
 from core.routers.context import Query
@@ -39,7 +54,8 @@ class SweepPlan:
 
     def to_json(self, points: int) -> dict[str, Any]:
         """The stored form."""
-        return {"axes": [axis.text for axis in self.axes], "method": self.method, "points": points}
+        first = {"first": "present"} if self.method == OPTUNA else {}  # searches of before began elsewhere
+        return {"axes": [axis.text for axis in self.axes], "method": self.method, "points": points, **first}
 
 
 @dataclass(eq=False)
@@ -107,6 +123,21 @@ class SweepService:
         """The measures of each point over these tasks. Nothing is stored."""
         return _Asked(self.catalogs, self.routing, tasks, catalog, router, hints).results(points)
 
+    def changes(
+        self,
+        tasks: Sequence[Task],
+        before: Parameters,
+        after: Parameters,
+        names: Sequence[str],
+        *,
+        catalog: str,
+        router: str,
+        tests: int = 1,
+    ) -> list[Change]:
+        """The named measures before and after a change of parameters, task by task; `tests` as in `core.lab.sweep.changes`."""
+        asked = _Asked(self.catalogs, self.routing, tasks, catalog, router, hints=True)
+        return changes(asked.per_task(before), asked.per_task(after), names, tests=tests)
+
     def document(self, sweep: str) -> dict[str, Any]:
         """The stored sweep: every point in order, and the Pareto front in success, money and time."""
         points = [
@@ -134,12 +165,14 @@ class SweepService:
     ) -> None:
         from core.lab.search import Search  # loads Optuna
 
-        search = Search(plan.axes, seed=sweep.seed)
+        search, present = Search(plan.axes, parameters.values(), seed=sweep.seed), asked.per_task(parameters)
         for number, point in enumerate(search.points(plan.count)):
             if number in known:
                 result = json.loads(known[number].result_json)
             else:
-                (result,) = asked.results([parameters.replaced(point)])
+                tried = parameters.replaced(point)
+                noise = against(asked.per_task(tried), present, tests=max(1, plan.count - 1))
+                result = {**asked.results([tried])[0], AGAINST: noise}
                 self._keep(sweep, [(number, point)], [result])
             search.tell(result)
             progress(number + 1, plan.count)
@@ -172,13 +205,20 @@ class _Asked:
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:
         """The measures of each point, in order."""
+        return self._scorer.results(self._candidates(points))
+
+    def per_task(self, point: Parameters) -> dict[str, Floats]:
+        """The measures of one point task by task."""
+        return self._scorer.per_task(self._candidates([point])[0])
+
+    def _candidates(self, points: Sequence[Parameters]) -> list[Rows]:
+        """(Q, n) candidates of each point, in order."""
         ehrr = [point for point in points if isinstance(point, EhrrParameters)]
         if len(ehrr) < len(points):
-            return [self._scorer.results(self._routed(point))[0] for point in points]
-        found: dict[int, Result] = {}
+            return [self._routed(point)[0] for point in points]
+        found: dict[int, Rows] = {}
         for places in families(ehrr):
-            candidates = self._ehrr.candidates([ehrr[at] for at in places])
-            found |= dict(zip(places, self._scorer.results(candidates), strict=True))
+            found |= dict(zip(places, self._ehrr.candidates([ehrr[at] for at in places]), strict=True))
         return [found[at] for at in range(len(points))]
 
     def _routed(self, point: Parameters) -> Rows:

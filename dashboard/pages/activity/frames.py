@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
+from core.routers.estimates import EXPECTED_TIME
 from core.shared import units
 from dashboard.theme import CHOSEN_SIGN, MUTED
 from dashboard.ui.table import Column, listening_table
@@ -247,7 +248,7 @@ def decision_columns(zone: str) -> tuple[Column, ...]:
         ),
         Column(
             "expected_time_s", "expected time", width=100,
-            help="Expected time until a call of the winner succeeds: the time term of EHRR (6).",
+            help=f"Of the winner. {EXPECTED_TIME}",
         ),
         Column("outcomes", "its calls", width=240, help="The outcomes of the calls on this decision."),
         Column("total_ms", "decided in", width=84),

@@ -24,7 +24,7 @@ from dashboard.pages.activity.charts import (
 from dashboard.pages.activity.filter import Listing
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.base import bucket_for
-from dashboard.ui.text import SIMULATED, missing
+from dashboard.ui.text import REAL, SIMULATED, missing
 
 WIDTH_PX = 172  # seven beside each other on a wide screen
 ALL_TIME = timedelta(days=73_000)  # one bucket from 2000 on
@@ -60,11 +60,26 @@ def totals_row(decisions: int, real: Totals, simulated: Totals) -> None:
             height="stretch", width=WIDTH_PX,
         )  # fmt: skip
         for title, show, text in METRICS:
-            below = f"{show(second)} {SIMULATED}" if second else SIMULATED if alone else None
+            below = f"{REAL} · {show(second)} {SIMULATED}" if second else SIMULATED if alone else None
             st.metric(
                 title, show(first), below, delta_color="off", delta_arrow="off", help=text, border=True,
                 height="stretch", width=WIDTH_PX,
             )  # fmt: skip
+    if left_out := _left_out(real, simulated):
+        st.caption(left_out)
+
+
+def _left_out(real: Totals, simulated: Totals) -> str:
+    """Returns a sentence on the calls of the table that the shares and times of the tiles leave out, "" without any.
+
+    >>> _left_out(Totals(calls=3, judged=2), Totals())
+    'Success and latency are of 2 of the 3 calls: 1 was cancelled or had an injected network.'
+    """
+    calls, judged = real.calls + simulated.calls, real.judged + simulated.judged
+    if calls == judged:
+        return ""
+    were = f"{calls - judged:,} {'was' if calls - judged == 1 else 'were'}"
+    return f"Success and latency are of {judged:,} of the {calls:,} calls: {were} cancelled or had an injected network."
 
 
 def _spent(of: Totals) -> str:
@@ -78,14 +93,14 @@ METRICS = (
     ),
     (
         "Success", lambda of: units.share(of.success),
-        "Share of the calls that succeeded, without cancelled calls and calls that an injected network changed.",
+        "Calls that ended ok / calls, without cancelled calls and calls that an injected network changed.",
     ),
     (
         "Latency p50", lambda of: units.seconds(of.p50_s),
-        "Half of the calls took at most this time, without connecting.",
+        "Median of the column latency: half of the calls took at most this time, without connecting. A failed call counts.",
     ),
-    ("Latency p95", lambda of: units.seconds(of.p95_s), "95 of 100 calls took at most this time, without connecting."),
-    ("Spent", _spent, r"Sum of the prices of all priced calls. 1 m\$ is a thousandth of a US dollar."),
+    ("Latency p95", lambda of: units.seconds(of.p95_s), "95 of 100 calls took at most this time, without connecting. A failed call counts."),
+    ("Spent", _spent, r"Sum of the column price over all priced calls, failed ones too. 1 m\$ is a thousandth of a US dollar."),
     (
         "Unpriced calls", lambda of: f"{of.unpriced:,}",
         "Calls of tools without a price. Their cost is unknown and not in Spent.",

@@ -13,12 +13,14 @@ from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.decision import Decision
 from core.domain.outcome import CallMode
 from core.domain.statistics import Source
+from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME, expected
 from core.shared import units
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 from core.virtual import SENTENCE
 from dashboard.session import visitor
 from dashboard.ui.calling import MODES
+from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import supposed
 from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
 from dashboard.ui.text import Colour, escaped
@@ -165,6 +167,7 @@ def tool_card(app: App, target: Target) -> None:
         st.badge(SENTENCE, icon=MODES[CallMode.VIRTUAL].icon, color="violet")
     if target.decision is not None:
         st.markdown(f":small[{_place(target.decision, tool.id)}]")
+        asked_like_line(app, target.decision, tool.id)
     _description(tool.description or server.description)
     _hints(tool.hints)
     _metrics(app, target)
@@ -217,7 +220,12 @@ def destructive(hints: ToolHints) -> bool:
 def _metrics(app: App, target: Target) -> None:
     """Show price, time and success with their sources."""
     row = target.catalog.tool_row[target.tool.id]
-    tools = app.catalogs.statistics(target.catalog.name).tools
+    statistics = app.catalogs.statistics(target.catalog.name)
+    tools, now = statistics.tools, expected(statistics, row, target.catalog.server_row[target.server.name])
+    time_s, success, decided = now.time_s, now.success, ""
+    if target.decision is not None and target.tool.id in target.decision.tools.ids:  # the same figures as on its page
+        then = target.decision.tool_at(target.decision.tools.ids.index(target.tool.id))
+        time_s, success, decided = then.time_cost_s, then.success, " As the decision above had it."
     grid = st.grid(3, min_column_width=120)
     calls = int(tools.calls[row])
     unpriced = int(tools.price_source[row]) == Source.PRIOR
@@ -227,15 +235,18 @@ def _metrics(app: App, target: Target) -> None:
         help="The price of one call, declared by the catalog or edited on the Catalog page.",
     )  # fmt: skip
     grid.metric(
-        "Expected time", units.seconds(float(tools.latency_s[row])), border=True, delta_color="off", delta_arrow="off",
-        delta=_source(int(tools.latency_source[row]), calls), help="Running mean of the tool's call time, EHRR (8).",
+        "Expected time", units.seconds(time_s), border=True, delta_color="off", delta_arrow="off",
+        delta=_source(int(tools.latency_source[row]), calls), help=f"{EXPECTED_TIME} {MEANS}{decided}",
     )  # fmt: skip
     grid.metric(
-        "Success", units.share(float(tools.success[row])), border=True, delta_color="off", delta_arrow="off",
-        delta=_source(int(tools.success_source[row]), calls), help="Running mean of the tool's success, EHRR (8).",
+        "Success", units.share(success), border=True, delta_color="off", delta_arrow="off",
+        delta=_source(int(tools.success_source[row]), calls), help=f"{ATTEMPT_SUCCESS} {MEANS}{decided}",
     )  # fmt: skip
+
+
+MEANS = "l and r are running means, EHRR (8): each begins at the declared figure, and every call moves it a part of the way."
 
 
 def _source(code: int, calls: int) -> str:
     source = Source(code)
-    return f"measured, {calls:,} {'call' if calls == 1 else 'calls'}" if source is Source.MEASURED else source.label
+    return f"running mean, {calls:,} {'call' if calls == 1 else 'calls'}" if source is Source.MEASURED else source.label

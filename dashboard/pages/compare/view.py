@@ -19,7 +19,7 @@ from dashboard.session import current_app, first_catalog
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import stages
 from dashboard.ui.judging import judge_popover
-from dashboard.ui.labels import ASKED_HELP, asked_like
+from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import badge, supposed
 from dashboard.ui.query_form import QueryForm, example_subtasks, planner_usage, query_row, show_preparing
 from dashboard.ui.table import table
@@ -49,8 +49,7 @@ def card(app: App, variant: Variant, decision: Decision, texts: dict[str, str]) 
             st.markdown(f":orange[No candidate.] :small[{escaped(decision.reason, 200)}]")
         else:
             st.markdown(f":violet[★] {escaped(winner.tool, 60)}{badge(decision.catalog, winner.tool)}")
-            for asked in asked_like(app, decision, [winner.tool]).values():
-                st.markdown(asked, help=ASKED_HELP)
+            asked_like_line(app, decision, winner.tool)
         _numbers(decision)
         chart(stages(decision.stages), key=f"{key}:stages", about=f"What each stage of {variant.name} keeps")
         for place, row in enumerate(decision.candidates[:LISTED], start=1):

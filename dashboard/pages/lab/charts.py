@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -105,8 +106,9 @@ FADED = "rgba(140, 146, 166, 0.30)"
 SCALE = [[0, "rgba(219, 148, 18, 0.25)"], [1, TIME]]
 
 
-def pareto(points: Points, front: Sequence[int], chosen: int) -> go.Figure:
-    """Draws each trial: solved in % over m$ a task, darker for more time. Diamonds are on the front of all three."""
+def pareto(points: Points, front: Sequence[int], chosen: int, present: int | None = None) -> go.Figure:
+    """Draws each trial: solved in % over m$ a task, darker for more time. Diamonds are on the front of all three, the square is the
+    present setting."""
     on_front, seconds = set(front), [point[SECONDS] for point in points]
     trace = {
         "type": "scatter", "mode": "markers", "x": [1e3 * point[USD] for point in points],
@@ -114,15 +116,18 @@ def pareto(points: Points, front: Sequence[int], chosen: int) -> go.Figure:
         "marker": {
             "color": seconds, "colorscale": SCALE, "showscale": max(seconds) > min(seconds),
             "colorbar": {"thickness": 10, "outlinewidth": 0, "title": {"text": "s", "font": {"size": 11}}},
-            "symbol": ["star" if p["number"] == chosen else "diamond" if p["number"] in on_front else "circle" for p in points],
-            "size": [16 if p["number"] == chosen else 10 if p["number"] in on_front else 7 for p in points],
+            "symbol": [
+                "star" if p["number"] == chosen else "square" if p["number"] == present
+                else "diamond" if p["number"] in on_front else "circle" for p in points
+            ],
+            "size": [16 if p["number"] == chosen else 10 if p["number"] in {*on_front, present} else 7 for p in points],
             "line": {"width": [1.5 if p["number"] in on_front else 0 for p in points], "color": CHOSEN},
         },
         "hovertext": [_point_hover(point) for point in points], "hoverinfo": "text",
     }  # fmt: skip
     return figure(
         [trace],
-        title="Solved, %, against money; colour: seconds; ◆ on the Pareto front, ★ chosen",
+        title="Solved, %, against money; colour: seconds; ◆ on the Pareto front, ■ present setting, ★ chosen",
         height=340,
         xaxis={"title": {"text": "m$ a task (1 m$ = 0.001 USD), expected", "font": {"size": 11}}},
         yaxis={"title": {"text": "solved, %, expected", "font": {"size": 11}}},
@@ -166,7 +171,7 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
         traces.append(
             {
                 "type": "scatter", "mode": "markers", "xaxis": f"x{suffix}", "yaxis": "y",
-                "x": [p["values"][axis.name] if numeric else str(p["values"][axis.name]) for p in points],
+                "x": [_across(axis, p["values"][axis.name]) for p in points],
                 "y": [p[objective] for p in points], "customdata": [str(p["number"]) for p in points],
                 "marker": {
                     "size": [14 if p["number"] == chosen else 7 for p in points],
@@ -179,7 +184,7 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
         layout[f"xaxis{suffix}"] = {
             "domain": [number * width + (0.02 if number else 0), (number + 1) * width - 0.02],
             "title": {"text": label(axis.name), "font": {"size": 11}}, "gridcolor": GRID, "zerolinecolor": GRID, "nticks": 4,
-            **({} if numeric else {"type": "category"}),
+            **({} if numeric else {"type": "category"}), **(_track(axis) if axis.ranged else {}),
         }  # fmt: skip
     return figure(traces, title=f"Slices: {label(name, 60)} over each knob; ★ chosen", height=280, **layout)
 
@@ -238,12 +243,33 @@ def _height(axis: Axis, value: Value) -> float:
     """
     if not _numeric(axis):
         return axis.values.index(value) / max(1, len(axis.values) - 1)
-    low, high = (axis.low, axis.high) if axis.continuous else (_number(axis.values[0]), _number(axis.values[-1]))
+    if axis.ranged:
+        return _place(axis, value)
+    low, high = _number(axis.values[0]), _number(axis.values[-1])
     return (_number(value) - low) / (high - low) if high > low else 0.5
 
 
+def _place(axis: Axis, value: Value) -> float:
+    """Returns the place of a value on the track of its knob; one without a limit stands at its end.
+
+    >>> _place(Axis("kappa", "", (), 0.0, 1000.0, "cube root"), 1000.0), _place(Axis("a", "", (), 0.0, 4.0), None)
+    (1.0, 1.0)
+    """
+    return 1.0 if value is None else axis.share(_number(value))
+
+
+def _across(axis: Axis, value: Value) -> float | str:
+    return _place(axis, value) if axis.ranged else _number(value) if _numeric(axis) else str(value)
+
+
+def _track(axis: Axis) -> dict[str, Any]:
+    """Returns the ticks of an axis that is drawn as the track of its knob."""
+    places = [at / 4 for at in range(5)]
+    return {"tickvals": places, "ticktext": [f"{axis.at(place):.3g}" for place in places], "range": [-0.04, 1.04]}
+
+
 def _end(axis: Axis, *, upper: bool) -> str:
-    if axis.continuous:
+    if axis.ranged:
         return f"{axis.high if upper else axis.low:g}"
     value = axis.values[-1 if upper else 0]
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -268,11 +294,19 @@ def _point_hover(point: Mapping[str, Any]) -> str:
 
 
 def sweep_lines(
-    values: Sequence[Value], measured: Sequence[float], numbers: Sequence[int], *, axis: str, measure: str, chosen: int, now: Value
+    values: Sequence[Value], measured: Sequence[float], numbers: Sequence[int], *, axis: str, measure: str, chosen: int, now: Value,
+    stretched: bool = False,
 ) -> go.Figure:  # fmt: skip
-    """Draws a point for each value of the axis, a star for the `chosen` one, and a line at the knob's value `now`."""
+    """Draws a point for each value of the axis, a star for the `chosen` one, and a line at the knob's value `now`. The axis of a
+    `stretched` knob is stretched as its track."""
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    places = [value if numeric else str(value) for value in values]
+
+    def place(value: Value) -> float | str:
+        return (math.cbrt(_number(value)) if stretched else _number(value)) if numeric else str(value)
+
+    places = [place(value) for value in values]
+    told = values[:: max(1, math.ceil(len(values) / 9))]
+    ticks = {"tickvals": [place(value) for value in told], "ticktext": [_text(value) for value in told]}
     picked = [number == chosen for number in numbers]
     trace = {
         "type": "scatter",
@@ -286,15 +320,20 @@ def sweep_lines(
             "symbol": ["star" if one else "circle" for one in picked],
             "color": [CHOSEN if one else SIMILARITY for one in picked],
         },
-        "hovertemplate": f"{label(axis)} = %{{x}}<br>{label(measure)} %{{y:.4g}}<extra></extra>",
+        "text": [_text(value) for value in values],
+        "hovertemplate": f"{label(axis)} = %{{text}}<br>{label(measure)} %{{y:.4g}}<extra></extra>",
     }
-    at_now = now if numeric else str(now)
+    at_now = None if now is None else place(now)
     line = {"type": "line", "x0": at_now, "x1": at_now, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": MUTED, "dash": "dot", "width": 1}}  # fmt: skip
     return figure(
         [trace],
         title=f"{label(measure, 80)} over {label(axis)}; ★ chosen, dotted: the knob now",
         height=320,
-        xaxis={"title": {"text": label(axis), "font": {"size": 11}}, **({} if numeric else {"type": "category"})},
+        xaxis={
+            "title": {"text": label(axis), "font": {"size": 11}},
+            **({} if numeric else {"type": "category"}),
+            **(ticks if stretched else {}),
+        },
         shapes=[line] if at_now in places or (numeric and now is not None) else [],
     )
 

@@ -183,7 +183,7 @@ def _pair(pair: Compared, names: Sequence[str]) -> dict[str, str]:
         "run": one_line(names[pair.b], 100),
         "against": one_line(names[pair.a], 100),
         "difference": f"{pair.difference:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]",
-        "p (Holm)": "< 0.001" if pair.p_holm < 0.001 else f"{pair.p_holm:.3f}",
+        "p (Holm)": units.p_value(pair.p_holm).removeprefix("p ").removeprefix("= "),
         "significant at 5 %": "yes" if pair.p_holm < 0.05 else "no",
         "effect d": effect,
         "tasks needed": "–" if pair.tasks_needed is None else f"{pair.tasks_needed:,}",

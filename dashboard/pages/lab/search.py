@@ -11,7 +11,7 @@ import streamlit as st
 from core.app import App
 from core.domain.lab_runs import Sweep
 from core.domain.params import Knob, Parameters
-from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, read_axis
+from core.lab.sweep import AGAINST, OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, gains, read_axis
 from core.services.background_jobs import Job
 from core.services.lab.sweeps import OPTUNA, SweepPlan
 from core.shared.errors import WayfareError
@@ -39,14 +39,22 @@ def search_result(
         row, state, linked, "objective", "Objective", list(OBJECTIVES), show=OBJECTIVE_WORDS.__getitem__, width=330
     )
     down = OBJECTIVES[objective] == "minimize"
+    present = points[0]["number"] if AGAINST in points[0] else None
     best = sorted(
-        points, key=lambda one: (one["number"] not in front, one[objective] if down else -one[objective], one["number"])
-    )
+        points,
+        key=lambda one: (
+            not gains(one, objective), one["number"] != present, one["number"] not in front,
+            one[objective] if down else -one[objective], one["number"],
+        ),
+    )  # fmt: skip
+    better = sum(gains(one, objective) for one in points)
     known = {str(one["number"]): one for one in best}
     key = f"point.{sweep.id}"
     number = select(
-        row, state, linked, key, "Trial, the front first", list(known), width=330,
-        show=lambda one: f"{known[one][objective]:.4g} at {values_text(known[one]['values'])}", note="Or click a point in a chart.",
+        row, state, linked, key, "Trial, clear gains first", list(known), width=330,
+        show=lambda one: ("Present setting: " if known[one]["number"] == present else "")
+        + f"{known[one][objective]:.4g} at {values_text(known[one]['values'])}",
+        note="Or click a point in a chart.",
     )  # fmt: skip
     point = known[number]
 
@@ -55,7 +63,7 @@ def search_result(
 
     columns = st.grid(2, min_column_width=420, gap="small")
     with columns.cell():
-        chart(pareto(points, front, point["number"]), key="lab:pareto", choose=choose)
+        chart(pareto(points, front, point["number"], present), key="lab:pareto", choose=choose)
     with columns.cell():
         shares = app.sweeps.importances(axes, points, objective)
         if shares:
@@ -68,12 +76,21 @@ def search_result(
         key="lab:slices",
         choose=choose,
     )
+    if present is None:
+        st.caption(
+            "This search was made before searches began at the present setting. Search again to compare with it."
+        )
+    elif not better:
+        st.info(
+            f"No trial gains more than noise over the present setting in “{OBJECTIVE_WORDS[objective].partition(':')[0]}”. The present "
+            "setting is chosen.", icon=":material/balance:",
+        )  # fmt: skip
     st.caption(
-        f"{len(front):,} of {len(points):,} trials are on the front of success, money and time. Trial {point['number']:,}: "
+        f"{len(front):,} of {len(points):,} trials are on the front of success, money and time: no other matches them within noise. Trial {point['number']:,}: "
         f"{escaped(values_text(point['values']), 300)}: solved {point[SOLVED]:.3f}, {point[USD]:.5f} USD and {point[SECONDS]:.2f} s a "
         f"task, expected from declared statistics. {CHOSEN_ON_THE_SAME}"
     )
-    apply_point(app, chosen, sweep.id, point)
+    apply_point(app, chosen, sweep.id, point, objective, of=len(points))
     return {"objective": objective}
 
 
@@ -86,7 +103,7 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     """Draw the view. Returns the texts for the URL."""
     knobs = {knob.name: knob for knob in chosen.parameters.knobs() if _searchable(knob)}
     names = choose_some(
-        state, linked, "over", "Knobs to search with Optuna, each over its whole range", list(knobs),
+        state, linked, "over", "Knobs to search with Optuna, each over its whole track", list(knobs),
         start=[name for name in FIRST if name in knobs] or list(knobs)[:2], most=MOST_KNOBS,
         show=lambda one: f"{knob_title(knobs[one])} ({one})",
     )  # fmt: skip
@@ -98,12 +115,12 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     trials = int(row.number_input("Trials", 1, MOST_TRIALS, key=state.key("trials"), width=110))
     seed = int(row.number_input("Seed", 0, 2**31 - 1, key=state.key("seed"), width=110))
     start_button(
-        row, "Search", partial(_start, app, chosen, tuple(_axis(knobs[name]) for name in names), trials, seed),
+        row, "Search", partial(_start, app, chosen, tuple(_axis(knobs[name], type(chosen.parameters)) for name in names), trials, seed),
         key="lab:search", icon=":material/search:", type="primary", disabled=not names,
     )  # fmt: skip
     st.caption(
-        f"Searches for success, money and time over {len(chosen.tasks.tasks):,} tasks with a tree-structured Parzen estimator. Other knobs are "
-        "those of the sidebar. Each trial is stored, so a stopped search continues with the same trials."
+        f"Searches for success, money and time over {len(chosen.tasks.tasks):,} tasks with a tree-structured Parzen estimator. "
+        "The present setting is the first trial. Other knobs are those of the sidebar. Each trial is stored, so a stopped search continues with the same trials."
     )
     texts = {"over": ",".join(names), "trials": str(trials), "seed": str(seed)}
     fresh = taken(SEARCH)
@@ -131,14 +148,11 @@ def _searchable(knob: Knob) -> bool:
     return not knob.free_text and not (knob.optional and knob.low is None)
 
 
-def _axis(knob: Knob) -> Axis:
+def _axis(knob: Knob, parameters: type[Parameters]) -> Axis:
     """Returns the whole range of a knob."""
     if knob.low is None or knob.high is None:
         return evenly(knob, 0, 0, 0)
-    text = f"{knob.name}={knob.low:g}:{knob.high:g}"
-    if knob.kind is int:
-        return Axis(knob.name, text, tuple(range(int(knob.low), int(knob.high) + 1)))
-    return Axis(knob.name, text, (), float(knob.low), float(knob.high))
+    return read_axis(f"{knob.name}={knob.low:g}:{knob.high:g}", parameters)
 
 
 def _stored(app: App, chosen: Chosen) -> list[Sweep]:

@@ -12,22 +12,23 @@ import streamlit as st
 
 from core.app import App
 from core.domain.lab_runs import Sweep
-from core.domain.params import Knob, Value
+from core.domain.params import CUBE_ROOT, Knob, Value
 from core.lab.benchmark import MEASURES
-from core.lab.significance import compared
-from core.lab.stored_runs import task_changes, task_values
-from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly
+from core.lab.stored_runs import task_changes
+from core.lab.sweep import COMPARED, OBJECTIVES, SECONDS, SOLVED, USD, Axis, Change, evenly, refused
 from core.services.background_jobs import Job
 from core.services.lab.sweeps import OPTUNA, SweepPlan
+from core.shared import units
 from core.shared.errors import UnknownNameError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts import sweep_lines, sweep_map
-from dashboard.pages.lab.run import CHANGE, SWEEP, Chosen, begin, knob_prefix, result, start_button, taken
+from dashboard.pages.lab.run import BY_N, CHANGE, SWEEP, Chosen, begin, knob_prefix, result, start_button, taken
 from dashboard.pages.lab.words import MEASURE_WORDS, measure_name
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
+from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState, select
+from dashboard.ui.url_state import UrlState, ask_with, select
 
 UNDO = "lab:undo"
 LISTED = 12
@@ -67,7 +68,7 @@ def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: C
         + (f" {missing:,} points are not computed yet. Press Sweep to continue." if missing else "")
     )
     st.caption(CHOSEN_ON_THE_SAME)
-    apply_point(app, chosen, sweep.id, point)
+    apply_point(app, chosen, sweep.id, point, measure, of=len(points))
     return {"by": measure}
 
 
@@ -80,6 +81,7 @@ def _chart(
         drawn = sweep_lines(
             [value[axes[0]] for value in values], measured, numbers, axis=axes[0], measure=title, chosen=point["number"],
             now=chosen.parameters.values()[axes[0]],
+            stretched=any(knob.name == axes[0] and knob.scale == CUBE_ROOT for knob in chosen.parameters.knobs()),
         )  # fmt: skip
     else:
         drawn = sweep_map(
@@ -90,82 +92,113 @@ def _chart(
     chart(drawn, key="lab:sweep-chart", choose=lambda number: st.session_state.update({key: number}))
 
 
-def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any]) -> None:
-    """Show the changes of a point, then a button that applies it, and one that undoes it."""
+def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any], objective: str, *, of: int) -> None:
+    """Show the changes of a point among `of`, then a button that applies it if it gains, and one that undoes it."""
     now = chosen.parameters.values()
     new = {name: value for name, value in point["values"].items() if now[name] != value}
-    about = (sweep, point["number"], chosen.router, json.dumps(now, sort_keys=True))
+    about = (sweep, point["number"], chosen.router, json.dumps(now, sort_keys=True), objective)
     changes = result(CHANGE, about)
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     if not new:
         row.caption("The knobs are at this point.")
     elif changes is None:
         start_button(
-            row, "Show the changes", partial(_start_point, app, chosen, new, about), key="lab:change",
+            row, "Show the changes", partial(_start_point, app, chosen, new, about, of), key="lab:change",
             icon=":material/difference:",
         )  # fmt: skip
     else:
-        _show(chosen, changes, new)
+        _show(chosen, changes[0], changes[1], new, of)
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
-        row.button(
-            "Apply", key="lab:apply", icon=":material/check:", type="primary",
-            on_click=_set, args=(chosen.router, new, {name: now[name] for name in new}),
-            help="Sets these knobs in the sidebar, and in the URL.",
-        )  # fmt: skip
-    undo: tuple[str, Mapping[str, Value]] | None = st.session_state.get(UNDO)
-    if undo is not None and undo[0] == chosen.router:
+        if why := refused(changes[1], objective):
+            row.info(
+                f"This point {why} in “{_measure_words(objective)}” over the present knobs, so it is not offered to apply.",
+                icon=":material/balance:",
+            )
+        else:
+            row.button(
+                "Apply", key="lab:apply", icon=":material/check:", type="primary",
+                on_click=_set, args=(chosen, new, {name: now[name] for name in new}),
+                help="Sets these knobs here, and for the question of all pages.",
+            )  # fmt: skip
+    undo: tuple[Chosen, Mapping[str, Value]] | None = st.session_state.get(UNDO)
+    if undo is not None and undo[0].router == chosen.router:
         row.button(
             f"Undo: back to {values_text(undo[1])}", key="lab:undo-button", icon=":material/undo:", on_click=_set,
             args=(*undo, None),
         )  # fmt: skip
 
 
-def _set(router: str, values: Mapping[str, Value], before: Mapping[str, Value] | None) -> None:
-    """Set knobs. `before` are the values for Undo."""
+def _set(chosen: Chosen, values: Mapping[str, Value], before: Mapping[str, Value] | None) -> None:
+    """Set knobs, here and for the question of all pages. `before` are the values for Undo."""
+    router = chosen.router
     for name, value in values.items():
         st.session_state[f"{knob_prefix(router)}.{name}"] = value
+    everywhere = chosen.parameters.replaced(values).changed()
+    ask_with(
+        "" if router == DEFAULT_ROUTER else router,
+        {name: str(value) for name, value in everywhere.items() if name != BY_N or name in values},
+    )
     if before is None:
         st.session_state.pop(UNDO, None)
     else:
-        st.session_state[UNDO] = (router, before)
+        st.session_state[UNDO] = (chosen, before)
 
 
-def _start_point(app: App, chosen: Chosen, new: Mapping[str, Value], about: object) -> None:
+def _start_point(app: App, chosen: Chosen, new: Mapping[str, Value], about: tuple[Any, ...], of: int) -> None:
     """Route the tasks with the current and with the new knobs. Nothing is stored."""
-    tasks = chosen.tasks.tasks
+    tasks, names = chosen.tasks.tasks, tuple(dict.fromkeys((about[-1], *COMPARED)))
 
-    def work(job: Job) -> list[dict[str, Any]]:
-        return [
+    def work(job: Job) -> tuple[list[dict[str, Any]], list[Change]]:
+        runs = [
             app.lab.benchmark(
                 tasks, catalog=chosen.catalog, router=chosen.router, parameters=parameters,
                 progress=lambda done, before=before: job.report(before + done),
             ).to_json()
             for before, parameters in ((0, chosen.parameters), (len(tasks), chosen.parameters.replaced(new)))
         ]  # fmt: skip
+        return runs, app.sweeps.changes(
+            tasks, chosen.parameters, chosen.parameters.replaced(new), names, catalog=chosen.catalog,
+            router=chosen.router, tests=of,
+        )  # fmt: skip
 
     begin(CHANGE, "Comparing", 2 * len(tasks), work, about)
 
 
-def _show(chosen: Chosen, results: Sequence[Mapping[str, Any]], new: Mapping[str, Value]) -> None:
-    tasks, measure = chosen.tasks.tasks, "mrr"
+def _show(
+    chosen: Chosen, results: Sequence[Mapping[str, Any]], measured: Sequence[Change], new: Mapping[str, Value], of: int
+) -> None:
     before, after = results
-    found = task_changes(tasks, before, after, MEASURES[measure])
-    pairs = compared([task_values(tasks, one, MEASURES[measure]) for one in results], measure)
+    found = task_changes(chosen.tasks.tasks, before, after, MEASURES["mrr"])
     now = chosen.parameters.values()
     st.markdown(
         "**Changes:** "
         + escaped(", ".join(f"{name} {_text(now[name])} → {_text(value)}" for name, value in new.items()))
     )
-    for pair in pairs:
+    for one in measured:
+        digits, pair = 5 if one.name == USD else 3, one.pair
+        shown = partial(units.plain, digits=digits)
         st.markdown(
-            f"RR {before[measure]:.3f} → {after[measure]:.3f}: {pair.difference:+.3f}, 95 % interval {pair.low:+.3f} to "
-            f"{pair.high:+.3f}, p {pair.p:.3f} (paired randomisation test over {pair.n:,} tasks)."
+            f"{_measure_words(one.name)}: {shown(one.before)} → {shown(one.after)}: {shown(pair.difference, signed=True)} ± "
+            f"{shown(one.noise)}, {units.p_value(pair.p)}: **{one.verdict}**."
         )
+    chance = "" if of == 1 else f", for the best of {of:,} points together"
+    st.caption(
+        f"± is the 95 % margin of the paired difference over {measured[0].pair.n:,} tasks (Student's t{chance}); p is of the paired "
+        "randomisation test."
+    )
     for change, sign in (("won", "▲"), ("lost", "▼")):
         named = [one.task.subtask for one in found if one.change == change]
         more = f" and {len(named) - LISTED:,} more" if len(named) > LISTED else ""
         texts = "; ".join(escaped(one_line(text, 70)) for text in named[:LISTED])
         st.caption(f"{sign} **{len(named):,} {change}**" + (f": {texts}{more}" if named else ""))
+
+
+def _measure_words(name: str) -> str:
+    return (
+        OBJECTIVE_WORDS[name].partition(":")[0] + {SOLVED: "", USD: ", USD", SECONDS: ", s"}[name]
+        if name in OBJECTIVES
+        else MEASURE_WORDS[name][0]
+    )
 
 
 def values_text(values: Mapping[str, Value]) -> str:

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, first_sentence
 from core.domain.decision import Decision
+from core.domain.findable import Confused
 from core.domain.statistics import CatalogMap, Placement
 from core.shared import units
+from dashboard.pages.map.edges import edge_traces
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from dashboard.ui.charts.base import figure, label
 
@@ -104,7 +106,7 @@ HOVER_CHARACTERS = 64
 @dataclass(frozen=True, slots=True)
 class MapData:
     """The data of a drawn map: group and price (NaN: unpriced) of each tool (T,), the highlighted tools (T,), an optional
-    decision with the place of its sub-task, and the row of the chosen tool."""
+    decision with the place of its sub-task, the row of the chosen tool, and the pairs of tools that get an edge."""
 
     drawn: CatalogMap
     catalog: Catalog
@@ -114,6 +116,7 @@ class MapData:
     decision: Decision | None = None
     place: Placement | None = None
     chosen: int | None = None
+    edges: Sequence[Confused] = ()
 
     def sizes_px(self) -> list[float]:
         """The diameter of each tool's symbol (T,)."""
@@ -255,13 +258,14 @@ def _box(label: Label) -> Box:
 
 CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]]}  # fmt: skip
 LABEL_CHARACTERS = 22
-CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: considered, not on the short-list, not highlighted
+CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: considered, not on the short-list or behind edges, not highlighted
 
 
 def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
     """Draws a point for each tool: colour and symbol by group, size by price; ★ is the sub-task, rings mark its candidates."""
     middles = centres(data.groups, data.drawn.xy)
-    traces = [_tools(data, middles)]
+    lines, edge_marks = edge_traces(data.drawn, data.edges) if data.edges else ([], [])
+    traces = [*lines, _tools(data, middles), *edge_marks]
     if data.decision is not None and data.place is not None:
         traces += decision_traces(data, data.decision, data.place)
     axis = {"visible": False, "range": [-0.02, 1.02], "automargin": False}
@@ -286,7 +290,7 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
 
 def _tools(data: MapData, middles: dict[str, tuple[float, float]]) -> dict[str, Any]:
     looks = marks(middles)
-    opacity = np.where(data.lit, CLEAR, GREY)
+    opacity = np.where(data.lit, BEHIND if data.edges else CLEAR, GREY)  # edges stand out
     if data.decision is not None and data.lit.all():
         opacity = np.where(data.decision.servers.shortlisted[data.decision.tools.server_row], CLEAR, BEHIND)
     colours = [

@@ -12,15 +12,18 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision
+from core.domain.findable import Confused, Findable
 from core.domain.params import Parameters
 from core.domain.statistics import Neighbour, Placement, Statistics
 from core.importers.shipped_catalogs import starting_subtasks
 from core.routers.why import why
 from core.shared import units
+from dashboard.pages.map.edges import SEPARATOR
 from dashboard.session import first_catalog
 from dashboard.theme import CHOSEN_SIGN
 from dashboard.ui.catalog_frames import M_USD
 from dashboard.ui.knobs import read_knobs, reset_knobs, start_knobs
+from dashboard.ui.labels import asked_like_line
 from dashboard.ui.query_form import QueryForm
 from dashboard.ui.table import Column, choice_table, table_key
 from dashboard.ui.text import escaped
@@ -83,8 +86,8 @@ def namesakes(catalog: Catalog, row: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class MapContent:
-    """The content of the page. Decision and place are None without a sub-task. `texts` are those of the URL, with the
-    `question`."""
+    """The content of the page. Decision and place are None without a sub-task, `found` without edges. `texts` are those of the
+    URL, with the `question`."""
 
     catalog: Catalog
     statistics: Statistics
@@ -92,6 +95,7 @@ class MapContent:
     place: Placement | None
     question: Mapping[str, str]
     texts: Mapping[str, str]
+    found: Findable | None = None
 
 
 def linked_parameters(app: App, query: QueryForm, linked: Mapping[str, str]) -> Parameters:
@@ -131,29 +135,40 @@ def map_content(
     return MapContent(catalog, statistics, decision, app.maps.place(query.catalog, query.subtask), question, texts)
 
 
-PANEL, TOOL = "map:panel", "map.tool"
-LONG, LONGEST = 420, 20_000
+PANEL, TOOL, OTHER = "map:panel", "map.tool", "map.other"
+LONG, LONGEST, SHORT = 420, 20_000, 300
 NAMED, EXAMPLES = 6, 4
+KIND_WORDS = {
+    "opposite": ":orange[**Opposites by their names**]: whoever meant one would call the other.",
+    "mutual": "**Taken for each other.** If they do the same, say so in *Findable*.",
+    "one way": "**One hides the other.** Their descriptions may need the difference.",
+}
 
 
-def chosen_row(catalog: Catalog, linked: str) -> int | None:
+def chosen_row(catalog: Catalog, linked: Mapping[str, str]) -> int | None:
     """Returns the row of the chosen tool, at first the linked one, or None."""
-    return catalog.tool_row.get(st.session_state.setdefault(TOOL, linked))
+    st.session_state.setdefault(OTHER, linked.get("other", ""))
+    return catalog.tool_row.get(st.session_state.setdefault(TOOL, linked.get("tool", "")))
 
 
-def click(tool: str) -> None:
-    """Choose the tool of the clicked point, or none for the star. The map is not redrawn."""
-    st.session_state[TOOL] = tool
+def click(name: str) -> None:
+    """Choose the tool of the clicked point, both tools of a clicked edge, or none for the star. The map is not redrawn."""
+    st.session_state[TOOL], _, st.session_state[OTHER] = name.partition(SEPARATOR)
     st.rerun(PANEL)
 
 
 @st.fragment(key=PANEL)
 def panel(app: App, state: UrlState, content: MapContent) -> None:
     """Draw the chosen tool, the nearest tools of the sub-task, or the first steps."""
-    row = chosen_row(content.catalog, "")
+    row = chosen_row(content.catalog, {})
     chosen = "" if row is None else content.catalog.tools[row].id
-    state.end({**content.texts, "tool": chosen}, question=content.question)
-    if row is not None:
+    pair = _chosen_pair(content, chosen)
+    state.end(
+        {**content.texts, "tool": chosen, "other": st.session_state[OTHER] if pair else ""}, question=content.question
+    )
+    if pair is not None:
+        _pair(content, pair)
+    elif row is not None:
         _tool(app, content, row)
     elif content.decision is not None and content.place is not None:
         st.markdown("##### Nearest to the sub-task")
@@ -173,6 +188,47 @@ def panel(app: App, state: UrlState, content: MapContent) -> None:
             )  # fmt: skip
 
 
+def _chosen_pair(content: MapContent, chosen: str) -> Confused | None:
+    names = {chosen, st.session_state[OTHER]}
+    known = content.found is not None and len(names) == 2 and names <= content.catalog.tool_row.keys()
+    pairs = content.found.confused() if content.found is not None and known else ()
+    return next((pair for pair in pairs if {pair.one, pair.other} == names), None)
+
+
+def _pair(content: MapContent, pair: Confused) -> None:
+    """Draw a pair of tools with the requests that find the wrong one of the two."""
+    title, close = st.columns([8, 1], vertical_alignment="center")
+    title.markdown("##### Two tools that are confused")
+    close.button(
+        "", key="map:close", icon=":material/close:", help="Back to the list", on_click=_forget, type="tertiary"
+    )
+    st.markdown(KIND_WORDS[pair.kind])
+    of = {} if content.found is None else {one.tool: one for one in content.found.tools}
+    for tool, other in ((pair.one, pair.other), (pair.other, pair.one)):
+        with st.container(border=True, gap="xsmall"):
+            if st.button(escaped(tool, 80), key=f"map:pair:{tool}", type="tertiary", help="Show this tool"):
+                click(tool)
+            st.caption(escaped(content.catalog.tools[content.catalog.tool_row[tool]].description, SHORT))
+            missed = [miss.text for miss in of[tool].missed if miss.taken_for == other] if tool in of else []
+            st.markdown(
+                f"**{len(missed)} of {of[tool].of if tool in of else 0}** of its requests find the other one first"
+                + (":" if missed else ".")
+            )
+            st.markdown("\n".join(f"- :small[“{escaped(text, 160)}”]" for text in missed[:NAMED]))
+    if st.button("Open Findable", key="map:findable", icon=":material/troubleshoot:"):
+        open_page("catalog", catalog=content.catalog.name, view="findable")
+
+
+def _confused(content: MapContent, tool: str) -> None:
+    """Draw how often a tool and others are taken for each other."""
+    pairs = content.found.confused() if content.found is not None else ()
+    those = [pair for pair in pairs if tool in {pair.one, pair.other}]
+    if those:
+        st.markdown("**Confused with other tools**")
+        said = [sentence for pair in those[:NAMED] for sentence in pair.sentences]
+        st.markdown("\n".join(f"- :small[{escaped(sentence, 300)}]" for sentence in said))
+
+
 def _tool(app: App, content: MapContent, row: int) -> None:
     tool = content.catalog.tools[row]
     server = content.catalog.servers[content.catalog.server_row[tool.server]]
@@ -190,6 +246,7 @@ def _tool(app: App, content: MapContent, row: int) -> None:
     st.markdown("  ·  ".join(f":gray[{name}] **{escaped(value)}**" for name, value in _numbers(content, row)))
     if content.decision is not None:
         st.caption(escaped(why(content.decision, tool.id), 400))
+        asked_like_line(app, content.decision, tool.id)
     with st.container(horizontal=True, gap="small"):
         if st.button("Call", key="map:call", icon=":material/play_arrow:", type="primary"):
             open_page("call", catalog=content.catalog.name, tool=tool.id)
@@ -199,6 +256,7 @@ def _tool(app: App, content: MapContent, row: int) -> None:
         named = ", ".join(escaped(name, 60) for name in others[:NAMED])
         more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
         st.warning(f"Tools of the same name: on {named}{more}.", icon=":material/content_copy:")
+    _confused(content, tool.id)
     found = app.maps.neighbours(content.catalog.name, tool.id)
     if found:
         st.markdown("**Nearest tools**")
@@ -222,12 +280,12 @@ def _choose(content: MapContent, frame: pd.DataFrame, about: str) -> None:
         key=table_key("map", *map(str, frame.index), about), chosen=None, about=f"Tools nearest to {about}",
     )  # fmt: skip
     if row is not None:
-        st.session_state[TOOL] = content.catalog.tools[row].id
+        st.session_state[TOOL], st.session_state[OTHER] = content.catalog.tools[row].id, ""
         st.rerun()  # the map marks it, too
 
 
 def _forget() -> None:
-    st.session_state[TOOL] = ""
+    st.session_state[TOOL] = st.session_state[OTHER] = ""
     st.rerun()  # the map forgets it, too
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
@@ -14,6 +14,7 @@ from core.domain.catalog import Catalog
 from core.domain.statistics import CatalogMap
 from core.shared.errors import WayfareError
 from dashboard.pages.map.charts import CONFIG, MapData, tool_map
+from dashboard.pages.map.edges import LEAST_TIMES, drawn_edges
 from dashboard.pages.map.panel import MapContent, chosen_row, click, linked_parameters, map_content, panel, query_texts
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.catalog_frames import matching, tool_text
@@ -24,18 +25,21 @@ from dashboard.ui.url_state import UrlState, open_page
 
 CATEGORY, SERVER = "category", "server"
 NO_CATEGORY = "no category"
+ON = "on"
 
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """`by` is category or server. `show` is "", `category: x`, `server: x`, or words to search."""
+    """`by` is category or server. `show` is "", `category: x`, `server: x`, or words to search. `edges` tells whether tools that are
+    taken for each other are joined."""
 
     by: str
     show: str
+    edges: bool
 
 
-def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalog) -> Display:
-    """Draw the two controls."""
+def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalog, *, estimated: bool) -> Display:
+    """Draw the controls. Only a catalog with an estimate of *Findable* has edges."""
     kinds = [CATEGORY, SERVER] if any(server.category for server in catalog.servers) else [SERVER]
     for name, start in (("by", linked.get("by", kinds[0])), ("show", linked.get("show") or None)):
         st.session_state.setdefault(state.key(name), start)
@@ -52,7 +56,13 @@ def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalo
         placeholder="Everything. Choose, or enter words",
         help="A category, a server, or words of names and descriptions. All other tools turn grey.",
     )  # fmt: skip
-    return Display(by or kinds[0], show or "")
+    st.session_state.setdefault(state.key("edges"), linked.get("edges") == ON)
+    edges = st.toggle(
+        "Confused tools", key=state.key("edges"), disabled=not estimated,
+        help="Joins tools of which one is found in the other's place, as the example requests tell."
+        if estimated else "Nothing is estimated for this catalog yet: *Findable* on the Catalog page does it.",
+    )  # fmt: skip
+    return Display(by or kinds[0], show or "", edges and estimated)
 
 
 def groups(catalog: Catalog, by: str) -> list[str]:
@@ -103,19 +113,27 @@ def _progress(tools: int, elapsed_s: float) -> tuple[float, str]:
 
 def page() -> None:
     """Draw the page from the URL's state; the panel writes the state back."""
-    app, state = current_app(), UrlState("map", asks=True, of_answer=("tool",))
+    app, state = current_app(), UrlState("map", asks=True, of_answer=("tool", "other"))
     linked = state.begin()
     query = query_row(app, state, linked, first_catalog())
     parameters = linked_parameters(app, query, linked)
     texts = query_texts(query, parameters)
     try:
+        catalog, (found, current) = app.catalogs.catalog(query.catalog), app.findable.latest(query.catalog)
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            display = display_controls(state, linked, app.catalogs.catalog(query.catalog))
+            display = display_controls(state, linked, catalog, estimated=found is not None)
             st.space("stretch")
             if st.button("Open in Route", icon=":material/alt_route:", key="map:route"):
                 open_page("route", **texts)
         drawn = ready_map(app, query.catalog)
-        content = map_content(app, query, parameters, texts, {"by": display.by, "show": display.show})
+        content = map_content(
+            app,
+            query,
+            parameters,
+            texts,
+            {"by": display.by, "show": display.show, "edges": ON if display.edges else ""},
+        )
+        content = replace(content, found=found if display.edges else None)
     except WayfareError as error:
         state.end(texts, question=texts)
         st.error(escaped(str(error)), icon=":material/error:")
@@ -126,20 +144,31 @@ def page() -> None:
         return
     grid = st.grid(3, min_column_width=390, gap="small")
     with grid.cell(column_span=2):
-        _chart(drawn, content, display, linked.get("tool", ""))
+        _chart(drawn, content, display, linked)
+        if display.edges and not current:
+            st.caption(
+                ":orange[The catalog, its requests or its equal sets have changed since the estimate of confused tools.]"
+            )
     with grid.cell():
         panel(app, state, content)
 
 
-def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked_tool: str) -> None:
+def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked: Mapping[str, str]) -> None:
     catalog, lit = content.catalog, highlighted(content.catalog, display.show)
+    pairs = content.found.confused(LEAST_TIMES) if content.found is not None else ()
+    edges = drawn_edges(pairs, {tool.id for tool, here in zip(catalog.tools, lit.tolist(), strict=True) if here})
     figure = tool_map(
         MapData(
             drawn, catalog, groups(catalog, display.by), content.statistics.tools.price_usd, lit, content.decision,
-            content.place, chosen_row(catalog, linked_tool),
+            content.place, chosen_row(catalog, linked), edges,
         )
     )  # fmt: skip
     chart(figure, key="map:chart", choose=click, config=CONFIG)
+    if display.edges:
+        st.caption(
+            f"{len(edges):,} of {len(pairs):,} pairs are joined of which at least {LEAST_TIMES} requests find the wrong tool. Point at the "
+            "middle of a line, or click it."
+        )
     if display.show:
         st.caption(f"{int(lit.sum()):,} of {len(lit):,} tools are highlighted; the others are grey.")
     st.caption(

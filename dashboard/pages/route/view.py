@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,12 +13,14 @@ from streamlit.components.v2 import component
 from core.app import App
 from core.importers.shipped_catalogs import SAMPLE
 from core.routers.tool_attention import STATE
+from core.services.learn.examples import ExampleQuestion
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import decision_body
 from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
 from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.session import current_app, first_catalog
+from dashboard.ui.first_look import first_look
 from dashboard.ui.knob_history import history_key
 from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.presets import preset_choice
@@ -58,19 +61,24 @@ class Example(NamedTuple):
     planner: str = ""
 
 
+KINDS = {
+    "one": (":material/target:", "One tool stands out"),
+    "changes": (":material/balance:", "Two can do it"),
+    "steps": (":material/account_tree:", "Several steps"),
+}
 EXAMPLES = (
     Example(
-        ":material/target:", "One tool stands out", "convert 300 miles to kilometres",
+        *KINDS["one"], "convert 300 miles to kilometres",
         "One tool of the catalog fits. Press Call: its server runs on this machine.",
         (frozenset({"unit-exchange::convert_units"}),),
     ),
     Example(
-        ":material/balance:", "Two can do it", "where is the Super Bowl shown in Germany",
+        *KINDS["changes"], "where is the Super Bowl shown in Germany",
         "Both fit, so time, reliability and price decide. Raise “Time matters”, and the quicker one wins.",
         (frozenset({"Matinee::live.sport", "score-board::where_is_it_on"}),),
     ),
     Example(
-        ":material/account_tree:", "Several steps", "get today's weather in Oslo, translate it into French and send it to Bo by mail",
+        *KINDS["steps"], "get today's weather in Oslo, translate it into French and send it to Bo by mail",
         "Split into three steps. Each is routed separately, and their totals are shown.",
         (
             frozenset({"weather-now::current_weather"}),
@@ -95,15 +103,41 @@ def home(app: App, state: UrlState, catalog: str) -> None:
         f"Enter a sub-task. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
         f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
     )
-    if catalog == SAMPLE:
-        _example_cards(state)
+    cards = st.container()
+    first_look(app, catalog, "route", begins=True)
     for icon, text in LOOK_AT:
         st.markdown(f":violet[{icon}] {text}")
+    with errors_shown():
+        examples = EXAMPLES if catalog == SAMPLE else _examples_of(app, catalog)
+        with cards:
+            _example_cards(state, examples)
 
 
-def _example_cards(state: UrlState) -> None:
-    grid = st.grid(len(EXAMPLES), min_column_width=260, gap="small")
-    for number, example in enumerate(EXAMPLES):
+def _examples_of(app: App, catalog: str) -> tuple[Example, ...]:
+    """The examples of one's own catalog. Embeds its tools first if they are not."""
+    show_preparing(app, catalog, decides=True)
+    with st.spinner("Choosing examples…"):
+        return tuple(_shown(found) for found in app.examples.of(catalog))
+
+
+def _shown(found: ExampleQuestion) -> Example:
+    icon, title = KINDS[found.kind]
+    names = [escaped(winner, 60) for winner in found.winners]
+    about = f"{names[0]} fits clearly. Press Call to fill in its arguments."
+    if found.knob is not None:
+        moved = f"{found.beyond:.3g}{f' {found.knob.unit}' if found.knob.unit else ''}".replace("$", "\\$")
+        about = f"{names[0]} wins. Raise “{found.knob.label}” above {moved}, and {names[1]} wins."
+    elif found.kind == "steps":
+        about = f"Split into {len(names)} steps: {', then '.join(names)}."
+    winners = tuple(frozenset({winner}) for winner in found.winners)
+    return Example(icon, title, found.question, about, winners, "rules" if found.kind == "steps" else "")
+
+
+def _example_cards(state: UrlState, examples: Sequence[Example]) -> None:
+    if not examples:
+        return
+    grid = st.grid(len(examples), min_column_width=260, gap="small")
+    for number, example in enumerate(examples):
         with grid.cell(), st.container(border=True, height="stretch", gap="xsmall"):
             st.markdown(f":violet[{example.icon}] **{example.title}**")
             pressed = st.button(

@@ -12,10 +12,10 @@ from core.domain.decision import Decision
 from core.domain.feedback import AskedQuery
 from core.domain.trace import ServerRow, ToolRow
 from core.economics.utility import Headroom
-from core.routers.why import tool_headroom, why
+from core.routers.why import reasons_of_fit, tool_headroom, why
 from core.shared import units
 from dashboard.ui.judging import judge_popover
-from dashboard.ui.labels import ASKED_HELP, LABELS_HELP, Labelling, asked_like, label_bar, label_notice, moved_lines
+from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like_line, label_bar, label_notice, moved_lines
 from dashboard.ui.text import escaped
 
 WHY = "why"
@@ -76,8 +76,8 @@ def why_panel(known: Labelling, key: str) -> None:
     if "::" in subject:
         row = decision.tools.ids.index(subject)
         _numbers(_numbers_of_tool(decision, row))
-        if asked := asked_like(known.app, decision, [subject]):
-            st.markdown(asked[subject], help=ASKED_HELP)
+        _numbers(reasons_of_fit(decision, row, known.app.catalogs.catalog(decision.catalog)))
+        asked_like_line(known.app, decision, subject)
         tool_labels(known, subject)
     else:
         _numbers(_numbers_of_server(decision, decision.server_at(decision.servers.names.index(subject))))

@@ -21,6 +21,7 @@ from dashboard.pages.whatif.charts import plane_chart, strips_chart, winner_colo
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.base import label
 from dashboard.ui.knobs import knob_title
+from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import SHOWN, badge, suppose
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
@@ -38,6 +39,8 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
         if winner
         else f"No tool wins: {escaped(decision.reason, 300)}"
     )
+    if winner:
+        asked_like_line(app, decision, winner)
     if not strips:
         st.info("Strips exist for EHRR and Expected value. Choose one of them.", icon=":material/alt_route:")
         return
@@ -109,6 +112,7 @@ def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefi
         st.session_state[key] = likely[0]
     st.markdown("##### What would make another tool win?")
     tool = st.selectbox("Tool", likely, key=key, help="The best fitting tools come first. Type to search all tools.")
+    asked_like_line(app, decision, tool)
     found = app.what_if.counterfactual(asked, tool)
     st.info(_sentence(found, asked), icon=":material/help:")
     _changes(found, asked, prefix)

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.domain.catalog import Tool
 from core.domain.outcome import ContentBlock
+from core.shared import units
 from tests.dashboard.call_page.bench import HOSTILE, Bench, labelled, press
 from tests.dashboard.harness import checked, markdown_of, open_page
 
@@ -20,8 +21,16 @@ def test_the_first_run_shows_the_tool_and_an_untouched_form(bench: Bench) -> Non
     assert "is required" not in markdown_of(page)
     assert labelled(page, "text_input", "path").value == ""
     assert labelled(page, "number_input", "lines").value == 10
-    assert [metric.value for metric in page.metric] == ["2 m$", "1 s", "90 %"]
+    assert [metric.value for metric in page.metric] == ["2 m$", "1.47 s", "88.2 %"]
     assert "Not called yet" in markdown_of(page)
+
+
+def test_time_and_success_are_those_of_the_decision(bench: Bench) -> None:
+    decision = bench.app.routing.route("read a file", catalog="small", record=False)
+    for row, tool in enumerate(decision.tools.ids):
+        trace = decision.tool_at(row)
+        shown = [metric.value for metric in bench.open(tool).metric]
+        assert shown[1:3] == [units.seconds(trace.time_cost_s), units.share(trace.success)]
 
 
 def test_a_strangers_text_is_never_markup(bench: Bench) -> None:

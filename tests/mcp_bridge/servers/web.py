@@ -8,6 +8,7 @@ import os
 import sys
 from typing import Any
 
+import mcp_types
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 
@@ -116,8 +117,22 @@ def zipped(send: Any) -> Any:
     return sent
 
 
+async def subscribed(*_: Any) -> mcp_types.EmptyResult:
+    """Agrees to tell of changes of the older page, of which there are none."""
+    return mcp_types.EmptyResult()
+
+
+def older() -> None:
+    """Adds a page that clients of the older protocol can subscribe to."""
+    server.resource("page://older")(home)
+    for method in ("resources/subscribe", "resources/unsubscribe"):
+        server._lowlevel_server.add_request_handler(method, mcp_types.SubscribeRequestParams, subscribed)
+
+
 def main() -> None:
     """Serve until the process is ended."""
+    if "legacy" in sys.argv:
+        older()
     app = server.sse_app() if "sse" in sys.argv else server.streamable_http_app(json_response="json" in sys.argv)
     wrapped = refusing(app, os.environ.get("TOKEN", ""), legacy="legacy" in sys.argv)
     uvicorn.run(wrapped, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
