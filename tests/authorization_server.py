@@ -140,6 +140,7 @@ class Guarded:
             return JSONResponse({"error": "invalid_target"}, 400)
         if self.secret and not self._proved(request, sent):
             return JSONResponse({"error": "invalid_client"}, 401)
+        asked = dict[str, str]()
         if sent["grant_type"] == "refresh_token":
             time.sleep(0.05)  # two renewals at once would meet here
             known = self.refresh_tokens.pop(sent["refresh_token"], None)
@@ -153,11 +154,10 @@ class Guarded:
             right = base64.urlsafe_b64encode(digest).decode().rstrip("=") == asked.get("code_challenge")
             if not right or asked["redirect_uri"] != sent["redirect_uri"]:
                 return JSONResponse({"error": "invalid_grant"}, 400)
-        scope = "" if sent["grant_type"] == "refresh_token" else asked.get("scope", "")
         token, renewal = f"access-{secrets.token_urlsafe(12)}", f"renewal-{secrets.token_urlsafe(12)}"
         self.tokens[token] = time.time() + self.lifetime_s
         self.refresh_tokens[renewal] = sent["client_id"]
-        self.scopes[token] = scope
+        self.scopes[token] = asked.get("scope", "")
         answer = {
             "access_token": token,
             "token_type": "bearer",
