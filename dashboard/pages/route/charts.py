@@ -172,7 +172,7 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
     trace = {
         "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": list(range(len(rows))),
         "width": 0.34, "marker": {"color": [colour for _, colour in marks]},
-        "text": [f"{row.utility:.3f}" for row in rows], "textposition": "outside", "textfont": {"size": 11},
+        "text": [f"{units.plain(row.utility)}" for row in rows], "textposition": "outside", "textfont": {"size": 11},
         "constraintext": "none", "cliponaxis": False, "customdata": [row.server for row in rows],
         "hovertext": [_server_hover(decision, row) for row in rows], "hoverinfo": "text",
     }  # fmt: skip
@@ -213,7 +213,7 @@ def _mark(row: ServerRow, chosen: str | None) -> tuple[str, str]:
 
 def _server_hover(decision: Decision, row: ServerRow) -> str:
     return (
-        f"{label(row.server, 60)}<br>rank {row.rank}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.server, 60)}<br>rank {row.rank}, {label(decision.score)} {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
         f"<br>expected time to success {units.seconds(row.cost_s)}"
     )
 
@@ -263,7 +263,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     texts = (
         row_texts([names[place] for place in feasible], feasible),
         row_texts([names[place] for place in dropped], dropped, faded=True),
-        row_texts([f"<b>{row.utility:.3f}</b>" for row in rows], places, right=True),
+        row_texts([f"<b>{units.plain(row.utility)}</b>" for row in rows], places, right=True),
     )
     return figure(
         [*bars, utility, *texts],
@@ -285,7 +285,7 @@ def _alpha(decision: Decision) -> float:
 
 def _breakdown_hover(row: ToolRow, alpha: float) -> str:
     return (
-        f"{label(row.tool, 70)}<br>{state(row)}, U = {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.tool, 70)}<br>{state(row)}, U = {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
         f"<br>time {units.seconds(row.time_cost_s)} × αt {alpha:g} = {alpha * row.time_cost_s:.3f}"
         f"<br>price {units.price(row.price_usd)} → {alpha * row.money_cost_s:.4f}"
     )
@@ -308,7 +308,7 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
             bars,
             row_texts([names[place] for place in racing], racing),
             row_texts([names[place] for place in dropped], dropped, faded=True),
-            row_texts([f"<b>{row.utility:.3f}</b>" for row in rows], places, right=True),
+            row_texts([f"<b>{units.plain(row.utility)}</b>" for row in rows], places, right=True),
         ],
         title=f"3 · Tools by {label(decision.score, 30)}",
         height=height,
@@ -326,6 +326,6 @@ def _colour(row: ToolRow) -> str:
 
 def _score_hover(decision: Decision, row: ToolRow) -> str:
     return (
-        f"{label(row.tool, 70)}<br>{state(row)}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.tool, 70)}<br>{state(row)}, {label(decision.score)} {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
         f"<br>expected time {units.seconds(row.time_cost_s)}, price {units.price(row.price_usd)}"
     )

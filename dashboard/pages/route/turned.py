@@ -13,11 +13,11 @@ import plotly.graph_objects as go
 from core.app import App
 from core.domain.decision import Decision, Fit, PlannedTry, TryPlan
 from core.domain.params import Knob, Value
+from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
 from core.routers.presets import PRESETS
 from core.services.decide.whatif import Asked
-from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from core.whatif.layer import Supposed
