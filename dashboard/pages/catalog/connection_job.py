@@ -40,7 +40,12 @@ class Asked:
 
 def start(app: App, imported: Imported, name: str, source: str) -> None:
     """Begin to ask every server of an import for its tools."""
-    start_job(JOB, lambda _: app.catalog_editor.discover(imported, name, source), Asked(imported, name, source))
+    start_job(
+        JOB,
+        lambda _: app.catalog_editor.discover(imported, name, source),
+        Asked(imported, name, source),
+        title=f"Discovering {name}",
+    )
 
 
 def start_change(
@@ -53,7 +58,9 @@ def start_change(
         known = app.catalogs.catalog(catalog)
         return ImportReport(catalog, len(known.servers), len(known.tools), imported, 0, found)
 
-    start_job(JOB, change, Asked(Imported(OWN, servers), catalog, "", whole=False))
+    start_job(
+        JOB, change, Asked(Imported(OWN, servers), catalog, "", whole=False), title=f"Connecting servers of {catalog}"
+    )
 
 
 def running() -> bool:

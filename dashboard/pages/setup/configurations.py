@@ -82,7 +82,7 @@ def _tokens(found: FoundConfiguration) -> None:
 def _begin(app: App, found: FoundConfiguration) -> None:
     """Start the import of a catalog named like the client. It follows the file."""
     name, path = found.client.id, found.path
-    start_job(JOB, lambda _: app.catalog_editor.discover_file(path, name), name)
+    start_job(JOB, lambda _: app.catalog_editor.discover_file(path, name), name, title=f"Discovering {name}")
 
 
 def _import(job: Job) -> None:
