@@ -466,6 +466,9 @@ class App:
 
         The frozen encoder stays closed until a decision needs it: it opens in 0.1 s and takes 55 MB.
         """
+        from core.relevance.refusal import language_of
+
+        language_of("warm up")
         self.governance.refused.write_due()
         self.pool.get()
         self.health.start()

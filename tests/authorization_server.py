@@ -35,7 +35,8 @@ METADATA = "/.well-known/oauth-authorization-server"
 class Guarded:
     """Both servers. `lifetime_s` is that of a token; `person` agrees or not; `challenge` is the header of a 401, "" for none.
 
-    `metadata` and `protected` replace members of the documents. `refuses_renewal` and `down` are what the token endpoint does.
+    `metadata` and `protected` replace members of the documents. `refuses_renewal` and `down` are what the token endpoint does; it wants
+    the `secret` of a client, if there is one, in the way of `method`. Calls of tools want the scope `calls_want`.
     """
 
     lifetime_s: int = 3600
@@ -44,10 +45,15 @@ class Guarded:
     refuses_renewal: bool = False
     down: bool = False
     moved: bool = False
+    secret: str = ""
+    method: str = "client_secret_basic"
+    calls_want: str = ""
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     protected: dict[str, Any] = field(default_factory=dict[str, Any])
     asked: Counter[str] = field(default_factory=Counter[str])
     tokens: dict[str, float] = field(default_factory=dict[str, float])
+    scopes: dict[str, str] = field(default_factory=dict[str, str])
+    """Those of each token."""
     refresh_tokens: dict[str, str] = field(default_factory=dict[str, str])
     used: list[str] = field(default_factory=list[str])
     """Refresh tokens that came a second time: a leak, or two renewals at once."""
@@ -66,6 +72,12 @@ class Guarded:
         answer = httpx2.get(address, follow_redirects=False)
         assert answer.status_code == 302, answer.text
         return answer.headers["location"]
+
+    def register(self, client: str, redirect_uri: str, secret: str, method: str) -> None:
+        """The operator registers a client by hand; there is no other way any more."""
+        self._clients[client] = [redirect_uri]
+        self.secret, self.method = secret, method
+        self.metadata = {"registration_endpoint": None, "token_endpoint_auth_methods_supported": [method]}
 
     def end_tokens(self) -> None:
         """All access tokens have ended, as if they were revoked."""
@@ -126,6 +138,9 @@ class Guarded:
             return JSONResponse({}, 503)
         if sent.get("resource") != self.url:
             return JSONResponse({"error": "invalid_target"}, 400)
+        if self.secret and not self._proved(request, sent):
+            return JSONResponse({"error": "invalid_client"}, 401)
+        asked = dict[str, str]()
         if sent["grant_type"] == "refresh_token":
             time.sleep(0.05)  # two renewals at once would meet here
             known = self.refresh_tokens.pop(sent["refresh_token"], None)
@@ -142,6 +157,7 @@ class Guarded:
         token, renewal = f"access-{secrets.token_urlsafe(12)}", f"renewal-{secrets.token_urlsafe(12)}"
         self.tokens[token] = time.time() + self.lifetime_s
         self.refresh_tokens[renewal] = sent["client_id"]
+        self.scopes[token] = asked.get("scope", "")
         answer = {
             "access_token": token,
             "token_type": "bearer",
@@ -149,6 +165,13 @@ class Guarded:
             "refresh_token": renewal,
         }
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
+
+    def _proved(self, request: Request, sent: dict[str, str]) -> bool:
+        """Whether a client shows its secret in the way that is wanted, and in no other."""
+        header, expected = request.headers.get("authorization", ""), f"{sent.get('client_id')}:{self.secret}".encode()
+        by_header = header == f"Basic {base64.b64encode(expected).decode()}"
+        ways = {"client_secret_basic": by_header, "client_secret_post": sent.get("client_secret") == self.secret}
+        return [way for way, shown in ways.items() if shown] == [self.method]
 
     async def _revoke(self, request: Request) -> Response:
         self.asked["revoke"] += 1
@@ -176,7 +199,13 @@ class Guarded:
             else:
                 given = Request(scope).headers.get("authorization", "")
                 self.seen.append(given)
-                if self.tokens.get(given.removeprefix("Bearer "), 0) > time.time():
+                token = given.removeprefix("Bearer ")
+                if self.tokens.get(token, 0) > time.time():
+                    calls = Request(scope).headers.get("mcp-method") == "tools/call"
+                    if calls and not set(self.calls_want.split()) <= set(self.scopes.get(token, "").split()):
+                        lack = f'Bearer error="insufficient_scope", scope="{self.calls_want}"'
+                        await JSONResponse({}, 403, {"WWW-Authenticate": lack})(scope, receive, send)
+                        return
                     await served(scope, receive, send)
                     return
                 where = urlsplit(self.url)

@@ -72,7 +72,10 @@ def _print(found: Findable) -> None:
             f"{units.share(left_out)} of those left out did."
         )
     if found.without:
-        click.echo(f"{found.without:,} tools have no requests, so nothing is known of them.")
+        one = found.without == 1
+        click.echo(
+            f"{found.without:,} {'tool has' if one else 'tools have'} no requests, so nothing is known of {'it' if one else 'them'}."
+        )
     rows = [
         (
             printable(one.tool), f"{one.first} of {one.of}", f"{one.found} of {one.of}",
@@ -80,4 +83,7 @@ def _print(found: Findable) -> None:
         )
         for one in found.tools[:LISTED] if one.first < one.of
     ]  # fmt: skip
+    if not rows:
+        click.echo("Every request that was left out finds its tool first.")
+        return
     print_table(("tool", "first", "among three", "taken for"), rows)

@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from core.services.learn.requests import GIVEN_BY, MODEL, NONE_TAKEN, OPERATOR, 
 from core.shared.errors import StoreBusyError, WayfareError
 
 if TYPE_CHECKING:
-    from core.services.learn.request_writing import RequestWriter, Row, Spending
+    from core.services.learn.request_writing import WritingRun
 
 CLI = By(origin="cli")
 SHOWN = 10  # skipped lines that are printed
@@ -100,8 +100,6 @@ def undo(catalog: str, db: Path | None, as_json: bool) -> None:
 # `wayfare requests write`: a model writes what is missing. The store is open while requests are read or kept, not while
 # the model is asked; each batch is kept at once.
 
-MOST_UNUSABLE = 3  # batches in a row
-
 
 @requests.command()
 @click.option("--model", default="", metavar="NAME", help="The model that writes (default: WAYFARE_LLM_MODEL).")
@@ -119,7 +117,7 @@ def write(
 
     Example: wayfare requests write --model gpt-4o-mini --catalog work --limit-usd 0.50
     """
-    from core.services.learn.request_writing import RequestWriter, writing_endpoint
+    from core.services.learn.request_writing import RequestWriter, WritingRun, writing_endpoint
 
     if as_json and not yes:
         raise click.UsageError("--json cannot ask; give --yes with it.")
@@ -135,9 +133,9 @@ def write(
         )
     if rows and not yes:
         click.confirm("Begin?", abort=True, err=True)
-    run = _Run(writer, keeper, limit_usd, quiet=as_json)
-    run.write(rows)
-    _print_run(run, endpoint.model, as_json)
+    run = WritingRun(writer, keeper.keep, limit_usd)
+    run.write(rows, lambda: None if as_json else click.echo(f"{run.words()}.", err=True))
+    _print_run(run, len(keeper.missing()), endpoint.model, as_json)
 
 
 @dataclass
@@ -182,69 +180,11 @@ class _Keeper:
         return json.loads(printed_by_owner(["requests", *words, "--catalog", catalog, "--json"], settings, busy))
 
 
-@dataclass
-class _Run:
-    """Batch after batch until all is written, the cap is reached, or the model cannot be asked. `stopped` says why it ended early."""
-
-    writer: RequestWriter
-    keeper: _Keeper
-    limit_usd: float | None
-    quiet: bool
-    tools: int = 0
-    requests: int = 0
-    stopped: str = ""
-    failed: bool = False
-    skipped: list[str] = field(default_factory=list[str])
-    spent: Spending | None = None
-
-    def write(self, rows: Sequence[Row]) -> None:
-        """Writes the requests of all tools."""
-        from core.services.learn.request_writing import Spending, batches
-
-        self.spent, unusable, done = Spending(), 0, 0
-        for batch in batches(rows):
-            if self._over_the_cap(batch):
-                break
-            written = self.writer.write(batch)
-            self.spent += written.spent
-            done += len(batch)
-            if written.requests:
-                self._keep(written.requests)
-            unusable = 0 if written.requests else unusable + 1
-            self.skipped += [f"{tool}: {why}" for tool, why in written.left.items()]
-            if not self.quiet:
-                click.echo(
-                    f"{done:,} of {len(rows):,} tools: {self.requests:,} requests; {self.spent.words()}.", err=True
-                )
-            if written.problem or unusable == MOST_UNUSABLE:
-                self.failed = True
-                self.stopped = written.problem or f"{unusable} batches in a row could not be used; try another model."
-                break
-
-    def _over_the_cap(self, batch: Sequence[Row]) -> bool:
-        """Whether the next batch would pass the cap: its estimate, added to what was spent."""
-        if self.limit_usd is None or self.spent is None:
-            return False
-        usd = (self.spent + self.writer.estimate(batch)).usd
-        if usd is not None and usd <= self.limit_usd:
-            return False
-        self.stopped = f"The next batch would pass the limit of {self.limit_usd:g} USD."
-        return True
-
-    def _keep(self, found: Mapping[str, Sequence[str]]) -> None:
-        taken = self.keeper.keep(found)
-        self.tools += taken["tools"]
-        self.requests += taken["requests"]
-        self.skipped += [one["why"] for one in taken["skipped"]]
-
-
-def _print_run(run: _Run, model: str, as_json: bool) -> None:
-    spent = run.spent
-    left = len(run.keeper.missing())
+def _print_run(run: WritingRun, left: int, model: str, as_json: bool) -> None:
     if as_json:
         print_json({
             "model": model, "tools": run.tools, "requests": run.requests, "left": left,
-            **({} if spent is None else asdict(spent)), "skipped": run.skipped, "stopped": run.stopped,
+            **asdict(run.spent), "skipped": run.skipped, "stopped": run.stopped,
         })  # fmt: skip
     else:
         for why in run.skipped[:SHOWN]:

@@ -67,7 +67,7 @@ def _changed(action: str, catalog: str, server: str, name: str, db: Path | None)
 
 def _set(catalog: str, server: str, name: str, db: Path | None) -> str:
     """The value never becomes a word of a command: a running console reads the file of values, which it shares with this process."""
-    value = _asked(name)
+    value = asked_value(f"Value of {name}")
     try:
         with opened(db) as app:
             app.values.put(app.catalogs.open(catalog).name, server, name, value)
@@ -103,9 +103,10 @@ def _where(vault: SecretVault) -> str:
     return vault.where
 
 
-def _asked(name: str) -> str:
+def asked_value(what: str) -> str:
+    """Asks for a value without showing it, or reads it from standard input."""
     if sys.stdin.isatty():
-        return click.prompt(f"Value of {name}", hide_input=True, err=True)
+        return click.prompt(what, hide_input=True, err=True)
     return sys.stdin.readline().rstrip("\r\n")
 
 

@@ -111,7 +111,10 @@ def imported_server(
         raise CatalogError("A server over HTTP has no variables; give --header.")
     if headers and not url:
         raise CatalogError("A command has no headers; give --env.")
-    return read_document(json.dumps({"mcpServers": {name: entry}}), source="server add")
+    imported = read_document(json.dumps({"mcpServers": {name: entry}}), source="server add")
+    if imported.itself:
+        raise CatalogError("This is Wayfare itself, which is no server of its own; nothing was added.")
+    return imported
 
 
 def _add(name: str, imported: Imported, catalog: str, db: Path | None, as_json: bool) -> None:

@@ -13,6 +13,9 @@ from typing import Any
 import click
 
 from core.cli.options import catalog_option, common, opened, print_json, print_outcome, print_table, printable
+from core.cli.secrets import asked_value
+from core.domain.catalog import ServerId
+from core.mcp_bridge.secrets import client_secret_name, vault_of
 from core.services.decide.server_sign_ins import ServerSignIn
 from core.shared.errors import StoreBusyError, WayfareError
 from core.shared.settings import Settings, launched
@@ -26,13 +29,21 @@ POLL_S = 1.0
     "--out", is_flag=True, help="Sign out: forget the tokens and the registered client, and revoke the tokens."
 )
 @click.option("--client-id", default="", help="The id of a client that you registered, if the server registers none.")
+@click.option("--client-secret", is_flag=True, help="Ask for that client's secret, or read it from standard input.")
 @click.option(
     "--no-wait", is_flag=True, help="Print the address and return. A console has to run: it takes the answer."
 )
 @catalog_option
 @common
 def signin(
-    server: str | None, out: bool, client_id: str, no_wait: bool, catalog: str, db: Path | None, as_json: bool
+    server: str | None,
+    out: bool,
+    client_id: str,
+    client_secret: bool,
+    no_wait: bool,
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
 ) -> None:
     """Sign in to a server over HTTP in the browser, sign out, or list the servers that may need it.
 
@@ -42,6 +53,8 @@ def signin(
 
     Example: wayfare signin tickets --catalog mine
     """
+    if client_secret and (not client_id or no_wait):
+        raise click.UsageError("--client-secret needs --client-id, and the sign-in to be waited for.")
     if server is None:
         if out or client_id or no_wait:
             raise click.UsageError("Name the SERVER.")
@@ -61,18 +74,25 @@ def signin(
             found = _document(app.sign_ins.of(name, server))
         print_outcome(found, f"Open {found['address']}", as_json)
     else:
-        found = _signed_in(server, catalog, client_id, Settings.from_environment(db=db), quiet=as_json)
+        secret = asked_value(f"Secret of client {client_id}") if client_secret else ""
+        found = _signed_in(server, catalog, client_id, secret, Settings.from_environment(db=db), quiet=as_json)
         print_outcome(found, f"{server}: {_words(found)}.", as_json)
         if found["state"] != "signed in":
             sys.exit(1)
 
 
-def _signed_in(server: str, catalog: str, client_id: str, settings: Settings, *, quiet: bool) -> dict[str, Any]:
-    """The console runs the sign-in and takes the answer; this process shows the address and asks how it went."""
+def _signed_in(
+    server: str, catalog: str, client_id: str, secret: str, settings: Settings, *, quiet: bool
+) -> dict[str, Any]:
+    """The console runs the sign-in and takes the answer; this process shows the address and asks how it went. A secret never becomes a
+    word of a command: the console reads it from the file of values."""
     from core.endpoint.joining import console_of
 
     console_of(settings)
     of_catalog, of_client = ["--catalog", catalog, "--json"], ["--client-id", client_id] if client_id else []
+    if secret:
+        name = str(_console_said(["signin", *of_catalog], settings)["catalog"])
+        vault_of(settings).put(ServerId(name, server), client_secret_name(client_id), secret)
     found = _console_said(["signin", server, "--no-wait", *of_client, *of_catalog], settings)
     _show(found["address"], quiet=quiet)
     while found["state"] == "waiting":

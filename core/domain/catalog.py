@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
 from core.shared.errors import UnknownNameError
+from core.shared.settings import own_url
 from core.shared.tokens import count_tokens
 
 Json = Mapping[str, Any]
@@ -113,6 +115,34 @@ class Connection:
     def texts(self) -> tuple[str, ...]:
         """Every text in which a reference may stand."""
         return (self.command, *self.args, self.cwd, *self.env.values(), self.url, *self.headers.values())
+
+
+OWN_NAME, OWN_PATH = "wayfare", "/mcp"
+"""How client configurations name Wayfare, and the end of its address."""
+
+
+def is_wayfare(name: str, connection: Connection | None) -> bool:
+    """Whether an entry of a client configuration is Wayfare itself, which would be its own server.
+
+    >>> is_wayfare("tools", Connection("stdio", "uvx", ("wayfare", "mcp", "--catalog", "mine")))
+    True
+    >>> is_wayfare("router", Connection("http", url="http://localhost:8501/mcp?catalog=mine"))
+    True
+    >>> is_wayfare("mail", Connection("http", url="https://mail.example/mcp")), is_wayfare("wayfare", None)
+    (False, False)
+    """
+    if connection is None:
+        return False
+    words = [word.replace("\\", "/") for word in (connection.command, *connection.args)]
+    programs = [at for at, word in enumerate(words) if word == "core.cli" or PurePosixPath(word).stem == OWN_NAME]
+    addresses = [
+        address.partition("?")[0].replace("//localhost:", "//127.0.0.1:") for address in (connection.url, *words)
+    ]
+    return (
+        any("mcp" in words[at + 1 :] for at in programs)
+        or f"{own_url()}{OWN_PATH}" in addresses
+        or (name == OWN_NAME and addresses[0].endswith(OWN_PATH))
+    )
 
 
 class ServerId(NamedTuple):
@@ -323,6 +353,7 @@ class Imported:
 
     `secrets` maps a reference name (as in `${secret:NAME}`) to its value: kept in memory, never stored.
     `needs_discovery` lists servers whose tools have to be asked from the server itself, `off` has those that are disabled.
+    `itself` names the entries that are Wayfare; they are left out.
     """
 
     format: str
@@ -332,6 +363,7 @@ class Imported:
     prompts: tuple[Prompt, ...] = ()
     needs_discovery: tuple[str, ...] = ()
     off: tuple[Server, ...] = ()
+    itself: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,17 @@ from core.domain.trace import Array, ServerRow, ServerTrace, ToolRow, ToolTrace
 
 Confidence = Literal["sure", "unsure", "nothing"]
 """`nothing`: probably no tool of the catalog fits."""
+NOTHING_FROM = 0.7
+"""Above it lie 7 % of the answerable everyday questions of the sample, 32 % of its impossible tasks, and none of LiveMCPBench's judged
+sub-tasks."""
+SURE_FROM = 0.8
+"""Of the decisions above it 90 % are right on everyday questions, and 80 % on LiveMCPBench's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
     """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked; `nothing`: the
-    chance that no tool of the catalog can. `signals` (T,) each: what every signal adds to a tool's relevance; `learnt` (T,)
+    chance that no tool of the catalog can. `language` is that of the question, "" if it is English. `signals` (T,) each: what every signal adds to a tool's relevance; `learnt` (T,)
     what labels added in logits, or None."""
 
     tools: NDArray[np.float64]
@@ -40,6 +45,7 @@ class Fit:
     signals: Mapping[str, NDArray[np.float32]]
     learnt: NDArray[np.float64] | None = None
     confidence: Confidence = "unsure"
+    language: str = ""
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -153,7 +159,7 @@ class Decision:
     what the router says of single tools, by row. `explored` is None without exploration. `economic`
     means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
     probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
-    is the client of the endpoint, or "".
+    is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know.
     """
 
     id: str
@@ -182,6 +188,7 @@ class Decision:
     tries: TryPlan | None = None
     preset: str = ""
     client: str = ""
+    writing: tuple[int, ...] = ()
 
     @property
     def winner(self) -> ToolRow | None:
@@ -220,6 +227,21 @@ class Decision:
         unranked = np.where(self.tools.rank[on_list] > 0, self.tools.rank[on_list], np.iinfo(np.int64).max)
         return tuple(int(r) for r in on_list[np.lexsort((-self.tools.utility[on_list], unranked))])
 
+    def rivals(self, count: int, likeliest: int = 3) -> tuple[int, ...]:
+        """Rows of so many tools to compare, ranked ones first and then by utility: candidates, the `likeliest` by fit of all other tools,
+        whatever stage dropped them, and tools of the short-list."""
+        listed = self.evaluated_tools()
+        if self.fit is None:
+            return listed[:count]
+        kept = listed[: max(0, min(len(self.candidates), count - likeliest))]
+        fitting = [
+            int(row) for row in np.argsort(-self.fit.tools, kind="stable")[: len(kept) + likeliest] if row not in kept
+        ]
+        shown = list(dict.fromkeys([*kept, *fitting[:likeliest], *listed]))[:count]
+        return tuple(
+            sorted(shown, key=lambda row: (self.tools.rank[row] or len(self.tools.ids) + 1, -self.tools.utility[row]))
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The document that `wayfare route --json` prints: every server and every tool, ranked ones first."""
         evaluated = self.evaluated_tools()
@@ -239,6 +261,7 @@ class Decision:
             "timings_ms": dict(self.timings_ms),
             **({} if self.fit is None else {"p_nothing_fits": self.fit.nothing, "confidence": self.fit.confidence}),
             **({} if self.tries is None else self.tries.to_json()),
+            **({"writing": [self.tools.ids[row] for row in self.writing]} if self.writing else {}),
         }
 
     def fit_at(self, row: int) -> dict[str, float]:

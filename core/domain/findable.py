@@ -8,6 +8,9 @@ from typing import Literal
 
 from core.shared.english import opposite
 
+SELDOM = 0.5
+"""A tool that a smaller share of its requests finds among three is seldom found."""
+
 
 @dataclass(frozen=True, slots=True)
 class Missed:
@@ -27,6 +30,11 @@ class ToolFound:
     found: int
     of: int
     missed: tuple[Missed, ...] = ()
+
+    @property
+    def seldom(self) -> bool:
+        """Whether fewer than half of its requests find it among three."""
+        return self.found < SELDOM * self.of
 
     @property
     def taken_for(self) -> tuple[tuple[str, int], ...]:
@@ -83,6 +91,11 @@ class Findable:
     interval_3: tuple[float, float]
     tools: tuple[ToolFound, ...]
     without: int
+
+    @property
+    def seldom(self) -> tuple[ToolFound, ...]:
+        """The tools that are seldom found, worst first."""
+        return tuple(one for one in self.tools if one.seldom)
 
     def confused(self, least: int = 1) -> tuple[Confused, ...]:
         """Returns the pairs of tools of which one is taken for the other by at least this many requests, most often first."""

@@ -30,7 +30,8 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class Offering:
     """The tools for one request. `marked` maps tools with a Lint error to that error, `paused` maps paused servers to
-    the reason, `down` maps servers that are believed to be down to words about that."""
+    the reason, `down` maps servers that are believed to be down to words about that. `unreachable` are those of them that a check
+    in the background looks after: these come last. After time-outs only a call can tell, so the router decides when to try again."""
 
     app: App
     client: str
@@ -38,14 +39,22 @@ class Offering:
     marked: Mapping[str, str]
     paused: Mapping[str, str]
     down: Mapping[str, str]
+    unreachable: frozenset[str]
 
     @classmethod
     def of(cls, app: App, request: Request) -> Self:
         """Reads the current catalog, policy and breakers."""
         catalog = request.options.catalog
-        now = app.settings.now()
-        down = {server: state.words(now) for server, state in app.health.down(catalog).items()}
-        return cls(app, request.client, catalog, app.lint_reports.errors(catalog), app.governance.paused(catalog), down)
+        now, states = app.settings.now(), app.health.down(catalog)
+        return cls(
+            app,
+            request.client,
+            catalog,
+            app.lint_reports.errors(catalog),
+            app.governance.paused(catalog),
+            down={server: state.words(now) for server, state in states.items()},
+            unreachable=frozenset(server for server, state in states.items() if state.next_check is not None),
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -63,7 +72,7 @@ class Offering:
         """Returns what a search shows of its candidates, which come best first."""
         why = {row: self._not_shown(tool) for row, tool in candidates.items()}
         rows = [row for row in candidates if not why[row]][:most]
-        rows.sort(key=lambda row: bool(self.last(candidates[row])))
+        rows.sort(key=lambda row: self.is_last(candidates[row]))
         counts = Counter(reason for reason in why.values() if reason)
         notes = [f"Candidates not shown: {count}, because {reason}." for reason, count in counts.items()]
         servers = dict.fromkeys(tool.server for row, tool in candidates.items() if why[row] in {"", PAUSED})
@@ -72,8 +81,12 @@ class Offering:
             notes += [self.paused[server] for server in servers]
         return Shown(tuple(rows), tuple(notes), nameless=bool(counts.keys() - {PAUSED}))
 
-    def last(self, tool: Tool) -> str:
-        """Returns why a tool is listed after the others, or ""."""
+    def is_last(self, tool: Tool) -> bool:
+        """Whether a tool is listed after the others."""
+        return bool(self._error(tool)) or tool.server in self.unreachable or tool.server in self.paused
+
+    def caution(self, tool: Tool) -> str:
+        """Returns what an agent should know before it calls a tool, or ""."""
         error, paused = self._error(tool), self.paused.get(tool.server, "")
         said = [f"Lint finds an error in its definition ({error})."] if error else []
         said += [f"Its server is {self.down[tool.server]}."] if tool.server in self.down else []

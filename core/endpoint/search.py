@@ -17,7 +17,7 @@ from core.domain.decision import Decision
 from core.domain.trace import DROPS, Drop
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
 from core.endpoint.offering import Offering, Shown
-from core.routers.why import why_tool
+from core.routers.why import why_tool, writes_note
 from core.services.decide.decision_log import AGENT
 from core.shared.json_schema import referenced
 from core.shared.leaks import masked
@@ -151,8 +151,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     tools = {row: catalog.tools[now] for row, now in rows_now if now is not None}  # the catalog may have changed since
     shown = offering.shown(tools, n or getattr(options.parameters(), "n", MOST_CANDIDATES))
     found = [
-        _candidate(decision, row, tools[row], _why(decision, row, offering.last(tools[row]), shown))
-        for row in shown.rows
+        _candidate(decision, row, tools[row], _why(decision, row, tools[row], offering, shown)) for row in shown.rows
     ]
     found += _down(decision, catalog, offering, shown.rows)
     kept = found if n is not None else fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
@@ -177,15 +176,16 @@ def _down(decision: Decision, catalog: Catalog, offering: Offering, listed: Sequ
     ]
 
 
-def _why(decision: Decision, row: int, caution: str, shown: Shown) -> str:
-    """Returns why a candidate is listed, and why it comes last. Names of other tools are left out if the client may not
-    see some of them."""
+def _why(decision: Decision, row: int, tool: Tool, offering: Offering, shown: Shown) -> str:
+    """Returns why a candidate is listed, what to know before it is called, and why it comes last. Names of other tools are left
+    out if the client may not see some of them."""
     if shown.nameless:
         place = shown.rows.index(row) + 1
-        why = f"Candidate {place} of {len(shown.rows)}: {decision.score} {decision.tool_at(row).utility:.3f}."
+        why = f"Candidate {place} of {len(shown.rows)}: {decision.score} {decision.tool_at(row).utility:.3f}.{writes_note(decision, row)}"
     else:
         why = why_tool(decision, row)
-    return f"{f'It comes last. {one_line(caution, WHY_CHARS)} ' if caution else ''}{one_line(why, WHY_CHARS)}"
+    said = ["It comes last."] if offering.is_last(tool) else []
+    return " ".join([*said, *filter(None, [one_line(offering.caution(tool), WHY_CHARS)]), one_line(why, WHY_CHARS)])
 
 
 def _candidate(decision: Decision, row: int, defined: Tool, why: str) -> dict[str, Any]:
@@ -225,6 +225,8 @@ def _left_out(decision: Decision, found: int, kept: int, notes: Sequence[str], r
     if found > kept:
         parts.append(f"{found - kept} more candidates were too long for one answer: ask with n.")
     if decision.fit is not None:
+        if decision.fit.language:
+            parts.append(f"The task reads as {decision.fit.language}: say it in English.")
         parts.append(f"That no tool fits has probability {_rounded(decision.fit.nothing, 2)}.")
     parts.append("Give n or server_hint, or say the task in other words, to see others.")
     return " ".join(parts)

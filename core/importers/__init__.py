@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from core.domain.catalog import Imported
-from core.importers.formats import ClientConfig, Importer, LiveMcpBench, Plain, merge
+from core.importers.formats import ClientConfig, Importer, LiveMcpBench, Plain, merge, without_wayfare
 from core.importers.reading import MAX_BYTES, BrokenDocumentError, kind, parse
 from core.importers.server_json import ServerJson
 from core.importers.tasks import read_tasks, tasks_text
@@ -40,7 +40,7 @@ def detect(document: object) -> Importer | None:
 
 
 def read_document(text: str | bytes, *, source: str) -> Imported:
-    """The content of a document of any format. `source` names it in messages.
+    """The content of a document of any format, without Wayfare itself. `source` names it in messages.
 
     Everything or nothing: raises BrokenDocumentError (a CatalogError) where any entry is bad, with all faults in it.
 
@@ -56,7 +56,7 @@ def read_document(text: str | bytes, *, source: str) -> Imported:
         known = ", ".join(importer.name for importer in IMPORTERS)
         fault = f"its shape ({kind(document)}) is none of the formats known ({known}); give a document in one of them"
         raise BrokenDocumentError([f"{source}: {fault}."])
-    return importer.read(document, source=source)
+    return without_wayfare(importer.read(document, source=source))
 
 
 def read_files(paths: Iterable[Path | str]) -> Imported:

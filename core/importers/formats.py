@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from core.domain.catalog import Connection, Imported, Prompt, Server
-from core.importers.connections import read_connection
+from core.domain.catalog import Connection, Imported, Note, Prompt, Server, is_wayfare
+from core.importers.connections import read_connection, secret_name
 from core.importers.entry import Entry, ToolReader, entries, read_prices, read_prompts
 from core.importers.reading import BrokenDocumentError, Reading, inspect, shown
 
@@ -268,6 +268,24 @@ def _add(entry: Entry, name: str, about: Entry | None) -> None:
 # Several imports as one: nothing is renamed or overwritten, a collision is an error that names both files.
 
 
+def without_wayfare(imported: Imported) -> Imported:
+    """An import without Wayfare itself, and without the values that were given to it."""
+    own = {one.name for one in (*imported.servers, *imported.off) if is_wayfare(one.name, one.connection)}
+    if not own:
+        return imported
+    servers, off = (tuple(one for one in part if one.name not in own) for part in (imported.servers, imported.off))
+    values = tuple(secret_name(name, "") for name in own)
+    return replace(
+        imported,
+        servers=servers,
+        off=off,
+        notes=(*imported.notes, *(Note(name, "it is Wayfare itself: it is left out") for name in sorted(own))),
+        secrets={name: value for name, value in imported.secrets.items() if not name.startswith(values)},
+        needs_discovery=tuple(name for name in imported.needs_discovery if name not in own),
+        itself=tuple(sorted(own)),
+    )
+
+
 def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
     """One import of several, in their order; each comes with its source's name.
 
@@ -287,6 +305,7 @@ def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
         prompts=tuple({prompt.id: prompt for one in imports for prompt in one.prompts}.values()),
         needs_discovery=tuple(name for one in imports for name in one.needs_discovery),
         off=tuple(server for one in imports for server in one.off),
+        itself=tuple(name for one in imports for name in one.itself),
     )
 
 

@@ -9,6 +9,7 @@ from core.domain.lint import Severity
 from core.lint.base import VOCABULARY, Context, ServerRule, ToolRule
 from core.relevance.lexical import stem
 from core.relevance.text_views import FULL_CHARACTERS
+from core.shared.english import DESTROYS, REMOVES, WRITES, leading_verb
 
 FEWEST_WORDS = 3  # "List Git branches" describes a tool; two words only repeat a name
 LONGEST_CHARACTERS = 2 * FULL_CHARACTERS  # at least half of it is not embedded
@@ -151,8 +152,6 @@ class EmptyName(ToolRule):
 
 # Hints on side effects, and whether they fit the names ----------------------------------------------------------------
 
-DESTROYS, REMOVES, WRITES, READS = (VOCABULARY[kind] for kind in ("destroys", "removes", "writes", "reads"))
-
 
 class MissingHints(ServerRule):
     """Tools without hints about side effects; one finding for each server."""
@@ -181,7 +180,7 @@ class UnmarkedDestruction(ToolRule):
     advice = "Add destructiveHint: true, or rename the tool if it destroys nothing."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
-        verb = leading_verb(tool)
+        verb = leading_verb(words(tool.name))
         if verb not in DESTROYS | REMOVES or tool.hints.destructive is not None or tool.hints.read_only is not None:
             return None
         return f"The name says “{verb}”; no hint says whether the tool destroys something.", "name", tool.name
@@ -201,7 +200,7 @@ class ContradictoryHints(ToolRule):
             return None
         if tool.hints.destructive is True:
             return "The hints say read-only and destructive at once.", "", ""
-        if (verb := leading_verb(tool)) in DESTROYS:
+        if (verb := leading_verb(words(tool.name))) in DESTROYS:
             return f"The name says “{verb}”, the hint says read-only.", "name", tool.name
         return None
 
@@ -216,19 +215,9 @@ class DoubtfulHints(ToolRule):
     advice = "Read the description; correct the hint or the name."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
-        verb = leading_verb(tool)
+        verb = leading_verb(words(tool.name))
         if tool.hints.read_only is True and tool.hints.destructive is not True and verb in WRITES | REMOVES:
             return f"The name says “{verb}”, the hint says read-only.", "name", tool.name
         if tool.hints.destructive is False and tool.hints.read_only is not True and verb in DESTROYS:
             return f"The name says “{verb}”, the hint says not destructive.", "name", tool.name
         return None
-
-
-def leading_verb(tool: Tool) -> str:
-    """Returns the first known verb of the name, or "".
-
-    >>> leading_verb(Tool("jira", "jira_delete_issue")), leading_verb(Tool("bin", "list_deleted_files"))
-    ('delete', 'list')
-    """
-    known = DESTROYS | REMOVES | WRITES | READS
-    return next((word for word in words(tool.name).lower().split() if word in known), "")

@@ -16,7 +16,7 @@ from mcp.client import Transport
 from mcp.client.session import ClientSession
 from mcp.shared.dispatcher import ProgressFnT
 
-from core.domain.catalog import Connection, Discovery, Server, ServerId, Tool
+from core.domain.catalog import Connection, Discovery, Server, ServerId, Tool, is_wayfare
 from core.domain.execution import CLIENT_SIDE, ITEMS, NOBODY, PROMPTS, RESOURCES, TEMPLATES, TOOLS, ClientSide
 from core.domain.outcome import ToolCall
 from core.mcp_bridge.asking_back import AskingBack, called
@@ -72,6 +72,8 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
 def _reachable(pool: SessionPool, key: ServerId, connection: Connection | None) -> Connection:
     if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
         raise WayfareError(f"Server {key.server} has no command or URL; add a connection to discover its tools.")
+    if is_wayfare(key.server, connection):  # of a catalog that was read before this was a rule
+        raise WayfareError(f"Server {key.server} is Wayfare itself, which is no server of its own; remove it.")
     if missing := pool.vault.missing(key, connection):
         raise WayfareError(f"Server {key.server} needs a value for {', '.join(missing)}; enter it to connect.")
     return connection

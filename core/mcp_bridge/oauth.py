@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import httpx2
+from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth, union_scopes
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ServerId
-from core.mcp_bridge.oauth_flow import Grant, SignInError, renewal
+from core.mcp_bridge.oauth_flow import MOST_CHARS, Grant, SignInError, renewal
 from core.mcp_bridge.secrets import Launch, SecretVault, how_to_enter, how_to_sign_in
 from core.mcp_bridge.threads import UnauthorizedError
+from core.shared.untrusted_text import one_line
 
 AUTHORIZATION = "authorization"
 _log = logging.getLogger(__name__)
@@ -27,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Refused:
-    """The latest 401 that a request was answered with; `challenged` is None without one. `for_now`: the token could not be renewed."""
+    """The latest 401, or 403 for lack of a scope, that a request was answered with; `challenged` is None without one. `for_now`: the token could not be renewed."""
 
     challenged: bool | None = None
     problem: str = ""
@@ -112,9 +114,16 @@ class ServerGrant:
             if grant is not None and grant.token is not None and grant.token.access_token == token:
                 self.keep(grant.refused("the server refuses a new token"))
 
+    def want(self, scopes: str) -> None:
+        """Notes scopes that the server missed in the token. The next sign-in asks for them; the token stays, for it allows the rest."""
+        with self._vault.renewing(self.server):
+            grant = self.read()
+            if grant is not None and grant.wanted != (wanted := union_scopes(grant.wanted, scopes) or ""):
+                self.keep(grant.model_copy(update={"wanted": wanted}))
+
 
 class TokenAuth(httpx2.Auth):
-    """Adds the token of a server to requests to its own origin, and renews it. Notes a 401 that remains."""
+    """Adds the token of a server to requests to its own origin, and renews it. Notes a 401 that remains, and a 403 for lack of a scope."""
 
     def __init__(self, grant: ServerGrant) -> None:
         self._grant = grant
@@ -131,6 +140,10 @@ class TokenAuth(httpx2.Auth):
                 if response.status_code == 401:
                     await asyncio.to_thread(self._grant.refuse, newer)
         noted = REFUSED.get()
+        scopes = _missed_scopes(response)
+        if token and scopes and noted is not None:
+            await asyncio.to_thread(self._grant.want, scopes)
+            noted.challenged, noted.problem = True, f"its token lacks the scope {scopes}"
         if response.status_code == 401 and noted is not None:
             kept = None if own else self._grant.read()
             noted.challenged = "bearer" in response.headers.get("www-authenticate", "").lower() or kept is not None
@@ -147,6 +160,13 @@ def _with(request: httpx2.Request, token: str) -> httpx2.Request:
     if token:
         request.headers[AUTHORIZATION] = f"Bearer {token}"
     return request
+
+
+def _missed_scopes(response: httpx2.Response) -> str:
+    """Returns the scopes that a 403 asks for (RFC 6750, 3.1), or ""."""
+    if response.status_code != 403 or extract_field_from_www_auth(response, "error") != "insufficient_scope":
+        return ""
+    return one_line(extract_scope_from_www_auth(response) or "", MOST_CHARS)
 
 
 def _origin(address: str) -> tuple[str, str, int | None]:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.utils import union_scopes
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -49,7 +50,7 @@ class SignInError(WayfareError):
 class Grant(BaseModel):
     """The registered client, the tokens and the metadata for one server at `url`. `expires_at` is in s since 1970.
 
-    Without a `token` a person has to sign in again; `problem` says why.
+    Without a `token` a person has to sign in again; `problem` says why. `wanted` are scopes that the server missed in the token.
     """
 
     url: str
@@ -59,6 +60,12 @@ class Grant(BaseModel):
     token: OAuthToken | None = None
     expires_at: float | None = None
     problem: str = ""
+    wanted: str = ""
+
+    @property
+    def scopes(self) -> str:
+        """Returns the scopes of the token and those that it lacks."""
+        return union_scopes(self.token.scope if self.token is not None else None, self.wanted) or ""
 
     def with_token(self, token: OAuthToken) -> Self:
         """Returns the grant with a new token. What the new one leaves out (refresh token, scope) stays."""
@@ -95,12 +102,15 @@ class Grant(BaseModel):
 class _Flow(OAuthClientProvider):
     """The SDK's flow for the server at `url`. It is also its own storage: what it obtains becomes a `Grant`."""
 
-    def __init__(self, url: str, redirect_uri: str, client: OAuthClientInformationFull | None = None) -> None:
+    def __init__(
+        self, url: str, redirect_uri: str, client: OAuthClientInformationFull | None = None, scopes: str = ""
+    ) -> None:
         metadata = OAuthClientMetadata(
             client_name="Wayfare", redirect_uris=[AnyUrl(redirect_uri)], token_endpoint_auth_method=NO_SECRET
         )
         super().__init__(url, metadata, self, self._shown, self._answered)
         self._client = client
+        self._scopes = scopes
         self.on_address: Callable[[str], None] = lambda _: None
         self.answer: Future[AuthorizationCodeResult] = Future()
 
@@ -131,7 +141,7 @@ class _Flow(OAuthClientProvider):
         if self.context.client_info is None and metadata.registration_endpoint is None:
             raise SignInError(
                 f"the authorization server {metadata.issuer} registers no clients; register Wayfare there, redirected to "
-                f"{self._redirect_uri}, and give the client's id with --client-id"
+                f"{self._redirect_uri}, and give the client's id with --client-id, its secret, if it has one, with --client-secret"
             )
 
     async def refresh_request(self, grant: Grant) -> httpx2.Request:
@@ -159,6 +169,17 @@ class _Flow(OAuthClientProvider):
     def _redirect_uri(self) -> str:
         return str((self.context.client_metadata.redirect_uris or [""])[0])
 
+    async def _perform_authorization(self) -> httpx2.Request:
+        """Asks for the scopes that the token before had or lacked, too. Chooses how the client proves that it has its secret."""
+        known = self.context
+        known.client_metadata.scope = union_scopes(known.client_metadata.scope, self._scopes)
+        client = known.client_info
+        if client is not None and client.client_secret and client.token_endpoint_auth_method == NO_SECRET:
+            methods = known.oauth_metadata and known.oauth_metadata.token_endpoint_auth_methods_supported
+            basic = not methods or "client_secret_basic" in methods
+            client.token_endpoint_auth_method = "client_secret_basic" if basic else "client_secret_post"
+        return await super()._perform_authorization()
+
     async def _shown(self, address: str) -> None:
         check_address(address, self.context.server_url)
         self.on_address(address)
@@ -167,10 +188,13 @@ class _Flow(OAuthClientProvider):
         return await asyncio.wrap_future(self.answer)
 
 
-def client_of(client_id: str, redirect_uri: str) -> OAuthClientInformationFull:
+def client_of(client_id: str, redirect_uri: str, secret: str = "") -> OAuthClientInformationFull:
     """Returns a client that the operator registered."""
     return OAuthClientInformationFull(
-        client_id=client_id, redirect_uris=[AnyUrl(redirect_uri)], token_endpoint_auth_method=NO_SECRET
+        client_id=client_id,
+        client_secret=secret or None,
+        redirect_uris=[AnyUrl(redirect_uri)],
+        token_endpoint_auth_method=NO_SECRET,
     )
 
 
@@ -179,15 +203,16 @@ def sign_in(
     redirect_uri: str,
     *,
     client: OAuthClientInformationFull | None,
+    scopes: str = "",
     on_address: Callable[[str], None],
     answer: Future[AuthorizationCodeResult],
 ) -> Grant:
     """Returns the grant that a person gives in the browser at the address that `on_address` gets, once there is an `answer`.
 
-    A `client` with another redirect address is registered again. Raises SignInError, and what the answer raises.
+    A `client` with another redirect address is registered again. `scopes` are asked for beside those that the server names. Raises SignInError, and what the answer raises.
     """
     fits = client is not None and AnyUrl(redirect_uri) in (client.redirect_uris or ())
-    flow = _Flow(launch.url, redirect_uri, client if fits else None)
+    flow = _Flow(launch.url, redirect_uri, client if fits else None, scopes)
     flow.on_address, flow.answer = on_address, answer
     try:
         return asyncio.run(_signed_in(launch, flow))

@@ -131,6 +131,11 @@ class SecretVault:
         """Keep the OAuth grant of a server, replacing the one before it."""
         self._change(lambda known: known.update({(server, GRANT): Secret(text, datetime.now(UTC))}))
 
+    def client_secret(self, server: ServerId, client_id: str) -> str:
+        """The secret of an OAuth client that the operator registered for a server, or ""."""
+        secret = self._known().get((server, client_secret_name(client_id)))
+        return "" if secret is None else secret.value
+
     def mask_tokens(self, server: ServerId, tokens: Iterable[str]) -> None:
         """Mask the tokens of a server from now on, and those before them until the next ones come: a late error may quote one."""
         found = tuple(token for token in tokens if len(token) >= SHORTEST_IN_RESULTS)
@@ -254,6 +259,11 @@ class SecretVault:
         if value not in self._in_results and _is_secret(name, value):
             with self._lock:
                 self._in_results = tuple(sorted({*self._in_results, value}, key=len, reverse=True))
+
+
+def client_secret_name(client_id: str) -> str:
+    """The name of an OAuth client's secret among those of its server."""
+    return f"{{oauth client secret of {client_id}}}"
 
 
 def vault_of(settings: Settings) -> SecretVault:

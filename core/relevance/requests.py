@@ -33,8 +33,14 @@ ENOUGH = 8  # requests from which on a tool loses in full by far ones
 MEAN_SLOPE, MEAN_OFFSET = 1.09, 0.056  # the mean of the three nearest, estimated from the mean request
 OWN_SHARE, OWN_MARGIN, LEAST_NEARER = 0.2, 0.1, 3
 FOREIGN_LIMIT = 1 / 3
-GENERAL_LIMIT = 0.2  # mean cosine with questions of all kinds: .11 with a deviation of .02 for honest tools
+GENERAL_LIMIT, GENERAL_STEP = (
+    0.2,
+    0.036,
+)  # of the mean cosine with questions of all kinds: for twelve requests, and less per halving
 SEEN = 512  # tools that stand for a larger catalog
+FOREIGN = "a fifth of all tools is nearer to it by definition"
+MOSTLY_FOREIGN = "more than a third of this tool's requests are nearer to other tools"
+GENERAL_KIND = "this tool's requests are near questions of every kind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +71,19 @@ class Given:
 class RequestIndex:
     """The requests of T tools that count, as 8-bit rows. Immutable; safe for several threads.
 
-    `counts` (N,) says which of the given requests count. `greedy` are the rows of the tools of which none does.
+    `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the rows of the tools of which none does.
     """
 
     def __init__(self, given: Given, index: RelevanceIndex) -> None:
-        self.counts, self.greedy = counting(given, index)
+        counts, greedy = counting(given, index)
+        self.greedy = frozenset(greedy)
+        self.uncounted: dict[int, dict[str, str]] = {}
+        for place in np.flatnonzero(~counts).tolist():
+            row = int(given.owners[place])
+            self.uncounted.setdefault(row, {})[given.texts[place]] = greedy.get(row, FOREIGN)
         own = index.own
-        kept = np.flatnonzero(self.counts)
-        self.texts: list[str] = [text for text, counts in zip(given.texts, self.counts, strict=True) if counts]
+        kept = np.flatnonzero(counts)
+        self.texts: list[str] = [given.texts[place] for place in kept.tolist()]
         rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(own))
         self.covered = sizes > 0
         self._tools = np.flatnonzero(self.covered)
@@ -144,17 +155,18 @@ class RequestIndex:
         return found
 
 
-def counting(given: Given, index: RelevanceIndex) -> tuple[NDArray[np.bool_], frozenset[int]]:
-    """(N,) which requests count, and the rows of the tools of which none does."""
+def counting(given: Given, index: RelevanceIndex) -> tuple[NDArray[np.bool_], dict[int, str]]:
+    """(N,) which requests count, and the rows of the tools of which none does, with why."""
     counts = given.honest | ~foreign(given, index.own)
-    greedy: set[int] = set()
+    greedy: dict[int, str] = {}
     general = index.general_questions
     for row in np.unique(given.owners[~given.honest]).tolist():
         mine = np.flatnonzero(given.owners == row)
-        if (~counts[mine]).mean() > FOREIGN_LIMIT or _near_everything(given.vectors[mine], general):
-            greedy.add(row)
+        mostly_foreign = (~counts[mine]).mean() > FOREIGN_LIMIT
+        if mostly_foreign or _near_everything(given.vectors[mine], general):
+            greedy[row] = MOSTLY_FOREIGN if mostly_foreign else GENERAL_KIND
             counts[mine] = given.honest[mine]
-    return counts, frozenset(greedy)
+    return counts, greedy
 
 
 def foreign(given: Given, own: Vectors) -> NDArray[np.bool_]:
@@ -173,7 +185,8 @@ def foreign(given: Given, own: Vectors) -> NDArray[np.bool_]:
 def _near_everything(vectors: Vectors, general: Vectors | None) -> bool:
     if general is None or len(vectors) < NEAREST:
         return False
-    return bool(np.partition(vectors @ general.T, -NEAREST, axis=0)[-NEAREST:].mean() > GENERAL_LIMIT)
+    limit = GENERAL_LIMIT - GENERAL_STEP * max(0.0, np.log2(12 / len(vectors)))  # honest tools stay .01 below it
+    return bool(np.partition(vectors @ general.T, -NEAREST, axis=0)[-NEAREST:].mean() > limit)
 
 
 def _means(rows: Vectors, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Vectors:

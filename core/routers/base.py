@@ -15,6 +15,7 @@ import numpy as np
 
 from core.domain.decision import Decision, Explored, Exposure, Stage, SubDecision, TryPlan
 from core.domain.params import Parameters, Range, knob
+from core.domain.side_effects import asks_to_know, writes
 from core.domain.trace import DROPS, KEPT, Drop, ServerTrace, ToolTrace
 from core.planning.base import Planner
 from core.planning.rules import RulesPlanner, chosen_planner
@@ -148,6 +149,7 @@ class Router(ABC, Generic[P]):
         result = self.decide(query, context, chosen)
         if result.candidates and (reason := refusal(query, chosen)):
             result = result.refused(reason)
+        writing = _writing(text, context, result.candidates)
         elapsed_ms = (self._clock() - started) * 1e3
         return Decision(
             id=uuid.uuid4().hex,
@@ -174,6 +176,7 @@ class Router(ABC, Generic[P]):
             explored=result.explored,
             fit=query.known_fit,
             tries=result.tries,
+            writing=writing,
         )
 
     def checked(self, parameters: Parameters | None) -> P:
@@ -207,6 +210,13 @@ def checked_subtask(subtask: str) -> str:
     if len(text) > SUBTASK_LIMIT_CHARS:
         raise WayfareError(f"The sub-task has {len(text):,} characters; shorten it to at most {SUBTASK_LIMIT_CHARS:,}.")
     return text
+
+
+def _writing(text: str, context: RoutingContext, candidates: Sequence[int]) -> tuple[int, ...]:
+    """The candidates that write, where the question asks to know."""
+    if not asks_to_know(text):
+        return ()
+    return tuple(row for row in candidates if writes(context.catalog.tools[row]))
 
 
 def _timings(embed_ms: float, score_ms: float) -> Mapping[str, float]:

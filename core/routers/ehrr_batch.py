@@ -13,7 +13,7 @@ from core.domain.trace import Array
 from core.economics.utility import NONE, Rows, best_rows
 from core.routers.base import refusal
 from core.routers.context import Match, Query, RoutingContext
-from core.routers.ehrr import EhrrEngine, EhrrParameters
+from core.routers.ehrr import EhrrEngine, EhrrParameters, matched
 from core.routers.estimates import beliefs
 from core.routers.parameters import FIT, MatchingParameters
 
@@ -54,9 +54,10 @@ class ManyTasks:
     def _matches(self, p: EhrrParameters) -> list[Match]:
         """The similarities of every sub-task, computed once for each way to compare texts."""
         weights = () if p.similarity == FIT else tuple(getattr(p, name) for name in MATCHING)
-        key = (p.similarity, *weights)
+        key = (p.similarity, p.reads_first, *weights)
         if key not in self._similarities:
-            self._similarities[key] = [query.match(p) for query in self.queries]
+            context = self.context(p)
+            self._similarities[key] = [matched(query, context, p) for query in self.queries]
         return self._similarities[key]
 
 

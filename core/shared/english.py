@@ -1,8 +1,7 @@
 """Forms of English words, and the verbs that requests and descriptions begin with: rules without a dictionary.
 
 The planner, the enriched documents, the virtual servers' texts and their output schemas all read tool names and descriptions;
-what they know of English in common is here. What one of them alone needs (stop words, synonyms, what a verb returns, which
-verbs destroy) stays with it.
+what they know of English in common is here. What one of them alone needs (stop words, synonyms, what a verb returns) stays with it.
 
 >>> singular("cities"), plural("city"), base_form("searches"), third_person("search"), past_participle("reply")
 ('city', 'cities', 'search', 'searches', 'replied')
@@ -30,6 +29,37 @@ COMMON_VERBS = words_of(
     """
 )
 """What requests begin with ("Find the report") and descriptions too ("Finds a report")."""
+
+# First words of tool names, by what they do to the world.
+DESTROYS = words_of("delete destroy erase wipe purge truncate kill terminate uninstall del rm rmdir")
+REMOVES = words_of("remove drop revoke unlink flush discard clear reset overwrite prune hdel lrem srem zrem xdel")
+"""Often harmless: a background is removed, a column dropped, a filter cleared."""
+WRITES = words_of(
+    """
+    create write update insert upload send put modify save rename publish deploy install push commit
+    submit buy pay cancel assign approve upsert
+    """
+)
+"""Without words that are nouns as well, such as order, book or post."""
+READS = words_of(
+    """
+    get list read fetch search find show describe check view query count lookup look preview compare
+    estimate validate verify is has what who calculate compute convert format parse analyze summarize
+    recommend suggest explain browse track generate render draw plot simulate test scan detect inspect
+    watch monitor poll export download retrieve info status
+    """
+)
+
+
+def leading_verb(name_as_words: str) -> str:
+    """Returns the first word of a name that is in one of the four lists, or "".
+
+    >>> leading_verb("jira delete issue"), leading_verb("list deleted files")
+    ('delete', 'list')
+    """
+    known = DESTROYS | REMOVES | WRITES | READS
+    return next((word for word in name_as_words.lower().split() if word in known), "")
+
 
 _BASE_FORMS = {
     "does": "do",

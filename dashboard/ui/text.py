@@ -36,6 +36,15 @@ def escaped(text: str, limit: int = 400) -> str:
     return _SPECIAL.sub(r"\\\1", parted)
 
 
+def counted(number: int, thing: str) -> str:
+    """Returns a number with its noun.
+
+    >>> counted(1, "server"), counted(2000, "tool")
+    ('1 server', '2,000 tools')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def as_html(text: str, limit: int = 400) -> str:
     """Returns a stranger's text for HTML, between tags or in a quoted attribute.
 

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from core.app import open_app
+from core.domain.catalog import Connection, Server
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.shared.settings import Settings
 from tests.cli.conftest import RAW, ROOT, Command, Run, server, tool
 
 SECRET = "correct-horse-battery-staple"
@@ -21,6 +24,7 @@ GOOD: dict[str, Any] = {
 }
 MISSING: dict[str, Any] = {**GOOD, "command": "no-such-command-here", "args": ["--key", SECRET]}
 LEAKING: dict[str, Any] = {**GOOD, "args": ["-c", LEAK]}
+OWN = Connection("stdio", "wayfare", ("mcp",))
 SMALL: dict[str, Any] = {"command": sys.executable, "args": ["-S", RAW]}
 
 
@@ -92,3 +96,18 @@ def test_prices_that_the_catalog_declares_stay(wayfare: Command, write) -> None:
     rows = wayfare("call", "raw", "echo", "--catalog", "c", "--json").json()
     assert (rows["outcome"], rows["price_usd"]) == ("ok", 0.002)
     assert wayfare("call", "raw", "vanished", "--catalog", "c").code == 2
+
+
+def test_wayfare_itself_is_left_out_and_named_by_every_command(wayfare: Command, write, db: Path) -> None:
+    own = {"command": "wayfare", "args": ["mcp", "--catalog", "mine"], "env": {"WAYFARE_TOKEN": SECRET}}
+    file = write("mcp.json", {"mcpServers": {"small": SMALL, "router": own}})
+    for command, code in (("import", 0), ("discover", 0)):
+        run = wayfare(command, file, "--name", "mine")
+        assert (run.code, "took 1 servers" in run.out) == (code, True), run
+        assert "note: router: it is Wayfare itself: it is left out" in run.out
+    added = wayfare("server", "add", "router", "--catalog", "mine", "--", "wayfare", "mcp")
+    assert (added.code, "is Wayfare itself" in added.err) == (2, True)
+    with open_app(Settings(db=db)) as app:  # a catalog that was read before this was a rule
+        app.catalogs.edit("mine", lambda known: known.with_server(Server("router", connection=OWN)))
+    again = wayfare("server", "discover", "router", "--catalog", "mine")
+    assert (again.code, "Server router is Wayfare itself" in again.out) == (1, True)

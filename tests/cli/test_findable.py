@@ -97,13 +97,6 @@ def test_lint_names_what_is_seldom_found_once_it_is_known(app: App) -> None:
     assert rules() & {"seldom_found", "taken_for_each_other"}
 
 
-def test_nothing_can_be_said_without_requests(app: App) -> None:
-    bare = {"servers": [{"name": "a", "tools": [{"name": "b", "description": "B."}]}]}
-    app.catalog_editor.import_text(json.dumps(bare), "bare")
-    with pytest.raises(CatalogError, match="requests export --missing"):
-        app.findable.estimate("bare")
-
-
 def test_the_command_lists_the_worst_first_and_is_a_gate(wayfare: Command, write: Callable[[str, Any], Path]) -> None:
     wayfare("import", write("mine.json", document()))
     run = wayfare("findable", "--catalog", "mine", "--json", "--min", "0.1")
@@ -116,3 +109,21 @@ def test_the_command_lists_the_worst_first_and_is_a_gate(wayfare: Command, write
     gate = wayfare("findable", "--catalog", "mine", "--min", "1")
     assert (gate.code, "is less than --min 1" in gate.err, "taken for" in gate.out) == (1, True, True)
     assert wayfare("findable", "--catalog", "mine", "--min", "2").code == 2
+
+
+def test_the_command_says_what_is_missing_and_a_gate_without_an_estimate_is_wrong_use(
+    wayfare: Command, write: Callable[[str, Any], Path]
+) -> None:
+    tool = {"name": "b", "description": "B."}
+    for name, server, said in (
+        ("hollow", {"connection": {"command": "none"}}, "Catalog 'hollow' lists no tool"),
+        ("bare", {"tools": [tool]}, "No tool of catalog 'bare' has two example requests"),
+        ("one", {"tools": [{**tool, "requests": ["do b"]}]}, "`wayfare requests write --catalog one`"),
+        ("two", {"tools": [{**tool, "requests": ["do b", "b, please"]}]}, ""),
+    ):
+        wayfare("import", write(f"{name}.json", {"servers": [{"name": "a", **server}]}))
+        for options in ([], ["--json"], ["--min", "0.8"]):
+            run = wayfare("findable", "--catalog", name, *options)
+            assert (run.code, said in run.err) == (2 if said else 0, True), (name, options)
+            assert not (said and run.out)
+    assert "Every request that was left out finds its tool first." in wayfare("findable", "--catalog", "two").out

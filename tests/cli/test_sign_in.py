@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import urllib.request
 import webbrowser
@@ -14,6 +15,8 @@ import pytest
 from tests.authorization_server import guarded_server
 from tests.cli.conftest import ROOT, Command, command, wait_for
 from tests.cli.test_up import free_port, status
+
+SECRET = "the-secret-of-the-client-9f2c"
 
 
 class Browser(webbrowser.BaseBrowser):
@@ -56,7 +59,9 @@ def console(port: int) -> Iterator[None]:
             child.kill()
 
 
-def test_signing_in_and_out_through_the_console(wayfare: Command, write: Any, browser: Browser) -> None:
+def test_signing_in_and_out_through_the_console(
+    wayfare: Command, write: Any, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mine = ("--catalog", "mine")
     with guarded_server() as guarded:
         file = write("mine.json", {"mcpServers": {"tickets": {"type": "http", "url": guarded.url}}})
@@ -74,5 +79,14 @@ def test_signing_in_and_out_through_the_console(wayfare: Command, write: Any, br
             assert wayfare("call", "tickets", "count", *mine, "--json").json()["outcome"] == "ok"
             listed = wayfare("signin", *mine, "--json").json()["servers"]
             assert [(one["server"], one["state"], one["address"]) for one in listed] == [("tickets", "signed in", "")]
+            guarded.register("by-hand", f"http://127.0.0.1:{port}/oauth/callback", SECRET, "client_secret_basic")
+            assert "needs --client-id" in wayfare("signin", "tickets", *mine, "--client-secret").err
+            monkeypatch.setattr("sys.stdin", io.StringIO(f"{SECRET}\n"))
+            run = wayfare("signin", "tickets", *mine, "--client-id", "by-hand", "--client-secret")
+            assert (run.code, run.out.splitlines()[-1], SECRET in run.out + run.err) == (
+                0,
+                "tickets: signed in.",
+                False,
+            )
         assert wayfare("call", "tickets", "count", *mine, "--json").json()["outcome"] == "ok"
         assert wayfare("signin", "tickets", *mine, "--out", "--json").json()["state"] == "signed out"

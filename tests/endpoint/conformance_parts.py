@@ -11,7 +11,7 @@ from mcp.server.lowlevel import Server
 
 Context = ServerRequestContext[Any, Any]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
-TEXT_URI, BINARY_URI = "test://static-text", "test://static-binary"
+TEXT_URI, BINARY_URI, WATCHED_URI = "test://static-text", "test://static-binary", "test://watched-resource"
 TEMPLATE = "test://template/{id}/data"
 CONTEXT = {"type": "object", "properties": {"context": {"type": "string"}}, "required": ["context"]}
 
@@ -19,9 +19,13 @@ CONTEXT = {"type": "object", "properties": {"context": {"type": "string"}}, "req
 async def resources(_: Context, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
     icon = types.Icon(src="data:image/png;base64,AA==")
     text = types.Resource(uri=TEXT_URI, name="text", description="A text.", mime_type="text/plain", icons=[icon])
-    return types.ListResourcesResult(
-        resources=[text, types.Resource(uri=BINARY_URI, name="binary", mime_type="image/png")]
-    )
+    binary = types.Resource(uri=BINARY_URI, name="binary", mime_type="image/png")
+    return types.ListResourcesResult(resources=[text, binary, types.Resource(uri=WATCHED_URI, name="watched")])
+
+
+async def subscribed(_: Context, __: types.SubscribeRequestParams) -> types.EmptyResult:
+    """Clients up to 2025-11-25 may subscribe; nothing here ever changes."""
+    return types.EmptyResult()
 
 
 async def templates(_: Context, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
@@ -100,6 +104,8 @@ def with_parts(server: Server[Any]) -> Server[Any]:
     server.add_request_handler("resources/list", paged, resources)
     server.add_request_handler("resources/templates/list", paged, templates)
     server.add_request_handler("resources/read", types.ReadResourceRequestParams, read)
+    for method in ("resources/subscribe", "resources/unsubscribe"):
+        server.add_request_handler(method, types.SubscribeRequestParams, subscribed)
     server.add_request_handler("prompts/list", paged, prompts)
     server.add_request_handler("prompts/get", types.GetPromptRequestParams, prompt)
     server.add_request_handler("completion/complete", types.CompleteRequestParams, complete)

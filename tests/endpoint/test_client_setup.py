@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from core.app import App
-from core.importers import read_document
+from core.importers import detect
 from core.services.govern.client_setup import found_configurations, visits_of
 from core.services.govern.client_texts import CLIENTS, Target
 from core.services.govern.clients import ClientVisits
@@ -44,8 +44,9 @@ def test_a_text_parses_and_has_command_or_address_and_a_token_when_asked(client:
         assert (TARGET.url in text) is (way == "http")
         assert ("/a b/wayfare" in text) is (way == "stdio")
         if client.language in {"json", "toml"}:  # what the importers read is what the client reads
-            imported = read_document(text, source=f"x.{client.language}")
-            (server,) = imported.servers
+            importer = detect(parsed)
+            assert importer is not None
+            (server,) = importer.read(parsed, source=f"x.{client.language}").servers
             reached = server.connection
             assert reached is not None
             assert server.name == "wayfare"

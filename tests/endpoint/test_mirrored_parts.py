@@ -16,7 +16,7 @@ from core.endpoint.mirrored_parts import fits_template
 from core.governance.budgets import Budget, day_of
 from core.governance.scope import Scope
 from tests.benchmarks.measuring import free_port, running
-from tests.endpoint.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT_URI
+from tests.endpoint.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT_URI, WATCHED_URI
 from tests.endpoint.conformance_server import SCHEMAS, conformance_server
 from tests.endpoint.conftest import ROOT, served, talk, with_token
 from tests.endpoint.serving import served as served_over_http
@@ -73,7 +73,7 @@ def test_two_servers_a_dead_one_and_what_nobody_has(app: App) -> None:
     world = world_of(app, one=STDIO, two=STDIO, dead=DEAD, odd=SHAPELESS)
 
     async def script(client: Client) -> list[str]:
-        assert len((await client.list_resources()).resources) == 2
+        assert len((await client.list_resources()).resources) == 3
         names = [one.name for one in (await client.list_prompts()).prompts]
         assert (await client.get_prompt("two__test_simple_prompt")).messages
         for refused in (client.get_prompt("test_simple_prompt"), client.read_resource("test://nowhere")):
@@ -94,7 +94,7 @@ def test_requests_are_governed_and_counted(app: App) -> None:
 
     async def script(client: Client) -> None:
         assert (await client.list_prompts()).prompts == []
-        assert [one.uri for one in (await client.list_resources()).resources] == [TEXT_URI, BINARY_URI]
+        assert [one.uri for one in (await client.list_resources()).resources] == [TEXT_URI, BINARY_URI, WATCHED_URI]
         assert (await client.read_resource(TEXT_URI)).contents
         with pytest.raises(MCPError) as said:
             await client.read_resource(TEXT_URI)
@@ -149,7 +149,7 @@ def test_a_client_sees_nothing_of_servers_outside_its_scope(app: App) -> None:
         return (await client.list_prompts()).prompts[0].name, len((await client.list_resources()).resources)
 
     with served_over_http(world, "world") as url:
-        assert talk(with_token(f"{url}/mcp?mirror=*", token), script) == ("test_simple_prompt", 2)
+        assert talk(with_token(f"{url}/mcp?mirror=*", token), script) == ("test_simple_prompt", 3)
     world.store.events.flush()
     spent = world.store.governance.spending(day_of(world.settings.now()))
     assert {(one.client, one.server) for one in spent} == {("ann", "two")}

@@ -10,6 +10,7 @@ from core.lint import RULES
 from core.lint.base import VOCABULARY
 from core.lint.injection import WORDING, PhraseRule, phrases
 from core.lint.texts import fold
+from core.shared.english import DESTROYS, READS, REMOVES, WRITES
 from tests.cases import each
 from tests.lint.conftest import catalog, found, tool
 
@@ -52,8 +53,8 @@ def test_repetitions_do_not_multiply(rule, number):
 
 def test_the_vocabulary_is_words():
     assert all(re.fullmatch(r"[a-z0-9]+", word) for words in VOCABULARY.values() for word in words)
-    assert not VOCABULARY["destroys"] & VOCABULARY["removes"]
-    assert not VOCABULARY["writes"] & VOCABULARY["reads"]
+    assert not DESTROYS & REMOVES
+    assert not WRITES & READS
 
 
 def covered(parsed, words, before: frozenset[str] = frozenset({""})) -> bool:

@@ -3,6 +3,7 @@
 import csv
 from base64 import b64decode
 from collections.abc import Callable
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 from wave import open as open_wave
@@ -13,6 +14,15 @@ from mcp_types import CallToolResult, ImageContent
 from sample_catalog import ROOT
 
 Check = Callable[[CallToolResult], bool]
+
+
+@dataclass(frozen=True)
+class E:
+    """An example: arguments of a call, what has to be true of its result, and calls to make before it."""
+
+    arguments: dict[str, Any]
+    check: Check | None
+    before: tuple[tuple[str, dict[str, Any]], ...] = ()
 
 
 def gives(value: Any) -> Check:

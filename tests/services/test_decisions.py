@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import gc
 import json
+from dataclasses import replace
 from typing import Any
 from weakref import ref
 
 import pytest
 
 from core.app import App
+from core.relevance.refusal import understood
 from core.routers.why import why
 from core.services.decide.routing import DECISIONS_KEPT
 from core.shared.errors import ParameterError, UnknownNameError, WayfareError
@@ -170,3 +172,15 @@ def test_two_apps_decide_the_same(app: App) -> None:
         ours, theirs = route(app), route(other)
     assert ours.tools.utility.tolist() == theirs.tools.utility.tolist()
     assert ours.candidates == theirs.candidates
+
+
+def test_a_question_that_is_not_english_is_never_decided_surely(app: App) -> None:
+    parameters = app.routing.parameters("ehrr")
+    english, german = (
+        app.routing.preview(text, catalog="world", router="ehrr", parameters=parameters)
+        for text in (TEXT, "lies bitte die Datei mit den Notizen vor")
+    )
+    assert (english.fit.language, german.fit.language, german.fit.confidence != "sure") == ("", "German", True)
+    assert "reads as German" in german.reason
+    assert "reads as" not in english.reason
+    assert understood(replace(english.fit, confidence="sure"), german.subtask).confidence == "unsure"

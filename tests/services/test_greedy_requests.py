@@ -11,6 +11,7 @@ import sample_catalog
 from core.app import App, Settings, open_app
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.feedback import By
+from core.relevance.requests import GENERAL_KIND
 from core.services.learn.requests import lines
 
 TOOLS, EACH, QUESTIONS = 42, 24, 12
@@ -84,3 +85,11 @@ def test_honest_requests_carry_no_greedy_ones_in(encoder_cache: Path) -> None:
 
         before = mixed(0)
         assert mixed(3) == before
+
+
+def test_few_requests_that_fit_everything_are_named_too(encoder_cache: Path) -> None:
+    anything = ("help me with this", "do what I need", "I need something done")
+    with open_app(Settings(db=":memory:", cache=encoder_cache)) as app:
+        saved(app, Tool("helper", "any", "Does what you need.", requests=anything))
+        assert app.requests.greedy("mine") == {"helper::any": anything}
+        assert {*app.requests.uncounted("mine")["helper::any"].values()} == {GENERAL_KIND}

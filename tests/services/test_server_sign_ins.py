@@ -21,6 +21,7 @@ from core.domain.catalog import Imported, ServerId
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.mcp_bridge.caller import McpCaller
 from core.mcp_bridge.pool import SessionPool
+from core.mcp_bridge.secrets import client_secret_name
 from core.services.call.health import HealthChecks
 from core.services.decide.server_sign_ins import ServerSignIn, ServerSignIns
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
@@ -51,9 +52,11 @@ def configuration(url: str, **more: Any) -> str:
     return json.dumps({"mcpServers": {"tickets": {"type": "http", "url": url, **more}}})
 
 
-def sign_in(app: App, guarded: Guarded, *, visit: Callable[[str], str] | None = None) -> ServerSignIn:
+def sign_in(
+    app: App, guarded: Guarded, *, visit: Callable[[str], str] | None = None, client_id: str = ""
+) -> ServerSignIn:
     """The operator goes through the browser."""
-    address = app.sign_ins.begin("mine", "tickets", CONSOLE)
+    address = app.sign_ins.begin("mine", "tickets", CONSOLE, client_id=client_id)
     where = urlsplit((visit or guarded.visit)(address))
     assert f"{where.scheme}://{where.netloc}{where.path}" == f"{CONSOLE}/oauth/callback"
     answer = dict(parse_qsl(where.query))
@@ -232,6 +235,46 @@ def test_a_hostile_authorization_server_gets_nothing(opened: App, guarded: Guard
     )
     assert "iss mismatch" in other_issuer.about
     assert (guarded.asked["authorization_code"], guarded.tokens) == (0, {})
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+def test_a_client_that_was_registered_by_hand_proves_its_secret(
+    opened: App, guarded: Guarded, path: Path, method: str
+) -> None:
+    secret, key = "the-secret-of-the-client-9f2c", ServerId("mine", "tickets")
+    guarded.register("by-hand", f"{CONSOLE}/oauth/callback", secret, method)
+    for kept in ("", "another-secret-4b7e"):
+        if kept:
+            opened.vault.put(key, client_secret_name("by-hand"), kept)
+        assert "invalid_client" in sign_in(opened, guarded, client_id="by-hand").about
+        assert opened.vault.client_secret(key, "by-hand") == ""
+    opened.vault.put(key, client_secret_name("by-hand"), secret)
+    assert sign_in(opened, guarded, client_id="by-hand").state == "signed in"
+    assert call(opened).kind is OutcomeKind.OK
+    guarded.end_tokens()
+    assert (call(opened).kind, guarded.asked["refresh_token"]) == (OutcomeKind.OK, 1)
+    opened.close()
+    assert not any(secret.encode() in file.read_bytes() for file in path.parent.rglob("*") if file.is_file())
+
+
+def test_a_call_that_wants_another_scope_asks_for_a_wider_sign_in(opened: App, guarded: Guarded) -> None:
+    guarded.protected = {"scopes_supported": ["tickets:read"]}
+    sign_in(opened, guarded)
+    assert set(guarded.scopes.values()) == {"tickets:read"}
+    guarded.calls_want = "tickets:write"
+    lack = "its token lacks the scope tickets:write"
+    for _ in range(2):
+        short = call(opened)
+        assert (short.kind, short.error) == (
+            OutcomeKind.NOT_TRIED,
+            f"Server tickets needs a sign-in again ({lack}). {HOW}",
+        )
+    found = opened.sign_ins.of("mine", "tickets")
+    assert (found.state, found.about, guarded.asked["refresh_token"]) == ("needed", lack, 0)
+    assert sign_in(opened, guarded).state == "signed in"
+    assert call(opened).kind is OutcomeKind.OK
+    assert [*guarded.scopes.values()][-1] == "tickets:read tickets:write"
+    assert opened.catalogs.statistics("mine").servers.calls.tolist() == [1.0]
 
 
 def test_a_401_without_a_challenge_names_the_header(opened: App, guarded: Guarded) -> None:

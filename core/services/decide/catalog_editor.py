@@ -28,7 +28,7 @@ from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, Vectors, VectorStore
 from core.relevance.map_layout import coordinates, kept_share, placed
 from core.services.decide.catalogs import CatalogService
-from core.services.decide.followed import FollowedFiles, with_known, without_wayfare
+from core.services.decide.followed import FollowedFiles, with_known
 from core.services.decide.servers import keep_values
 from core.services.decide.wordings import without_wordings
 from core.shared.errors import CatalogError, UnknownNameError
@@ -260,8 +260,8 @@ class CatalogEditor:
         return self.keep(read_document(text, source=source), name, source)
 
     def discover_file(self, path: Path, name: str | None = None, *, follow: Follow | None = None) -> ImportReport:
-        """Read a client configuration and take its servers' tools live. The catalog follows the file. Wayfare itself is left out."""
-        imported, name = without_wayfare(read_files([path])), name or path.stem
+        """Read a client configuration and take its servers' tools live. The catalog follows the file."""
+        imported, name = read_files([path]), name or path.stem
         known = self.followed.of(name)
         report = self.discover(imported, name, path.name)
         refused = {one.name for one in report.discoveries if one.server is None}

@@ -9,21 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from core.domain.catalog import Catalog, Connection, Discovery, Follow, Imported, Note, Server, ServerId
+from core.domain.catalog import Catalog, Connection, Discovery, Follow, Imported, Server, ServerId
 from core.importers import BrokenDocumentError, read_files
 from core.mcp_bridge.secrets import SecretVault, names_in, reference_names
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.servers import ServerEditor, switched_off, without
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
-from core.shared.settings import own_url
 from core.store import Store
 from core.store.catalogs import from_json, to_json
 
 FILE = ""
 """The values that a file has are kept under this name beside those of its servers, so that a change of one is noticed."""
 SETTING = "file of catalog "
-NAME, PATH = "wayfare", "/mcp"
-"""How client configurations name Wayfare, and the end of its address."""
 Signature = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -221,7 +218,7 @@ class FollowedFiles:
 
     def _read(self, catalog: str, file: FollowedFile, signature: Signature) -> FileState:
         try:
-            found = without_wayfare(read_files(file.paths))
+            found = read_files(file.paths)
         except BrokenDocumentError as error:
             return FileState(file, problem=f"{error} The catalog stays as it is.", signature=signature)
         changes = differences(file.taken, found, self._changed_values(catalog, found.secrets))
@@ -265,27 +262,6 @@ def difference(old: Server, new: Server, values: set[str]) -> str:
     if not words and values & reference_names(b):
         words.append("a value in its command or address")
     return "; ".join(words) or ("figures" if replace(old, connection=None) != replace(new, connection=None) else "")
-
-
-def without_wayfare(imported: Imported) -> Imported:
-    """The import of a client configuration without Wayfare itself, which would be its own server."""
-    own = {server.name for server in (*imported.servers, *imported.off) if is_wayfare(server)}
-    if not own:
-        return imported
-    servers, off = (tuple(one for one in part if one.name not in own) for part in (imported.servers, imported.off))
-    notes = (*imported.notes, *(Note(name, "it is Wayfare itself: it is left out") for name in sorted(own)))
-    asked = tuple(name for name in imported.needs_discovery if name not in own)
-    return replace(imported, servers=servers, off=off, notes=notes, needs_discovery=asked)
-
-
-def is_wayfare(server: Server) -> bool:
-    """Whether an entry of a client configuration is Wayfare."""
-    reached = server.connection
-    if reached is None:
-        return False
-    program, address = Path(reached.command.replace("\\", "/")).stem, reached.url.partition("?")[0]
-    named = server.name == NAME and address.endswith(PATH)
-    return named or (program == "wayfare" and "mcp" in reached.args) or address == f"{own_url()}{PATH}"
 
 
 def _reached(server: Server) -> str:

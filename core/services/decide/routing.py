@@ -19,14 +19,14 @@ from core.importers.shipped_catalogs import SAMPLE
 from core.planning.base import Planner, SubQuery, Usage
 from core.planning.rules import chosen_planner
 from core.relevance.calibration import LEAST_LABELS
-from core.relevance.refusal import limit_of, measured_curve, shipped_curve
+from core.relevance.refusal import limit_of, measured_curve, shipped_curve, understood
 from core.relevance.scoring import SAME_HIGH, IndexScorer, nothing_fits
 from core.routers import ROUTERS
 from core.routers.base import AnyRouter
 from core.routers.context import RoutingContext
 from core.routers.parameters import LearningParameters
 from core.routers.presets import DEFAULT_PRESET, applied, preset_of
-from core.routers.why import fit_note
+from core.routers.why import fit_note, language_note
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.decision_log import ChosenParameters, DecisionLog
 from core.services.learn.feedback import FeedbackService
@@ -251,6 +251,12 @@ def _asked(
 
 def _completed(decision: Decision, context: RoutingContext, parameters: Parameters) -> Decision:
     """A router's decision with what pages say beside it: how likely each tool fits, and the preset that the parameters are."""
-    if decision.fit is None:  # the router ranks by something else
-        decision = replace(decision, fit=context.matcher.fit(decision.subtask, decision.server_hint)[0])
-    return replace(decision, preset=preset_of(parameters), reason=decision.reason + fit_note(decision))
+    # a router that ranks by something else has no fit
+    fit = decision.fit or context.matcher.fit(decision.subtask, decision.server_hint)[0]
+    fit = understood(fit, decision.subtask)
+    if fit.confidence == "sure" and decision.candidates and decision.candidates[0] in decision.writing:
+        fit = replace(fit, confidence="unsure")
+    decision = replace(decision, fit=fit)
+    return replace(
+        decision, preset=preset_of(parameters), reason=decision.reason + fit_note(decision) + language_note(decision)
+    )

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from core.domain.catalog import ConnectionState, Server, ServerId
 from core.mcp_bridge.lazy_pool import load_protocol
-from core.mcp_bridge.secrets import GRANT, Launch, MissingReferenceError, SecretVault
+from core.mcp_bridge.secrets import GRANT, Launch, MissingReferenceError, SecretVault, client_secret_name
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from core.shared.untrusted_text import one_line
 
@@ -98,7 +98,7 @@ class ServerSignIns:
         """Begin a sign-in, and return the address where the operator goes on in a browser.
 
         `console` is the address of ours that the browser can reach. A server whose authorization server registers no clients
-        needs the `client_id` of one. Raises UnknownNameError, CatalogError, WayfareError.
+        needs the `client_id` of one; its secret, if it has one, is in the vault. Raises UnknownNameError, CatalogError, WayfareError.
         """
         key, launch = ServerId(catalog, server), self._launch(catalog, self._server(catalog, server))
         load_protocol()
@@ -185,8 +185,11 @@ class ServerSignIns:
         timer.daemon = True
         timer.start()
         try:
-            client = client_of(client_id, redirect_uri) if client_id else grant.client()
-            given = sign_in(launch, redirect_uri, client=client, on_address=shown, answer=attempt.answer)
+            known, client = grant.read(), grant.client()
+            if client_id:
+                client = client_of(client_id, redirect_uri, self._vault.client_secret(key, client_id))
+            scopes = "" if known is None else known.scopes
+            given = sign_in(launch, redirect_uri, client=client, scopes=scopes, on_address=shown, answer=attempt.answer)
             with self._vault.renewing(key):
                 grant.keep(given)
         except (CancelledError, asyncio.CancelledError):
@@ -197,6 +200,7 @@ class ServerSignIns:
             attempt.problem = f"Server {key.server}: the sign-in failed ({type(error).__name__})"
         finally:
             timer.cancel()
+            self._vault.remove(key, client_secret_name(client_id))  # the grant has it now, or it was of no use
         attempt.shown.set()
         if not attempt.problem:
             self._connect(key)
@@ -217,13 +221,14 @@ class ServerSignIns:
         if attempt is not None and attempt.address and not attempt.ended.is_set():
             return ServerSignIn(server.name, "waiting", address=attempt.address)
         grant = self._grant(key, server)
-        if grant is not None and grant.token is not None:
+        if grant is not None and grant.token is not None and not grant.wanted:
             until = None if grant.expires_at is None else datetime.fromtimestamp(grant.expires_at, UTC)
             return ServerSignIn(server.name, "signed in", until, renews=grant.token.refresh_token is not None)
         if attempt is not None and attempt.problem:
             return ServerSignIn(server.name, "refused", about=attempt.problem)
         if grant is not None or asked:
-            return ServerSignIn(server.name, "needed", about="" if grant is None else grant.problem)
+            lacks = "" if grant is None or not grant.wanted else f"its token lacks the scope {grant.wanted}"
+            return ServerSignIn(server.name, "needed", about=lacks or ("" if grant is None else grant.problem))
         return ServerSignIn(server.name, "unknown")
 
     def _grant(self, key: ServerId, server: Server) -> Grant | None:

@@ -16,7 +16,7 @@ from core.lab.preset_comparison import Compared, compared
 from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask, refusal
 from core.routers.context import Query, RoutingContext
-from core.routers.ehrr import EhrrParameters
+from core.routers.ehrr import EhrrParameters, matched
 from core.routers.ehrr_batch import ManyTasks
 from core.routers.estimates import beliefs
 from core.routers.expected_value import ExpectedValueParameters, prospects
@@ -188,7 +188,7 @@ def _ehrr_case(context: RoutingContext, text: str, hint: str, parameters: EhrrPa
     query = Query(text, hint, context.matcher, RulesPlanner())
     return Case(
         context,
-        query.match(parameters),
+        matched(query, context, parameters),
         parameters,
         beliefs(context.statistics, parameters, rate=parameters.lambda_r),
         refusal(query, parameters),

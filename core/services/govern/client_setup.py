@@ -8,16 +8,15 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.domain.catalog import Connection, Imported, Server
+from core.domain.catalog import OWN_PATH, Connection, Imported, Server
 from core.importers import detect, read_files
 from core.importers.reading import parse
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.lab.token_meter import Counted, TokenMeter, token_meter
 from core.services.decide.catalogs import CatalogService
-from core.services.decide.followed import PATH, is_wayfare
 from core.services.govern.client_texts import CLIENTS, SetupClient, Target
 from core.services.govern.clients import ClientVisits, Visit
 from core.shared.errors import WayfareError
@@ -33,7 +32,7 @@ def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "",
     if str(settings.db) != str(Settings().db):
         options += ["--db", str(Path(settings.db).expanduser().absolute())]
     query = "" if catalog == FIRST_CATALOG else f"?catalog={catalog}"
-    return Target((*_program(), "mcp", *options), f"{url or own_url()}{PATH}{query}", token)
+    return Target((*_program(), "mcp", *options), f"{url or own_url()}{OWN_PATH}{query}", token)
 
 
 def _program() -> tuple[str, ...]:
@@ -71,10 +70,7 @@ class FoundConfiguration:
     @property
     def others(self) -> Imported | None:
         """The import without Wayfare itself, which would be its own server. None if the file cannot be read or names no other."""
-        if self.imported is None or not self.servers:
-            return None
-        servers = tuple(server for server in self.imported.servers if server.name in self.servers)
-        return replace(self.imported, servers=servers)
+        return self.imported if self.servers else None
 
     def meter(self, own_tokens: int) -> TokenMeter:
         """Returns the tokens of one turn now and with the definitions of Wayfare's own tools, counted, and of `TURNS` equal turns,
@@ -109,17 +105,16 @@ def _read(client: SetupClient, path: Path, known: dict[tuple[object, ...], tuple
         imported = read_files([path])
     except WayfareError as error:
         return FoundConfiguration(client, path, str(error))
-    others = [server for server in imported.servers if not is_wayfare(server)]
-    counted = {one.name: known[key] for one in others if (key := _key(one)) in known}
+    counted = {one.name: known[key] for one in imported.servers if (key := _key(one)) in known}
     return FoundConfiguration(
         client,
         path,
         imported=imported,
-        servers=tuple(one.name for one in others),
+        servers=tuple(one.name for one in imported.servers),
         known=tuple(counted),
         tools=sum(tools for tools, _ in counted.values()),
         tokens=sum(tokens for _, tokens in counted.values()),
-        has_wayfare=len(others) < len(imported.servers),
+        has_wayfare=bool(imported.itself),
     )
 
 

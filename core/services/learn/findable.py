@@ -69,19 +69,30 @@ class FindableService:
         now = self._state(catalog)
         return kept[2], kept[0] is now[0] and kept[1] is now[1]
 
+    def can_estimate(self, catalog: str) -> bool:
+        """Tells whether a tool of a catalog has two requests."""
+        return any(len(of) > 1 for of in self.learnt.requests.of(self.catalogs.catalog(catalog)).values())
+
     def estimate(self, catalog: str, progress: Progress = quiet) -> Findable:
-        """Returns the estimate: about a second for 1,000 requests. Raises CatalogError if no tool has two requests."""
+        """Returns the estimate: about a second for 1,000 requests. Raises CatalogError if there is no tool, or none has
+        two requests."""
         known = self.known(catalog)
         if known is not None:
             return known
         state, opened = self._state(catalog), self.catalogs.catalog(catalog)
-        index = self.catalogs.scorer(catalog).index
+        if not opened.tools:
+            raise CatalogError(
+                f"Catalog {catalog!r} lists no tool, so nothing can be estimated: `wayfare discover` asks the servers of a "
+                "configuration for theirs."
+            )
         given = self.learnt.requests.given(opened)
         if given is None or np.bincount(given.owners).max(initial=0) < 2:
             raise CatalogError(
-                f"No tool of catalog {catalog!r} has two example requests, so nothing can be estimated: `wayfare requests export "
-                "--missing` gives the tools to write them for."
+                f"No tool of catalog {catalog!r} has two example requests, so nothing can be estimated: `wayfare requests write "
+                f"--catalog {catalog}` has a model write them, and `wayfare requests export --missing --catalog {catalog}` gives the "
+                "tools to write them for."
             )
+        index = self.catalogs.scorer(catalog).index
         same = same_tools(opened, index, self.equal_sets.sets(catalog))
         made = findable(opened, index, given, same, progress)
         with self._lock:

@@ -137,6 +137,66 @@ class RequestWriter:
         return Spending(read, written, self._price_usd(read, written))
 
 
+# ----------------------------------------------------------------------------------------------------------------------
+# A whole run.
+
+MOST_UNUSABLE = 3  # batches in a row
+
+
+@dataclass
+class WritingRun:
+    """Batch after batch until all is written, the cap is reached, or the model cannot be asked. `keep` stores the requests of some
+    tools and returns how many were taken, and what was not. `stopped` says why the run ended early."""
+
+    writer: RequestWriter
+    keep: Callable[[Mapping[str, Sequence[str]]], Mapping[str, Any]]
+    limit_usd: float | None = None
+    done: int = 0
+    of: int = 0
+    tools: int = 0
+    requests: int = 0
+    stopped: str = ""
+    failed: bool = False
+    skipped: list[str] = field(default_factory=list[str])
+    spent: Spending = Spending()
+
+    def write(self, rows: Sequence[Row], told: Callable[[], object]) -> None:
+        """Writes the requests of all tools, and calls `told` after each batch."""
+        self.of, unusable = len(rows), 0
+        for batch in batches(rows):
+            if self._over_the_cap(batch):
+                break
+            written = self.writer.write(batch)
+            self.spent += written.spent
+            self.done += len(batch)
+            if written.requests:
+                taken = self.keep(written.requests)
+                self.tools += taken["tools"]
+                self.requests += taken["requests"]
+                self.skipped += [one["why"] for one in taken["skipped"]]
+            unusable = 0 if written.requests else unusable + 1
+            self.skipped += [f"{tool}: {why}" for tool, why in written.left.items()]
+            told()
+            if written.problem or unusable == MOST_UNUSABLE:
+                self.failed = True
+                self.stopped = written.problem or f"{unusable} batches in a row could not be used; try another model."
+                break
+
+    def words(self) -> str:
+        """Returns how far the run is."""
+        return f"{self.done:,} of {self.of:,} tools: {self.requests:,} requests; {self.spent.words()}"
+
+    def _over_the_cap(self, batch: Sequence[Row]) -> bool:
+        """Whether the next batch would pass the cap: its estimate, added to what was spent."""
+        if self.limit_usd is None:
+            return False
+        usd = (self.spent + self.writer.estimate(batch)).usd
+        if usd is not None and usd <= self.limit_usd:
+            return False
+        self.stopped = f"The next batch would pass the limit of {self.limit_usd:g} USD."
+        return True
+
+
 def _message(rows: Sequence[Row], why: str = "") -> Message:
     task = f"{WRITE}{AGAIN.format(why=why) if why else ''}"
     data = {"tools": [_shown(row) for row in rows]}

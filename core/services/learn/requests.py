@@ -230,6 +230,12 @@ class RequestService:
         known = self.of_catalog(catalog)
         return {tool: tuple(one.text for one in known.get(tool, ())) for tool in found}
 
+    def uncounted(self, catalog: str) -> Mapping[str, Mapping[str, str]]:
+        """The requests of each tool that take part in no decision, each with why."""
+        opened, index = self.catalogs.catalog(catalog), self.catalogs.scorer(catalog).index
+        checked = self.learnt.requests.checked(opened, lambda: index)
+        return {} if checked is None else {opened.tools[row].id: why for row, why in checked.uncounted.items()}
+
     def near(self, catalog: str, subtask: str, hint: str, tools: Iterable[str]) -> Mapping[str, Near]:
         """The request of each tool that is nearest to a sub-task. Tools of which no request counts are left out."""
         requests = self.catalogs.learnt(catalog).requests

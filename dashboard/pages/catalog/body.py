@@ -12,12 +12,12 @@ from core.domain.statistics import Statistics
 from core.services.decide.catalog_editor import OWN
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.detail import server_detail, tool_detail
-from dashboard.pages.catalog.imports import counted
 from dashboard.pages.catalog.living import off_panel
 from dashboard.pages.catalog.sign_in import waiting_sign_ins
 from dashboard.ui.catalog_frames import matching, server_frame, server_text, tool_frame, tool_text
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.table import Column, choice_table, filtered, table_key
+from dashboard.ui.text import counted
 
 M_DOLLAR = r"1 m\$ is a thousandth of a US dollar."
 SOURCES = (
@@ -121,7 +121,7 @@ def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str,
 def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *, server: str, chosen: str) -> str:
     """Draw the tools that match the query, of one server or of all. Returns the id of the chosen tool, or ""."""
     if not catalog.tools:
-        _no_tools(catalog)
+        no_tools(catalog)
         return ""
     tokens = _tokens(app, catalog)
     whole = tool_frame(catalog, statistics, tokens)
@@ -153,7 +153,8 @@ def _found(shown: int, total: int, thing: str) -> bool:
     return True
 
 
-def _no_tools(catalog: Catalog) -> None:
+def no_tools(catalog: Catalog) -> None:
+    """Say that a catalog lists no tool, with a button that asks its servers."""
     st.info("No server of this catalog lists a tool. Connected servers list their tools.")
     st.button(
         "Connect its servers…", key="catalog.tools.connect", icon=":material/cable:", on_click=state.open_connect,

@@ -16,12 +16,11 @@ from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.calibration_measures import HELP, kept_calibrations, measures_table
-from dashboard.pages.catalog.imports import counted
 from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.labels import labeller
 from dashboard.ui.table import Column, choose_rows, table_key
-from dashboard.ui.text import escaped
+from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import open_page
 
 JOB, NAME = "catalog:calibration.job", "catalog.calibration.keep.name"

@@ -19,10 +19,10 @@ from core.services.background_jobs import Job
 from core.services.decide.catalog_editor import OWN, ImportReport
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
-from dashboard.pages.catalog.imports import counted
 from dashboard.session import known_job, start_job
+from dashboard.ui.first_look import begin_first_look
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import escaped
+from dashboard.ui.text import counted, escaped
 
 JOB = "catalog:job"
 
@@ -40,12 +40,13 @@ class Asked:
 
 def start(app: App, imported: Imported, name: str, source: str) -> None:
     """Begin to ask every server of an import for its tools."""
-    start_job(
-        JOB,
-        lambda _: app.catalog_editor.discover(imported, name, source),
-        Asked(imported, name, source),
-        title=f"Discovering {name}",
-    )
+
+    def discover(_: Job) -> ImportReport:
+        report = app.catalog_editor.discover(imported, name, source)
+        begin_first_look(app, report.catalog)
+        return report
+
+    start_job(JOB, discover, Asked(imported, name, source), title=f"Discovering {name}")
 
 
 def start_change(

@@ -15,10 +15,9 @@ from core.services.learn.equal_sets import EqualSets
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
-from dashboard.pages.catalog.imports import counted
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.table import choice_table, table
-from dashboard.ui.text import escaped, file_name
+from dashboard.ui.text import counted, escaped, file_name
 
 LONGEST, MOST_PARAMETERS = 1_200, 12
 

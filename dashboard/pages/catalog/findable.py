@@ -15,12 +15,14 @@ from core.services.background_jobs import Job
 from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
+from dashboard.pages.catalog.body import no_tools
 from dashboard.pages.catalog.charts import SEPARATOR, taken_for_map
 from dashboard.pages.catalog.equal_sets import pair_cards
-from dashboard.pages.catalog.requests import SELDOM, lacking_requests
+from dashboard.pages.catalog.requests import lacking_requests, uncounted_requests
 from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
+from dashboard.ui.first_look import work_panel, write_button, writing_model
 from dashboard.ui.table import Column, choice_table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
@@ -41,31 +43,45 @@ COLUMNS = (
 
 def findable_body(app: App, catalog: Catalog, query: str) -> None:
     """Draw the view. `query` filters the table of tools."""
+    if not catalog.tools:
+        no_tools(catalog)
+        return
+    if work_panel(app, catalog.name, "findable"):
+        lacking_requests(app, catalog.name, None)
+        return
     job = known_job(JOB)
     if job is not None and job.about == catalog.name and _job(job):
         return
     found, current = app.findable.latest(catalog.name)
     if found is None:
+        possible = app.findable.can_estimate(catalog.name)
         st.info(
             "Which tools would people and agents find? The example requests of this catalog tell: each is asked as if it were new. "
-            "This takes about five seconds for 1,000 requests.",
+            "This takes about five seconds for 1,000 requests."
+            if possible else "No tool of this catalog has two example requests, so nothing tells yet which tools would be found.",
             icon=":material/troubleshoot:",
-        )
-        _button(app, catalog.name, "Estimate", primary=True)
-        lacking_requests(app, catalog.name, None)
+        )  # fmt: skip
+        with st.container(horizontal=True):
+            if possible:
+                _button(app, catalog.name, "Estimate", primary=True)
+            elif writing_model(app):
+                write_button(app, catalog.name, "findable")
+        lacking_requests(app, catalog.name, None, expanded=not possible)
+        uncounted_requests(app, catalog.name)
         return
     _headline(app, catalog.name, found, current)
     lacking_requests(app, catalog.name, found)
+    uncounted_requests(app, catalog.name)
     if all(one.first == one.of for one in found.tools):
         st.caption("Every request that was left out finds its tool first.")
         return
     left, right = st.columns([1.25, 1], gap="medium")
     with left:
         chosen = _tools(found, query)
+        if chosen is not None:
+            _tool(app, catalog, chosen)
     with right:
         chart(taken_for_map(found.tools), key="catalog:findable.map", choose=_of_servers)
-    if chosen is not None:
-        _tool(app, catalog, chosen)
 
 
 def _job(job: Job) -> bool:
@@ -98,7 +114,6 @@ def _button(app: App, catalog: str, words: str, *, primary: bool = False) -> Non
 
 
 def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
-    seldom = sum(one.found < SELDOM * one.of for one in found.tools)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         for name, share, (low, high), left_out in (
             ("Found first, about", found.hit_1, found.interval_1, found.left_out_1),
@@ -106,10 +121,12 @@ def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
         ):
             said = f"{units.share(low)} to {units.share(high)} (95 %, over tools). Of the requests left out, {units.share(left_out)}."
             st.metric(name, units.share(share), help=f"{said} {HELP}")
-        st.metric("Seldom found", f"{seldom:,} of {len(found.tools):,}", help="Tools that less than half of their requests find among three.")  # fmt: skip
+        st.metric("Seldom found", f"{len(found.seldom):,} of {len(found.tools):,}", help="Tools that less than half of their requests find among three.")  # fmt: skip
         if found.without:
             st.metric("Without requests", f"{found.without:,}", help="Tools of which nothing is known.")
         st.space("stretch")
+        if writing_model(app) and app.requests.missing(catalog):
+            write_button(app, catalog, "findable")
         _button(app, catalog, "Estimate again")
     if not current:
         st.caption(":orange[The catalog, its requests or its equal sets have changed since. Estimate again.]")

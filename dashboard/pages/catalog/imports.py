@@ -21,8 +21,9 @@ from core.services.decide.catalog_editor import ImportReport
 from core.shared.errors import CatalogError, WayfareError
 from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import reached_by
+from dashboard.ui.first_look import begin_first_look
 from dashboard.ui.table import table
-from dashboard.ui.text import escaped
+from dashboard.ui.text import counted, escaped
 
 LONGEST_NAME = 80
 
@@ -110,15 +111,6 @@ def source_of(documents: Sequence[Document]) -> str:
     """Returns the source of a catalog."""
     names = [document.name for document in documents]
     return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
-
-
-def counted(number: int, thing: str) -> str:
-    """Returns a number with its noun.
-
-    >>> counted(1, "server"), counted(2000, "tool")
-    ('1 server', '2,000 tools')
-    """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 PASTED = "pasted text"
@@ -302,6 +294,7 @@ def _import(app: App, read: Read, suggestion: str) -> None:
     except WayfareError as error:
         st.session_state[PROBLEM] = str(error)
         return
+    begin_first_look(app, name)
     state.close_dialog()
     state.go_to(name)
     found = counted(report.lint_errors, "error") if report.lint_errors else "no errors"

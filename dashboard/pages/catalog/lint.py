@@ -16,11 +16,10 @@ from core.services.decide.catalog_editor import findings_csv
 from core.shared.untrusted_text import one_line, visible
 from dashboard import theme
 from dashboard.pages.catalog import state
-from dashboard.pages.catalog.imports import counted
 from dashboard.ui.catalog_frames import beginning, matching
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.table import Column, choice_table, table_key
-from dashboard.ui.text import errors_shown, escaped
+from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import open_page
 
 SIGNS: Mapping[Severity, str] = {

@@ -14,8 +14,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.shared.errors import CatalogError, WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import start_change
-from dashboard.pages.catalog.imports import counted
-from dashboard.ui.text import escaped
+from dashboard.ui.text import counted, escaped
 
 FOLLOW_WORDS: dict[Follow, str] = {"show": "Show changes", "take": "Take them at once", "off": "Do not look"}
 MOST_SHOWN = 12

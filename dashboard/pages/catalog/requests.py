@@ -14,11 +14,10 @@ from core.domain.findable import Findable
 from core.domain.requests import MOST_CHARACTERS, MOST_REQUESTS, Request
 from core.services.learn.requests import MODEL
 from core.shared.errors import WayfareError
-from dashboard.pages.catalog.imports import counted
+from dashboard.ui.first_look import FOLD, begin_first_look
 from dashboard.ui.labels import labeller
-from dashboard.ui.text import escaped
+from dashboard.ui.text import counted, escaped
 
-SELDOM = 0.5
 SAID = "catalog:requests.said"
 SOURCE_WORDS = {
     "shipped": "comes with Wayfare", "catalog": "from the catalog's file", "model": "a model wrote it",
@@ -59,9 +58,11 @@ def requests_fold(app: App, catalog: Catalog, tool: Tool) -> None:
 
 
 def _listed(app: App, catalog: str, tool: str, known: Sequence[Request], key: str) -> None:
+    uncounted = app.requests.uncounted(catalog).get(tool, {}) if app.catalogs.is_prepared(catalog) else {}
     for number, one in enumerate(known):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             stale = " · :orange[stale: the tool has changed since]" if one.stale else ""
+            stale += f" · :orange[does not count: {uncounted[one.text]}]" if one.text in uncounted else ""
             st.markdown(f"{escaped(one.text)} :small[:gray[{SOURCE_WORDS[one.source]}]{stale}]", width="stretch")
             st.button(
                 "", key=f"{key}.remove.{number}", icon=":material/delete:", type="tertiary", help="Remove this request",
@@ -112,15 +113,16 @@ def _acted(key: str, sentence: str, act: Callable[[], object]) -> None:
 MOST_TOOLS = 20  # in one prompt
 MISSING, WORST = "Without requests", "Seldom found"
 WRITTEN, SKIPPED_SHOWN = "catalog:requests.written", 8
+UNCOUNTED_TOOLS, UNCOUNTED_SHOWN = 20, 12
 
 
-def lacking_requests(app: App, catalog: str, found: Findable | None) -> None:
+def lacking_requests(app: App, catalog: str, found: Findable | None, *, expanded: bool = False) -> None:
     """Say how many tools lack requests, with a prompt that has any model write them, and a place for its answer.
 
     `found` is the estimate, which names the tools that are seldom found.
     """
     lacking = [row["tool"] for row in app.requests.missing(catalog)]
-    seldom = [one.tool for one in found.tools if one.found < SELDOM * one.of] if found is not None else []
+    seldom = [one.tool for one in found.seldom] if found is not None else []
     sentence, skipped, done = st.session_state.get(WRITTEN, {}).get(catalog, ("", (), True))
     if not (lacking or seldom or sentence):
         return
@@ -130,7 +132,8 @@ def lacking_requests(app: App, catalog: str, found: Findable | None) -> None:
         else "Write more requests for what is seldom found"
     )
     with st.expander(
-        f"{label}: let a model write them", icon=":material/edit_note:", key="catalog.requests.write", expanded=bool(sentence)
+        f"{label}: let a model write them", icon=":material/edit_note:", key="catalog.requests.write",
+        expanded=expanded or bool(sentence) or st.session_state.pop(FOLD, False)
     ):  # fmt: skip
         if sentence:
             (st.success if done else st.error)(escaped(sentence, 600))
@@ -143,6 +146,27 @@ def lacking_requests(app: App, catalog: str, found: Findable | None) -> None:
             _prompt(app, catalog, offers)
         with pasted:
             _answer(app, catalog)
+
+
+def uncounted_requests(app: App, catalog: str) -> None:
+    """Draw the requests that do not count in a decision, each with why, in a fold."""
+    uncounted = app.requests.uncounted(catalog)
+    if not uncounted:
+        return
+    count = sum(map(len, uncounted.values()))
+    with st.expander(
+        f"{counted(count, 'request')} of {counted(len(uncounted), 'tool')} {'does' if count == 1 else 'do'} not count",
+        icon=":material/block:",
+    ):
+        st.caption(
+            "They take part in no decision, so that a tool attracts only what is its own. Word them for this tool alone, or remove them."
+        )
+        for tool, requests in [*uncounted.items()][:UNCOUNTED_TOOLS]:
+            listed = [f"- :small[“{escaped(text, 200)}” :gray[{why}]]" for text, why in requests.items()]
+            more = f"\n- :small[and {len(listed) - UNCOUNTED_SHOWN:,} more]" if len(listed) > UNCOUNTED_SHOWN else ""
+            st.markdown(f"**{escaped(tool, 160)}**\n" + "\n".join(listed[:UNCOUNTED_SHOWN]) + more)
+        if len(uncounted) > UNCOUNTED_TOOLS:
+            st.caption(f"and {len(uncounted) - UNCOUNTED_TOOLS:,} more tools")
 
 
 def _prompt(app: App, catalog: str, offers: Mapping[str, Sequence[str]]) -> None:
@@ -182,6 +206,7 @@ def _take(app: App, catalog: str, key: str) -> None:
     except WayfareError as error:
         said[catalog] = (str(error), (), False)
         return
+    begin_first_look(app, catalog)
     st.session_state[key] = ""
     left_out = f" Skipped: {len(taken.skipped):,}." if taken.skipped else ""
     lines = [f"Line {one.line}: {one.why}" for one in taken.skipped[:SKIPPED_SHOWN]]

@@ -16,10 +16,10 @@ from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, multiplied_name, server_of
 from dashboard.pages.catalog import state
-from dashboard.pages.catalog.imports import chosen_name, counted, name_field
+from dashboard.pages.catalog.imports import chosen_name, name_field
 from dashboard.ui.catalog_frames import M_USD, PERCENT
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import errors_shown, escaped
+from dashboard.ui.text import counted, errors_shown, escaped
 
 FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROBLEM = (
     f"catalog.testbed.{name}"

@@ -16,13 +16,14 @@ from dashboard.pages.catalog.connection_job import job_panel
 from dashboard.pages.catalog.connections import connection_dialog, connections_panel
 from dashboard.pages.catalog.equal_sets import equal_sets_body
 from dashboard.pages.catalog.findable import findable_body
-from dashboard.pages.catalog.imports import counted, import_dialog
+from dashboard.pages.catalog.imports import import_dialog
 from dashboard.pages.catalog.lint import complete, lint_body
 from dashboard.pages.catalog.living import add_button, file_panel, server_dialog
 from dashboard.pages.catalog.testbed import multiply_dialog, testbed_dialog
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.catalog_frames import Counts, counts
-from dashboard.ui.text import escaped
+from dashboard.ui.first_look import first_look
+from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState
 
 
@@ -187,6 +188,8 @@ def _page(app: App, linked: Texts) -> Texts:
     if wanted != name and not known_catalog(app, wanted):
         st.warning(f"There is no catalog {escaped(wanted)}; {escaped(name)} is shown. Import it, or choose another.")
     file_panel(app, name)
+    if st.session_state.get(state.VIEW, linked.get("view", "").capitalize()) != state.FINDABLE:
+        first_look(app, name, "catalog")
     return {"catalog": name, **_body(app, catalog, statistics, linked)}
 
 

@@ -17,6 +17,7 @@ from dashboard.ui.url_state import open_page
 
 HELP = "Calibrated probability of fit, price of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"
+WRITES = ' <span class="wayfare-badge" title="It changes something, and the question asks to know: look at the others first.">writes</span>'
 ACTIONS = "route:actions"
 
 
@@ -59,7 +60,7 @@ def card(decision: Decision, row: int, supposed: Collection[str] = ()) -> str:
     score = "U" if decision.economic else as_html(decision.score)
     return (
         f'{star}<strong>{as_html(name, 40)}</strong> <small class="wayfare-faint">{as_html(server, 40)}</small>'
-        f"{MARK if tool.tool in supposed else ''}<br>"
+        f"{MARK if tool.tool in supposed else ''}{WRITES if row in decision.writing else ''}<br>"
         f"<small>{score} <strong>{units.plain(tool.utility)}</strong>{_fit(decision, tool)}</small>"
     )
 

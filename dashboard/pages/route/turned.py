@@ -11,7 +11,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.app import App
-from core.domain.decision import Decision, Fit, PlannedTry, TryPlan
+from core.domain.decision import NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
 from core.domain.params import Knob, Value
 from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
@@ -40,13 +40,20 @@ SIGNALS = {
 
 
 CONFIDENCE = {
-    "sure": ("sure", "The best tool fits with a probability of at least 70 %."),
-    "unsure": ("unsure", "No tool fits with a probability of 70 %: look at the others, or say it in other words."),
+    "sure": ("sure", f"The best tool fits with a probability of at least {SURE_FROM:.0%}."),
+    "unsure": (
+        "unsure",
+        f"No tool fits with a probability of {SURE_FROM:.0%}, or the tool writes and the question asks to know: look at the "
+        "others, or say it in other words.",
+    ),
     "nothing": (
         "probably nothing fits",
-        "P(nothing fits) is above .6, as it is for 5 % of the everyday questions that the sample can answer. The tool is the nearest one.",
+        f"P(nothing fits) is above {NOTHING_FROM:.0%}, as it is for 7 % of the everyday questions that the sample can answer. The tool "
+        "is the nearest one.",
     ),
 }
+
+FOREIGN = "The encoder knows English. Of 20 everyday questions it found a right tool first for 13 in English, and for 0 to 3 in other languages."
 
 
 def headline(decision: Decision, *, what_if: bool = False) -> str:
@@ -63,6 +70,8 @@ def headline(decision: Decision, *, what_if: bool = False) -> str:
     if decision.fit is not None:
         word = decision.fit.confidence
         label, help_text = CONFIDENCE[word]
+        if decision.fit.language:
+            label, help_text = f"{label}, asked in {decision.fit.language}", FOREIGN
         said = f' <span class="wayfare-badge" data-confidence="{word}">{noted(label, help_text)}</span>'
         star = "?" if word == "nothing" else star
     return (

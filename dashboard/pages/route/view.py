@@ -20,6 +20,7 @@ from dashboard.pages.route.decision import decision_body
 from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
 from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.session import current_app, first_catalog
+from dashboard.ui.first_look import first_look
 from dashboard.ui.knob_history import history_key
 from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.presets import preset_choice
@@ -103,6 +104,7 @@ def home(app: App, state: UrlState, catalog: str) -> None:
         f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
     )
     cards = st.container()
+    first_look(app, catalog, "route", begins=True)
     for icon, text in LOOK_AT:
         st.markdown(f":violet[{icon}] {text}")
     with errors_shown():

@@ -12,7 +12,7 @@ from core.domain.decision import Decision
 from core.domain.feedback import AskedQuery
 from core.domain.trace import ServerRow, ToolRow
 from core.economics.utility import Headroom
-from core.routers.why import tool_headroom, why
+from core.routers.why import reasons_of_fit, tool_headroom, why
 from core.shared import units
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like_line, label_bar, label_notice, moved_lines
@@ -76,6 +76,7 @@ def why_panel(known: Labelling, key: str) -> None:
     if "::" in subject:
         row = decision.tools.ids.index(subject)
         _numbers(_numbers_of_tool(decision, row))
+        _numbers(reasons_of_fit(decision, row, known.app.catalogs.catalog(decision.catalog)))
         asked_like_line(known.app, decision, subject)
         tool_labels(known, subject)
     else:
@@ -107,7 +108,7 @@ def _numbers(numbers: Sequence[tuple[str, str]]) -> None:
 def _numbers_of_server(decision: Decision, row: ServerRow) -> list[tuple[str, str]]:
     return [
         ("rank", str(row.rank)), ("similarity", f"{row.similarity:.3f}"),
-        ("time to success C", units.seconds(row.cost_s)), (_score(decision), f"{units.plain(row.utility)}"),
+        ("time to success C", units.seconds(row.cost_s)), (_score(decision), units.plain(row.utility)),
         ("posted price τ", "none" if row.posted_price_usd is None else units.price(row.posted_price_usd)),
         ("ask price c", "none advertised" if row.ask_usd is None else units.price(row.ask_usd)),
         ("short-listed", "yes" if row.shortlisted else "no"), ("accepted", "yes" if row.accepted else "no"),
@@ -127,7 +128,7 @@ def _numbers_of_tool(decision: Decision, index: int) -> list[tuple[str, str]]:
         ("rank", str(row.rank or "–")), *_fit(decision, index), ("similarity", f"{row.similarity:.3f}"),
         ("latency l", units.seconds(row.latency_s)), ("success of one attempt", units.share(row.success)),
         ("time cost", units.seconds(row.time_cost_s)), ("price", units.price(row.price_usd)),
-        ("money cost κ·p", units.seconds(row.money_cost_s)), (_score(decision), f"{units.plain(row.utility)}"),
+        ("money cost κ·p", units.seconds(row.money_cost_s)), (_score(decision), units.plain(row.utility)),
         ("schema tokens", f"{row.tokens:,}"),
     ]  # fmt: skip
     room = tool_headroom(decision, index) if row.rank and decision.economic else None

@@ -13,6 +13,7 @@ from core.services.decide.catalog_editor import ImportReport
 from core.services.govern.client_setup import TURNS, FoundConfiguration, found_configurations
 from core.shared.untrusted_text import visible
 from dashboard.session import known_job, start_job
+from dashboard.ui.first_look import begin_first_look, first_look
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -25,7 +26,7 @@ def configurations(app: App, home: Path) -> None:
     st.markdown("**Configurations on this machine**")
     job = known_job(JOB)
     if job is not None:
-        _import(job)
+        _import(app, job)
     found = found_configurations(app.catalogs, home)
     for number, one in enumerate(found):
         with st.container(border=True):
@@ -82,10 +83,16 @@ def _tokens(found: FoundConfiguration) -> None:
 def _begin(app: App, found: FoundConfiguration) -> None:
     """Start the import of a catalog named like the client. It follows the file."""
     name, path = found.client.id, found.path
-    start_job(JOB, lambda _: app.catalog_editor.discover_file(path, name), name, title=f"Discovering {name}")
+
+    def discover(_: Job) -> ImportReport:
+        report = app.catalog_editor.discover_file(path, name)
+        begin_first_look(app, report.catalog)
+        return report
+
+    start_job(JOB, discover, name, title=f"Discovering {name}")
 
 
-def _import(job: Job) -> None:
+def _import(app: App, job: Job) -> None:
     if job.under_way:
         _progress(job)
         return
@@ -100,6 +107,7 @@ def _import(job: Job) -> None:
     )
     for one in refused[:SHOWN_SERVERS]:
         st.warning(escaped(f"{one.name}: {one.error}", 300), icon=":material/error:")
+    first_look(app, report.catalog, "setup")
     if st.button("Open the Catalog page", key="setup:open-catalog", icon=":material/inventory_2:"):
         open_page("catalog", catalog=report.catalog)
 

@@ -1,0 +1,242 @@
+"""A first start with one's own servers ends here: which of their tools would not be found, why, and a button that writes requests.
+
+Once a catalog is imported, its texts are embedded and its example requests are asked in the background. The Catalog page, Setup and
+the Route page without a sub-task say what came out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import streamlit as st
+
+from core.app import App
+from core.domain.feedback import By
+from core.domain.findable import Findable, ToolFound
+from core.planning.rules import MODEL as MODEL_SETTING
+from core.services.background_jobs import Job, Stopped
+from core.services.learn.request_writing import RequestWriter, WritingRun, writing_endpoint
+from core.services.learn.requests import MODEL
+from core.shared import units
+from core.shared.errors import WayfareError
+from dashboard.ui.labels import labeller
+from dashboard.ui.text import counted, escaped
+from dashboard.ui.url_state import open_page
+
+LOOK, WRITE = "first look", "requests"
+CLOSED, FOLD = "first look:closed", "catalog:requests.open"
+NAMED, MOST_ASKED = 5, 10_000  # tools that are named; requests that are asked without being told to, 40 s
+POLL_S = 1.0
+
+
+def begin_first_look(app: App, catalog: str) -> Job:
+    """Embed the texts of a catalog and ask its requests, in the background. Returns at once."""
+    return app.background.start(
+        _key(LOOK, catalog), lambda job: _look(app, catalog, job), catalog, title=f"First look at {catalog}"
+    )
+
+
+def _key(kind: str, catalog: str) -> str:
+    return f"{kind} of {catalog}"
+
+
+def _look(app: App, catalog: str, job: Job) -> None:
+    app.catalogs.prepare(catalog, job.report)
+    asked = sum(len(of) for of in app.requests.of_catalog(catalog).values())
+    if asked <= MOST_ASKED and app.findable.can_estimate(catalog):
+        app.findable.estimate(catalog, job.report)
+
+
+def first_look(app: App, catalog: str, place: str, *, begins: bool = False) -> None:
+    """Draw what the look at a catalog found, until it is closed. Draws nothing for a shipped catalog, nor for one that was not looked
+    at, unless it `begins`."""
+    closed: set[str] = st.session_state.setdefault(CLOSED, set())
+    if catalog in closed or not app.catalogs.catalog(catalog).tools:
+        return
+    job = app.background.of(_key(LOOK, catalog), catalog)
+    if job is None and begins and catalog in app.catalogs.stored():
+        job = begin_first_look(app, catalog)
+    if job is None:
+        return
+    with st.container(border=True, gap="small", key=f"first-look-{place}"):
+        if work_panel(app, catalog, place):
+            return
+        if job.error is not None and not isinstance(job.error, Stopped):
+            said = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
+            st.warning(f"It is not known which tools would be found: {escaped(said, 400)}", icon=":material/info:")
+        else:
+            found, _ = app.findable.latest(catalog)
+            _found(app, catalog, found)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            write_button(app, catalog, place)
+            if st.button("Open Findable", key=f"{place}.first.open", icon=":material/troubleshoot:"):
+                open_page("catalog", catalog=catalog, view="findable")
+            st.button("Close", key=f"{place}.first.close", type="tertiary", on_click=closed.add, args=(catalog,))
+
+
+def _found(app: App, catalog: str, found: Findable | None) -> None:
+    tools, lacking = app.catalogs.catalog(catalog).tools, len(app.requests.missing(catalog))
+    if found is None and app.findable.can_estimate(catalog):
+        st.markdown(f"Which tools of {escaped(catalog, 80)} would be found is not estimated yet: *Findable* does it.")
+        return
+    if found is None:
+        which = f"None of the {counted(len(tools), 'tool')} of" if lacking == len(tools) else "No tool of"
+        st.markdown(
+            f"**{which} {escaped(catalog, 80)} has {'' if lacking == len(tools) else 'two '}example requests**, so nobody knows which of "
+            "them agents and people would find. An example request is what somebody says who needs exactly that tool. Requests tell what "
+            "is found, and decisions use them."
+        )
+        return
+    if found.seldom:
+        st.markdown(
+            f"**{len(found.seldom):,} of {counted(len(tools), 'tool')} of {escaped(catalog, 80)} will hardly be found**, and this is why:"
+        )
+        st.markdown("\n".join(f"- {_why(one)}" for one in found.seldom[:NAMED]))
+        if (more := len(found.seldom) - NAMED) > 0:
+            st.caption(f"and {more:,} more on Findable")
+    else:
+        st.markdown(
+            f"**Every tool of {escaped(catalog, 80)} that has requests will be found**: about {units.share(found.hit_3)} of requests find "
+            "theirs among three."
+        )
+    if lacking:
+        st.caption(f"Of {counted(lacking, 'tool')} nothing is known, because no request in force is theirs.")
+
+
+def _why(one: ToolFound) -> str:
+    """Returns how often a tool is found, and what is found instead; escaped."""
+    other, times = one.taken_for[0]
+    return (
+        f"**{escaped(one.tool, 120)}**: {one.found} of its {one.of} requests find it among three; {times} find "
+        f"{escaped(other, 120)} first"
+    )
+
+
+def _under_way(job: Job, words: str) -> bool:
+    """Draw the progress of a job. Returns whether it is under way."""
+    if job.under_way:
+        _progress(job, words)
+        return True
+    return False
+
+
+@st.fragment(run_every=POLL_S)
+def _progress(job: Job, words: str) -> None:
+    if not job.under_way:
+        st.rerun()
+    run: WritingRun | None = job.reported[0] if job.reported else None
+    share = job.done / job.of if job.of else 0.0
+    st.progress(
+        min(share, 1.0), f"{words}. {'' if run is None else escaped(run.words()) + '. '}You can continue to work."
+    )
+    if run is not None:
+        st.button("Stop", key=f"first.stop.{id(job)}", on_click=job.stop.set)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A model writes what is missing; without a model, a prompt for any.
+
+
+def writing_model(app: App) -> str:
+    """Returns the name of the model that writes requests, or ""."""
+    return app.settings.environment.get(MODEL_SETTING, "").strip()
+
+
+def write_button(app: App, catalog: str, place: str) -> None:
+    """Draw the button that has the configured model write the requests that a catalog lacks, after an estimate. Without a model, or for
+    tools that are seldom found, it leads to the prompt for any model. Draws nothing if neither is the case."""
+    model, lacking, (found, _) = writing_model(app), app.requests.missing(catalog), app.findable.latest(catalog)
+    if not lacking and (found is None or not found.seldom):
+        return
+    if not (model and lacking):
+        words = "Write requests by a prompt" if lacking else "Write more requests"
+        if st.button(words, key=f"{place}.write.prompt", icon=":material/edit_note:", type="primary"):
+            st.session_state[FOLD] = True
+            open_page("catalog", catalog=catalog, view="findable")
+        return
+    with st.popover(
+        f"Let {escaped(model, 60)} write requests", icon=":material/edit_note:", type="primary", key=f"{place}.write", on_change="rerun"
+    ) as popover:  # fmt: skip
+        if popover.open:
+            _estimate(app, catalog, model, lacking, place)
+
+
+def _estimate(app: App, catalog: str, model: str, lacking: Sequence[Mapping[str, Any]], place: str) -> None:
+    try:
+        endpoint = writing_endpoint(app.settings.environment)
+        with st.spinner("Estimating…"):
+            estimate = RequestWriter(endpoint, endpoint.price_usd).estimate(lacking)
+    except WayfareError as error:
+        st.error(escaped(str(error), 400))
+        return
+    st.markdown(
+        f"{counted(len(lacking), 'tool')} without requests. {escaped(model, 60)} would take about: {estimate.words()}."
+    )
+    limit = None
+    if estimate.usd is not None:
+        limit = st.number_input(
+            "Stop before more than, USD", 0.0, None, round(2 * estimate.usd, 4), 0.01, format="%.4f", key=f"{place}.write.limit"
+        )  # fmt: skip
+    st.caption("The definitions of these tools go to the model. What it writes counts at once and can be taken back.")
+    st.button(
+        "Begin", key=f"{place}.write.begin", type="primary", icon=":material/play_arrow:", on_click=_begin, args=(app, catalog, limit, place)
+    )  # fmt: skip
+
+
+def _begin(app: App, catalog: str, limit_usd: float | None, place: str) -> None:
+    by = labeller()
+    st.session_state[f"{place}.write"] = False  # close it
+    app.background.start(
+        _key(WRITE, catalog),
+        lambda job: _write(app, catalog, limit_usd, by, job),
+        catalog,
+        title=f"Writing example requests for {catalog}",
+    )
+
+
+def _write(app: App, catalog: str, limit_usd: float | None, by: By, job: Job) -> WritingRun:
+    def keep(found: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        return asdict(
+            app.requests.add(catalog, [(0, tool, texts) for tool, texts in found.items()], source=MODEL, by=by)
+        )
+
+    endpoint = writing_endpoint(app.settings.environment)
+    run = WritingRun(RequestWriter(endpoint, endpoint.price_usd), keep, limit_usd)
+    job.reported.append(run)
+    run.write(app.requests.missing(catalog), lambda: job.report(run.done, run.of))
+    begin_first_look(app, catalog)
+    return run
+
+
+def work_panel(app: App, catalog: str, place: str) -> bool:
+    """Draw the progress of a model that writes requests, or what it wrote, and of the look at a catalog. Returns whether one of them is
+    under way."""
+    look = app.background.of(_key(LOOK, catalog), catalog)
+    return _writing(app, catalog, place) or (
+        look is not None and _under_way(look, "Looking which tools would be found")
+    )
+
+
+def _writing(app: App, catalog: str, place: str) -> bool:
+    job = app.background.of(_key(WRITE, catalog), catalog)
+    if job is None:
+        return False
+    if _under_way(job, "The model writes requests"):
+        return True
+    run: WritingRun | None = job.reported[0] if job.reported else None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        failed = job.error is not None and not isinstance(job.error, Stopped)
+        if run is not None:
+            ended = f" {run.stopped}" if run.stopped else " You stopped it." if isinstance(job.error, Stopped) else ""
+            st.markdown(
+                f"{':orange[:material/warning:]' if run.failed or failed else ':green[:material/check_circle:]'} "
+                f"{counted(run.requests, 'request')} of {counted(run.tools, 'tool')} were written.{escaped(ended, 500)}",
+                width="stretch",
+            )
+        if failed:
+            said = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
+            st.error(f"Writing ended: {escaped(said, 400)}")
+        st.button("OK", key=f"{place}.write.ok", type="tertiary", on_click=app.background.forget, args=(job,))
+    return False
