@@ -28,8 +28,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
-from core.endpoint.http_app import PATH, EndpointApp, status_routes
-from core.endpoint.oauth_callback import callback_route
+from core.endpoint.http_app import PATH, EndpointApp, callback_route, status_routes
 from core.endpoint.uses import Uses
 from core.shared.errors import StoreError
 from core.shared.untrusted_text import one_line

@@ -25,6 +25,11 @@ from core.domain.trace import Array, ServerRow, ServerTrace, ToolRow, ToolTrace
 
 Confidence = Literal["sure", "unsure", "nothing"]
 """`nothing`: probably no tool of the catalog fits."""
+NOTHING_FROM = 0.7
+"""Above it lie 7 % of the answerable everyday questions of the sample, 32 % of its impossible tasks, and none of LiveMCPBench's judged
+sub-tasks."""
+SURE_FROM = 0.8
+"""Of the decisions above it 90 % are right on everyday questions, and 80 % on LiveMCPBench's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +226,21 @@ class Decision:
         on_list = np.flatnonzero(self.servers.shortlisted[self.tools.server_row])
         unranked = np.where(self.tools.rank[on_list] > 0, self.tools.rank[on_list], np.iinfo(np.int64).max)
         return tuple(int(r) for r in on_list[np.lexsort((-self.tools.utility[on_list], unranked))])
+
+    def rivals(self, count: int, likeliest: int = 3) -> tuple[int, ...]:
+        """Rows of so many tools to compare, ranked ones first and then by utility: candidates, the `likeliest` by fit of all other tools,
+        whatever stage dropped them, and tools of the short-list."""
+        listed = self.evaluated_tools()
+        if self.fit is None:
+            return listed[:count]
+        kept = listed[: max(0, min(len(self.candidates), count - likeliest))]
+        fitting = [
+            int(row) for row in np.argsort(-self.fit.tools, kind="stable")[: len(kept) + likeliest] if row not in kept
+        ]
+        shown = list(dict.fromkeys([*kept, *fitting[:likeliest], *listed]))[:count]
+        return tuple(
+            sorted(shown, key=lambda row: (self.tools.rank[row] or len(self.tools.ids) + 1, -self.tools.utility[row]))
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The document that `wayfare route --json` prints: every server and every tool, ranked ones first."""

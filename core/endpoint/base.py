@@ -310,6 +310,14 @@ def object_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dic
     }
 
 
+def list_of(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the schema of a list of objects that have at least these properties."""
+    return {
+        "type": "array",
+        "items": {"type": "object", "properties": dict(properties), "required": list(properties)},
+    }
+
+
 def or_null(kind: str) -> dict[str, Any]:
     """Returns the schema of a value that may be unknown. Each branch has one type, because some clients reject a list
     of types."""

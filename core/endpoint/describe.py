@@ -11,7 +11,7 @@ import mcp_types
 from pydantic import BaseModel, TypeAdapter
 
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
-from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, compact, definition
+from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, compact, definition, list_of
 from core.endpoint.offering import Offering
 from core.endpoint.search import signature
 from core.shared.untrusted_text import visible
@@ -152,6 +152,7 @@ def _described(services: Services, request: Request) -> list[dict[str, Any]]:
     ]
 
 
+DESCRIBED = {"tool": {"type": "string"}, "description": {"type": "string"}, "inputSchema": {"type": "object"}}
 DESCRIBE = AgentTool(
     definition(
         "describe_tool",
@@ -168,21 +169,7 @@ DESCRIBE = AgentTool(
             }
         },
         ["tools"],
-        {
-            "tools": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "tool": {"type": "string"},
-                        "description": {"type": "string"},
-                        "inputSchema": {"type": "object"},
-                        "annotations": {"type": "object"},
-                    },
-                    "required": ["tool", "description", "inputSchema", "annotations"],
-                },
-            }
-        },
+        {"tools": list_of({**DESCRIBED, "annotations": {"type": "object"}})},
         mcp_types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
     ),
     describe_tool,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import threading
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
-import anyio.to_thread
 import mcp_types
 
-from core.domain.catalog import Tool
 from core.domain.execution import Progress
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.endpoint.approval import decided
@@ -20,13 +18,12 @@ from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, de
 from core.endpoint.describe import LONGEST_NAME, find
 from core.endpoint.fallback import answered_instead
 from core.endpoint.passing_on import given_tokens, is_empty, passed_on
-from core.endpoint.report import LONGEST_ROUTE, Route, route_of
+from core.endpoint.report import LONGEST_ROUTE, route_of
 from core.endpoint.search import signature
 from core.governance.calls import ApprovalNeededError, NotAllowedError, Wanted
 from core.routers.attention import refusal
-from core.services.call.calls import CallReport
+from core.services.call.calls import CallHandle
 from core.services.decide.decision_log import AGENT
-from core.services.govern.governed_calls import GovernedCall
 from core.shared import units
 from core.shared.json_schema import arguments_fault
 from core.shared.untrusted_text import visible
@@ -52,15 +49,6 @@ ERRORS = {
 Listener = Callable[[Progress], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Begun:
-    """A call in progress: its tool in the catalog, and the search that it belongs to."""
-
-    tool: Tool
-    route: Route | None
-    call: GovernedCall
-
-
 async def execute_tool(services: Services, request: Request, *, read_only: bool) -> Answer:
     """Makes one call. If it fails, the fallback calls follow that the operator allows. Raises Refusal, NotAllowedError."""
     try:
@@ -70,23 +58,69 @@ async def execute_tool(services: Services, request: Request, *, read_only: bool)
 
 
 async def _answered(services: Services, request: Request, *, read_only: bool) -> Answer:
-    """Makes one call. Raises Refusal, NotAllowedError."""
-    begun, outcome = await _outcome(services, request, read_only)
+    """Makes one call and forwards its progress. Cancels it if the client leaves. Raises Refusal, NotAllowedError."""
+    loop, sent, cancelled = asyncio.get_running_loop(), list[Future[None]](), threading.Event()
+
+    def forward(progress: Progress) -> None:
+        told: Coroutine[Any, Any, None] = request.progress(  # pyright: ignore[reportAssignmentType]
+            progress.progress, progress.total, visible(progress.message) or None
+        )
+        sent.append(asyncio.run_coroutine_threadsafe(told, loop))
+
+    made = partial(_made, services, request, read_only, forward, cancelled)
+    try:
+        try:
+            return await _in_thread(services, request, made, sent)
+        except ApprovalNeededError as needed:
+            await decided(services, request, needed)
+            return await _in_thread(services, request, made, sent)
+    finally:
+        cancelled.set()
+
+
+async def _in_thread(
+    services: Services, request: Request, made: Callable[[], Answer], sent: Sequence[Future[None]]
+) -> Answer:
+    """Returns the answer of a thread, after the progress that it has sent. Raises Refusal, NotAllowedError."""
+    limit_s = request.options.timeout_s + WAIT_S
+    future = asyncio.wrap_future(services.app.calls.in_thread(made))
+    try:
+        done, _ = await asyncio.wait({future}, timeout=limit_s)
+    finally:
+        future.cancel()
+    if not done:
+        raise Refusal(
+            "timeout",
+            f"{request.arguments['tool']} was not done within {limit_s:g} s.",
+            "Many calls are in progress; try again later, or another tool.",
+        )
+    if sent:
+        await asyncio.gather(*map(asyncio.wrap_future, sent), return_exceptions=True)
+    return future.result()
+
+
+def _made(
+    services: Services, request: Request, read_only: bool, listener: Listener, cancelled: threading.Event
+) -> Answer:
+    """Makes a call in this thread, from its checks to its answer: each further thread would add its start to every
+    call. Raises Refusal, NotAllowedError."""
+    wanted = _wanted(services, request, read_only)
+    handle = CallHandle(wanted.call, listener, cancelled)
+    permit, report = services.app.governed.make(wanted, handle, origin=AGENT, counted=given_tokens)
+    outcome = report.outcome
     if outcome.kind is not OutcomeKind.OK and not (request.mirrored and outcome.original is not None):
-        raise _failed(services, outcome, begun)
-    if begun.tool.hints.read_only is True and is_empty(outcome) and not request.mirrored:
+        raise _failed(services, outcome, wanted)
+    if wanted.tool.hints.read_only is True and is_empty(outcome) and not request.mirrored:
         raise Refusal(
             "empty_result",
-            f"{begun.tool.id} ended well and found nothing.",
-            f"Ask for something wider or spelled otherwise{_others(begun)}.",
+            f"{wanted.tool.id} ended well and found nothing.",
+            f"Ask for something wider or spelled otherwise{_others(wanted)}.",
         )
-    return await anyio.to_thread.run_sync(
-        partial(passed_on, as_it_is=request.mirrored), services, outcome, begun.call.permit.tokens
-    )
+    return passed_on(services, outcome, permit.tokens, as_it_is=request.mirrored)
 
 
-def _begin(services: Services, request: Request, read_only: bool, listener: Listener, begun: list[_Begun]) -> None:
-    """Checks a call, asks governance to admit it, and starts it."""
+def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
+    """Returns the checked call. Raises Refusal, NotAllowedError."""
     given, catalog = request.arguments, services.app.catalogs.catalog(request.options.catalog)
     server, tool = find(services, request, catalog, given["tool"])
     if read_only and tool.hints.read_only is not True:
@@ -117,67 +151,26 @@ def _begin(services: Services, request: Request, read_only: bool, listener: List
         catalog=catalog.name,
         decision_id=None if route is None else route.id,
     )
-    others = () if route is None else route.offered
-    wanted = Wanted(request.client, call, tool, services.result_tokens, others)
-    governed = services.app.governed.start(wanted, origin=AGENT, counted=given_tokens, listener=listener)
-    begun.append(_Begun(tool, route, governed))
+    return Wanted(request.client, call, tool, services.result_tokens, () if route is None else route.offered)
 
 
-async def _outcome(services: Services, request: Request, read_only: bool) -> tuple[_Begun, Outcome]:
-    """Waits for the call and forwards its progress. Cancels the call if the client leaves. The reservation is settled
-    when the call has ended."""
-    loop, sent, begun = asyncio.get_running_loop(), list[Future[None]](), list[_Begun]()
-
-    def forward(progress: Progress) -> None:
-        told: Coroutine[Any, Any, None] = request.progress(  # pyright: ignore[reportAssignmentType]
-            progress.progress, progress.total, visible(progress.message) or None
-        )
-        sent.append(asyncio.run_coroutine_threadsafe(told, loop))
-
-    try:
-        begin = partial(_begin, services, request, read_only, forward, begun)
-        try:
-            await anyio.to_thread.run_sync(begin)
-        except ApprovalNeededError as needed:
-            await decided(services, request, needed)
-            await anyio.to_thread.run_sync(begin)
-        handle = begun[0].call.handle
-        call, started = handle.call, handle.future
-        limit_s = call.timeout_s + WAIT_S
-        future = asyncio.wrap_future(cast("Future[CallReport]", started))
-        done, _ = await asyncio.wait({future}, timeout=limit_s)
-        if not done:
-            raise Refusal(
-                "timeout",
-                f"{call.server}::{call.tool} was not done within {limit_s:g} s.",
-                "Many calls are in progress; try again later, or another tool.",
-            )
-        await asyncio.gather(*map(asyncio.wrap_future, sent), return_exceptions=True)
-        return begun[0], future.result().outcome
-    finally:
-        for one in begun:
-            if not one.call.handle.done:
-                one.call.handle.cancel()
-
-
-def _failed(services: Services, outcome: Outcome, begun: _Begun) -> Refusal:
+def _failed(services: Services, outcome: Outcome, wanted: Wanted) -> Refusal:
     """Returns the refusal for a call that failed."""
     why = visible(outcome.error)[:WHY_CHARS] or "The tool reported an error without a text."
     if outcome.kind is OutcomeKind.NOT_CONNECTED:
-        call = begun.call.handle.call
+        call = wanted.call
         states = services.app.pool.states()
         waits = (one.retry_s for one in states if (one.catalog, one.server) == (call.catalog, call.server))
         wait_s = max(waits, default=0.0)
         when = f"in {units.seconds(wait_s)}" if wait_s > 0 else "at once; if that fails, later"
-        return Refusal("server_down", why, f"It may be tried again {when}{_others(begun)}.")
+        return Refusal("server_down", why, f"It may be tried again {when}{_others(wanted)}.")
     error, advice = ERRORS[outcome.kind]
-    return Refusal(error, why, f"{advice}{_others(begun)}.")
+    return Refusal(error, why, f"{advice}{_others(wanted)}.")
 
 
-def _others(begun: _Begun) -> str:
+def _others(wanted: Wanted) -> str:
     """Returns the other candidates of the search as a phrase."""
-    offered = begun.route.offered if begun.route is not None else ()
-    others = [name for name in offered if name != begun.tool.id][:3]
+    others = [name for name in wanted.others if name != wanted.tool.id][:3]
     return f", or try {' or '.join(others)}" if others else ", or search for another tool"
 
 

@@ -21,11 +21,12 @@ import anyio.to_thread
 from starlette.datastructures import Headers, QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.requests import Request as HttpRequest
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from core.endpoint.uses import Uses
+from core.services.decide.server_sign_ins import CALLBACK
 from core.shared.errors import WayfareError
 from core.shared.settings import FIRST_CATALOG
 
@@ -312,3 +313,38 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         return Response(await anyio.to_thread.run_sync(page.text), media_type=CONTENT_TYPE)
 
     return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `/oauth/callback`: where an authorization server sends the operator's browser after a sign-in to an upstream server.
+
+MOST_CALLBACK_CHARS = 4_096
+CALLBACK_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+    "Referrer-Policy": "no-referrer",
+}
+CALLBACK_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">
+<title>Wayfare</title><body style="font: 1.1rem/1.5 system-ui, sans-serif; margin: 20vh auto; max-width: 28rem; padding: 0 1rem">
+<h1 style="font-size: 1.4rem">{title}</h1><p>{text}</p></body></html>"""
+TAKEN = CALLBACK_PAGE.format(
+    title="You can close this window", text="Wayfare has the answer. Its Catalog page shows the result."
+)
+UNKNOWN = CALLBACK_PAGE.format(
+    title="No sign-in waits for this", text="It has ended, or was begun again. Begin it on Wayfare's Catalog page."
+)
+
+
+def callback_route(app: Callable[[], App | None]) -> Route:
+    """Returns the route; `app` returns the app if it is open. Only an answer with the `state` of a sign-in that waits is taken, once."""
+
+    async def callback(request: Request) -> Response:
+        given, opened = dict(request.query_params), app()
+        if not given:
+            return HTMLResponse(TAKEN, 200, CALLBACK_HEADERS)
+        small = len(request.url.query) <= MOST_CALLBACK_CHARS
+        if opened is None or not small or not await anyio.to_thread.run_sync(opened.sign_ins.answered, given):
+            return HTMLResponse(UNKNOWN, 400, CALLBACK_HEADERS)
+        return RedirectResponse(CALLBACK, 303, CALLBACK_HEADERS)  # the code stays in no history
+
+    return Route(CALLBACK, callback)

@@ -16,8 +16,8 @@ from mcp import MCPError
 from core.domain.catalog import Tool
 from core.domain.feedback import By
 from core.domain.requests import MOST_REQUESTS
-from core.endpoint.base import AgentTool, Answer, PartRequest, Request, Services, answer, compact, definition
-from core.endpoint.describe import LONGEST_NAME, shown_description, shown_schema
+from core.endpoint.base import AgentTool, Answer, PartRequest, Request, Services, answer, compact, definition, list_of
+from core.endpoint.describe import DESCRIBED, LONGEST_NAME, shown_description, shown_schema
 from core.endpoint.sampling import sampled_by
 from core.endpoint.search import fitting, signature
 from core.services.decide.decision_log import AGENT
@@ -167,19 +167,7 @@ TOOLS_WITHOUT_REQUESTS = AgentTool(
         [],
         {
             "how": {"type": "string"},
-            "tools": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "tool": {"type": "string"},
-                        "description": {"type": "string"},
-                        "inputSchema": {"type": "object"},
-                        "server": {"type": "string"},
-                    },
-                    "required": ["tool", "description", "inputSchema", "server"],
-                },
-            },
+            "tools": list_of({**DESCRIBED, "server": {"type": "string"}}),
             "left": _COUNT,
             "added": {"type": "integer", "description": "Requests that the client's model wrote, with sample."},
         },

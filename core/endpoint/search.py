@@ -151,8 +151,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     tools = {row: catalog.tools[now] for row, now in rows_now if now is not None}  # the catalog may have changed since
     shown = offering.shown(tools, n or getattr(options.parameters(), "n", MOST_CANDIDATES))
     found = [
-        _candidate(decision, row, tools[row], _why(decision, row, tools[row], offering, shown))
-        for row in shown.rows
+        _candidate(decision, row, tools[row], _why(decision, row, tools[row], offering, shown)) for row in shown.rows
     ]
     found += _down(decision, catalog, offering, shown.rows)
     kept = found if n is not None else fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)

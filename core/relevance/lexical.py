@@ -132,6 +132,16 @@ _PORTER: Any = Stemmer.Stemmer("porter")  # pyright: ignore
 
 
 @lru_cache(maxsize=65_536)
+def words_in_common(text: str, other: str) -> list[str]:
+    """Returns the words of a text whose stems are in another one, without stop words.
+
+    >>> words_in_common("who booked the meeting rooms", "Book a room for a meeting.")
+    ['booked', 'meeting', 'rooms']
+    """
+    there = {stem(word) for word in terms(other)}
+    return [word for word in dict.fromkeys(terms(text)) if stem(word) in there]
+
+
 def stem(word: str) -> str:
     """The stem of an English word by Porter's algorithm. Words of other languages hardly change."""
     return _PORTER.stemWord(word)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from core.domain.decision import Confidence, Fit
+from core.domain.decision import NOTHING_FROM, SURE_FROM, Confidence, Fit
 from core.domain.feedback import RefusalCurve, RefusalPoint
 
 NEVER = 1.0
@@ -59,13 +59,6 @@ def limit_of(percent: float) -> float:
         return NEVER
     known = _shipped()
     return float(np.interp(percent, known.percent, known.limit))
-
-
-NOTHING_FROM = 0.7
-"""Above it lie 7 % of the answerable everyday questions of the sample, 32 % of its impossible tasks, and none of LiveMCPBench's judged
-sub-tasks."""
-SURE_FROM = 0.8
-"""Of the decisions above it 90 % are right on everyday questions, and 80 % on LiveMCPBench's."""
 
 
 def confidence_of(best: float, nothing: float) -> Confidence:

@@ -150,9 +150,6 @@ class Router(ABC, Generic[P]):
         if result.candidates and (reason := refusal(query, chosen)):
             result = result.refused(reason)
         writing = _writing(text, context, result.candidates)
-        fit = query.known_fit
-        if fit is not None and fit.confidence == "sure" and result.candidates and result.candidates[0] in writing:
-            fit = replace(fit, confidence="unsure")
         elapsed_ms = (self._clock() - started) * 1e3
         return Decision(
             id=uuid.uuid4().hex,
@@ -177,7 +174,7 @@ class Router(ABC, Generic[P]):
             steps=result.steps,
             remarks=result.remarks,
             explored=result.explored,
-            fit=fit,
+            fit=query.known_fit,
             tries=result.tries,
             writing=writing,
         )

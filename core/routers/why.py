@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.domain.catalog import Catalog
 from core.domain.decision import Decision
 from core.domain.trace import Drop, ServerRow, ToolRow
 from core.economics.utility import Headroom, headroom
+from core.relevance.lexical import words_in_common
+from core.relevance.text_views import full
 from core.routers.ehrr import EhrrParameters
 from core.routers.parameters import FIT
 from core.shared import units
 from core.shared.errors import UnknownNameError
 
 MUCH_BETTER = 0.5  # of the best tool's probability of fit
+LOW_FIT = 0.2
+"""Below it a low fit is the main cause why a tool is not chosen."""
 OTHER_DROPS = {
-    Drop.NOT_WORTH: "Not worth a try: it is expected to cost more than it brings",
     Drop.PRUNED: "Not offered, because it is not in the curated list",
     Drop.BELOW_THRESHOLD: "Below the threshold",
     Drop.GATED: "Held back, because a precondition on the agent's state does not hold",
@@ -33,20 +37,22 @@ def why(decision: Decision, name: str) -> str:
 
 
 def fit_note(decision: Decision) -> str:
-    """One more sentence of the reason, where another tool fits much better than the winner: what decided instead.
+    """One more sentence of the reason, where another tool fits much better than the winner, or better and writes: what decided instead.
 
     Empty where the winner is about as likely to fit as any tool."""
     winner, fit = decision.winner, decision.fit
     if winner is None or fit is None or not decision.economic:
         return ""
     row, best = decision.candidates[0], int(np.argmax(fit.tools))
+    likelier = (
+        f" {decision.tools.ids[best]} is likelier to fit, {units.share(float(fit.tools[best]))} against "
+        f"{units.share(float(fit.tools[row]))}"
+    )
+    if best in decision.writing and row not in decision.writing:
+        return f"{likelier}, but it writes, and the question asks to know."
     if fit.tools[row] >= MUCH_BETTER * fit.tools[best]:
         return ""
-    other = decision.tool_at(best)
-    return (
-        f" {other.tool} is likelier to fit, {units.share(float(fit.tools[best]))} against "
-        f"{units.share(float(fit.tools[row]))}; time and price decided under these parameters."
-    )
+    return f"{likelier}; time and price decided under these parameters."
 
 
 def language_note(decision: Decision) -> str:
@@ -72,12 +78,29 @@ def why_tool(decision: Decision, row: int) -> str:
     return f"{reason} {_explored(decision.explored.how, decision.tools.success[row], decision.explored.tool_estimate[row])}"
 
 
+AHEAD = 3
+
+
+def reasons_of_fit(decision: Decision, row: int, catalog: Catalog) -> list[tuple[str, str]]:
+    """Why the fit of a tool is high or low, by name: its words in common with the sub-task, its relevance, and the tools that fit
+    better. Empty where the fit is unknown, or the catalog does not have the tool any more."""
+    fit, now = decision.fit, catalog.tool_row.get(decision.tools.ids[row])
+    if fit is None or now is None:
+        return []
+    better = [int(one) for one in np.argsort(-fit.tools, kind="stable")[:AHEAD] if fit.tools[one] > fit.tools[row]]
+    return [
+        ("words in common", ", ".join(words_in_common(decision.subtask, full(catalog.tools[now]))) or "none"),
+        ("relevance", f"{float(fit.relevance[row]):.2f}, the best has {float(fit.relevance.max()):.2f}"),
+        ("ahead of it", ", ".join(f"{decision.tools.ids[one]} {units.share(float(fit.tools[one]))}" for one in better) or "nothing"),
+    ]  # fmt: skip
+
+
 def writes_note(decision: Decision, row: int) -> str:
     """One more sentence about a candidate that writes though the question asks to know."""
     if row not in decision.writing:
         return ""
     halved = decision.parameters.get("reads_first") and decision.parameters.get("similarity") == FIT
-    return f" It writes, and the question asks to know{': its fit counts half' if halved else ''}."
+    return f" It writes, and the question asks to know{': its fit counts a fifth' if halved else ''}."
 
 
 def _explored(how: str, used: float, estimate: float) -> str:
@@ -108,10 +131,9 @@ def _why_tool(decision: Decision, row: int) -> str:
         case None:
             remark = decision.remarks.get(row)
             return f"{_kept(decision, tool)} It {remark}." if remark else _kept(decision, tool)
-        case Drop.NOT_SHORTLISTED:
-            return f"Not considered: {_not_shortlisted(decision, server)}"
-        case Drop.REJECTED:
-            return f"Not considered: {_rejected(server)}"
+        case Drop.NOT_SHORTLISTED | Drop.REJECTED as dropped:
+            reason = _rejected(server) if dropped is Drop.REJECTED else _not_shortlisted(decision, server)
+            return f"{_hardly_fits(decision, row) or 'Not considered'}: {reason}"
         case Drop.NOT_AFFORDABLE:
             over = (tool.price_usd or 0.0) - (server.posted_price_usd or 0.0)
             return (
@@ -120,10 +142,35 @@ def _why_tool(decision: Decision, row: int) -> str:
             )
         case Drop.OUTRANKED:
             return _outranked(decision, tool)
+        case Drop.NOT_WORTH:
+            return _not_worth(decision, row)
         case dropped:
             remark = decision.remarks.get(row)
             because = f"; {remark}" if remark else ""
             return f"{OTHER_DROPS[dropped]}: {tool.tool} has {decision.score} {tool.utility:.3f}{because}."
+
+
+def _hardly_fits(decision: Decision, row: int) -> str:
+    """The low fit of a tool as a clause; empty if it is not low."""
+    if decision.fit is None or decision.fit.tools[row] >= LOW_FIT:
+        return ""
+    return f"Hardly fits ({units.share(float(decision.fit.tools[row]))})"
+
+
+def _not_worth(decision: Decision, row: int) -> str:
+    """The main cause first: the fit, the reliability, the price or the time."""
+    tool, remark = decision.tool_at(row), decision.remarks.get(row)
+    end = f"{tool.tool} has {decision.score} {tool.utility:.3f}{f'; {remark}' if remark else ''}."
+    if hardly := _hardly_fits(decision, row):
+        return f"{hardly}, so a try is not worth its cost: {end}"
+    fit = "" if decision.fit is None else f" than a fit of {units.share(float(decision.fit.tools[row]))} brings"
+    if tool.success < LOW_FIT:
+        cause = f"one attempt succeeds with only {units.share(tool.success)}, so a result costs more{fit}"
+    elif tool.money_cost_s > tool.time_cost_s:
+        cause = f"its price of {units.price(tool.price_usd)} a call costs more{fit}"
+    else:
+        cause = f"{units.seconds(tool.time_cost_s)} until a result cost more{fit}"
+    return f"Not worth a try, {cause}: {end}"
 
 
 def _kept(decision: Decision, tool: ToolRow) -> str:

@@ -1,15 +1,49 @@
-"""Background jobs: one under way for each key, found again after a page reload, stopped when the app closes."""
+"""Background jobs: one under way for each key, found again after a page reload, stopped when the app closes; and rounds of upkeep."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
 KEPT = 8  # jobs of a key
+_log = logging.getLogger(__name__)
+
+
+class Rounds(ABC):
+    """Does one round after the other in a thread of its own, from `start` to `close`, with a pause of `pause_s` before each."""
+
+    def __init__(self, *, pause_s: float, name: str) -> None:
+        self._pause_s = pause_s
+        self._ended = threading.Event()
+        self._starting = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    @abstractmethod
+    def round(self) -> None:
+        """Do what is due now."""
+
+    def start(self) -> None:
+        """Begin. A second start changes nothing."""
+        with self._starting:
+            if self._thread.ident is None:
+                self._thread.start()
+
+    def close(self) -> None:
+        """End after the round that is under way."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._pause_s):
+            try:
+                self.round()
+            except Exception:  # noqa: BLE001  a defect must not end all further rounds
+                _log.exception("a round of %s failed", self._thread.name)
 
 
 class Stopped(Exception):

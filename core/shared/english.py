@@ -60,6 +60,7 @@ def leading_verb(name_as_words: str) -> str:
     known = DESTROYS | REMOVES | WRITES | READS
     return next((word for word in name_as_words.lower().split() if word in known), "")
 
+
 _BASE_FORMS = {
     "does": "do",
     "goes": "go",

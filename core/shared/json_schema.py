@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from threading import Lock
 from typing import Any, cast
 from urllib.parse import unquote
 
+from cachetools import LRUCache
 from jsonschema_rs import ReferencingError, Registry, ValidationError, ValidationErrorKind, Validator, validator_for
 
 Schema = Mapping[str, Any]
 MESSAGE_LIMIT = 300
+MOST_COMPILED = 256
+_compiled: LRUCache[int, tuple[Schema, Validator]] = LRUCache(MOST_COMPILED)
+_compiling = Lock()
 BASE = "urn:wayfare:schema"  # what a schema without an $id is called while its references are followed
 
 
@@ -121,8 +126,15 @@ def admitted_by(schema: Schema) -> Callable[[object], bool]:
 
 
 def _validator(schema: Schema) -> Validator:
-    """Raises ValidationError (a ValueError) for a broken schema, ValueError for one that is nested too deep."""
-    return validator_for(dict(schema), offline=True)
+    """Returns the compiled schema. No schema changes, so each is compiled once while it is in use. Raises ValidationError
+    (a ValueError) for a broken schema, ValueError for one that is nested too deep."""
+    with _compiling:
+        known = _compiled.get(id(schema))
+    if known is None or known[0] is not schema:
+        known = schema, validator_for(dict(schema), offline=True)
+        with _compiling:
+            _compiled[id(schema)] = known
+    return known[1]
 
 
 def _pointed_at(root: Schema, pointer: str) -> object:

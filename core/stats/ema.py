@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -145,7 +146,7 @@ class RunningTable:
     def row(self, row: int, at_s: float | None = None) -> Running:
         """The figures of one row after its last call or, with decay, at a later time."""
         figures = self._figures[:, row]
-        if at_s is not None and self._rates.half_life_s:
+        if at_s is not None and self._rates.half_life_s and not self._stays(row):
             share = self._share(at_s - self._seen_s[0, row : row + 1], slice(row, row + 1))
             figures = decayed(figures, self._base[:, row], share)
         return Running(*figures.tolist(), *self._counts[:, row].tolist())
@@ -187,6 +188,10 @@ class RunningTable:
         self._figures[:, row] = self._base[:, row]
         self._failing_since_s[row] = np.nan
         self._seen_s[0, row] = np.fmax(self._seen_s[0, row], at_s)
+
+    def _stays(self, row: int) -> bool:
+        """Whether the figures of a row do not change with time: only failures fade, and its last call succeeded."""
+        return self._rates.fading == "failures" and math.isnan(self._failing_since_s[row])
 
     def _share(self, age_s: Array, rows: slice) -> Array:
         if self._rates.fading == "everything" or self._rates.half_life_s == 0:

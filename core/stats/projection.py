@@ -128,6 +128,10 @@ class StatisticsProjection:
         """The running figures of one tool after its last call."""
         return self._tools.row(row)
 
+    def price_usd(self, tool_row: int) -> float:
+        """The price of one tool; NaN without one."""
+        return float(self._price[tool_row])
+
     def _server_statistics(self, at_s: float) -> ServerStatistics:
         prices = {"ask_usd": self._ask, "ask_source": self._ask_source}
         return _picked(ServerStatistics, self._servers.columns(at_s) | prices)

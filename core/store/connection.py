@@ -347,6 +347,14 @@ class TypedTable(Generic[R]):
         with self.database.transaction() as connection:
             self.write(connection, rows)
 
+    def put_distinct(self, rows: Collection[R]) -> None:
+        """`put` for rows of which no two have the same key: one statement for all, where `put` takes 2 ms for each."""
+        if rows:
+            table, names = self.name, [field.name for field in fields(self.kind)]  # type: ignore[arg-type]
+            incoming = pa.table({name: [getattr(row, name) for row in rows] for name in names})
+            with self.database.transaction() as connection:
+                insert_arrow(connection, f"INSERT OR REPLACE INTO {table} BY NAME SELECT * FROM incoming", incoming)  # noqa: S608
+
     def remove(self, condition: str, values: Sequence[object]) -> int:
         """Delete rows. Returns their number."""
         with self.database.transaction() as connection:

@@ -63,7 +63,7 @@ class BackgroundWriter:
         self._write()
 
 
-GATHERED_S = 0.02
+GATHERED_S = 0.2
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,7 +81,7 @@ class Events:
 
     `append` returns when its events are on the disk. `append_later` returns at once (decisions while a slider is
     dragged, calls of agents), `make_later` even before its events are made (decisions for agents, whose JSON takes longer than
-    the rest of their record); one background thread writes what has gathered in 20 ms. The order of the calls is the order of
+    the rest of their record); one background thread writes what has gathered in 0.2 s. The order of the calls is the order of
     commit. Outcomes are in the journal before `append_later` returns, or in the database where there is no journal: a killed process
     loses what else is queued, and no call.
     """

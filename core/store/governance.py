@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 
@@ -73,7 +73,7 @@ class Governance:
         settled = "SELECT id FROM spending WHERE settled AND list_contains(?::VARCHAR[], id)"
         for id_ in self.database.read(settled, [list(spent)])["id"].to_pylist():
             del spent[id_]
-        self._write(spent.values())
+        self._spending.put_distinct(spent.values())
 
     def close(self) -> None:
         """Write pending spending. A second call does nothing."""
@@ -84,15 +84,13 @@ class Governance:
         with self.database.lock:
             pending = [self._pending.popleft() for _ in range(len(self._pending))]
             try:
-                self._write({spent.id: spent for _, spent in pending}.values())  # the last word of each call
+                self._spending.put_distinct(
+                    {spent.id: spent for _, spent in pending}.values()
+                )  # the last word of each call
             except StoreError:
                 _log.exception("%d records of spending stay in the journal until the next start", len(pending))
             else:
                 self.journal.done(number for number, _ in pending)
-
-    def _write(self, spent: Collection[Spent]) -> None:
-        if spent:
-            self._spending.put(*spent)
 
     def settle_left_over(self) -> int:
         """Settle the calls of a killed process at their reserved amounts, because their outcome is unknown."""

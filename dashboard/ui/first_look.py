@@ -143,9 +143,11 @@ def writing_model(app: App) -> str:
 
 
 def write_button(app: App, catalog: str, place: str) -> None:
-    """Draw the button that has the configured model write the requests that a catalog lacks, after an estimate. Without a model, or if
-    none are missing, it leads to the prompt for any model."""
-    model, lacking = writing_model(app), app.requests.missing(catalog)
+    """Draw the button that has the configured model write the requests that a catalog lacks, after an estimate. Without a model, or for
+    tools that are seldom found, it leads to the prompt for any model. Draws nothing if neither is the case."""
+    model, lacking, (found, _) = writing_model(app), app.requests.missing(catalog), app.findable.latest(catalog)
+    if not lacking and (found is None or not found.seldom):
+        return
     if not (model and lacking):
         words = "Write requests by a prompt" if lacking else "Write more requests"
         if st.button(words, key=f"{place}.write.prompt", icon=":material/edit_note:", type="primary"):

@@ -18,9 +18,11 @@ from tests.benchmarks import (
     failing,
     fuzzing,
     levelling,
+    outages,
     outcomes,
     planning,
     probabilities,
+    reading,
     recovering,
     refusing,
     scenarios,
@@ -61,6 +63,8 @@ SECTIONS = {
     "simulating": scenarios.simulating,
     "scenarios": scenarios.scenarios,
     "recovering": recovering.recovering,
+    "outages": outages.outages,
+    "reading": reading.reading,
 }
 
 

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocketDisconnect
 from core.app import App
 from core.cli import main
 from core.cli.joining import PATH as DOOR
-from core.endpoint.oauth_callback import TAKEN
+from core.endpoint.http_app import TAKEN
 from core.governance.scope import Scope
 from core.services.decide.server_sign_ins import CALLBACK
 from dashboard.app import app as whole

@@ -9,6 +9,7 @@ import pytest
 from mcp import Client
 
 from core.app import App
+from core.domain.events import OutcomeEvent
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.governance.calls import Wanted
 from core.governance.limits import BreakerRules
@@ -69,6 +70,28 @@ def test_a_paused_server_comes_last_with_the_reason_or_not_at_all(world: App) ->
     assert sorted(every) == sorted(names)
     assert all("Its server is paused." in text for text in why.values())
     assert "Every tool that fits is on a server that is paused for now." in left_out
+
+
+def lose(app: App, server: str, kind: OutcomeKind) -> None:
+    """Have two calls of a server end in this way."""
+    for number in range(2):
+        app.catalogs.observe(OutcomeEvent(
+            id=f"{server}{number}", at=app.settings.now(), decision_id=None, catalog="world", server=server, tool="echo", kind=kind.value,
+            latency_s=0.1, connect_s=None, attempts=1, price_usd=None, simulated=False, error="", origin="tests",
+        ))  # fmt: skip
+
+
+def test_only_what_a_check_will_bring_back_comes_last(world: App) -> None:
+    policy(world, lint_errors="last")
+    names, _, _ = search(world, n=3)
+    first, second, third = names
+    lose(world, first.partition("::")[0], OutcomeKind.TIMEOUT)
+    lose(world, second.partition("::")[0], OutcomeKind.NOT_CONNECTED)
+    again, why, _ = search(world, n=3)
+    assert again == [first, third, second]
+    assert "the next call tells" in why[first]
+    assert not why[first].startswith("It comes last.")
+    assert why[second].startswith("It comes last. Its server is down since ")
 
 
 def test_a_tool_that_orders_models_about_is_not_offered_unless_a_person_approved_it(world: App) -> None:

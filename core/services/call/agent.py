@@ -242,7 +242,7 @@ class AgentRun:
         catalogs, name = self._services.catalogs, self._task.catalog
         with catalogs.unchanged():  # one that is replaced meanwhile has other rows
             server, tool = catalogs.catalog(name).find(*tool_id.partition("::")[::2])
-            price = float(catalogs.statistics(name).tools.price_usd[catalogs.catalog(name).tool_row[tool_id]])
+            price = catalogs.projection(name).price_usd(catalogs.catalog(name).tool_row[tool_id])
         if self._task.live and not (self._task.may_write or _only_reads(server, tool)):
             said = f"{tool_id} does not say that it only reads, and was not called: --allow-writes, or “all tools” on the page, lets it be."
             return MAY_WRITE, said

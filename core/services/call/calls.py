@@ -7,9 +7,10 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -78,6 +79,9 @@ class CallReport:
     tool_after: Running
 
 
+MOST_CALLS = 64
+"""Calls that are made at the same time. The others wait."""
+T = TypeVar("T")
 Settle = Callable[[Outcome | None], None]
 """Gets the outcome of a call before its report, or None if the outcome is not known."""
 
@@ -102,11 +106,23 @@ class CallHandle:
 
     call: ToolCall
     listener: Callable[[Progress], None] | None = None
+    cancel_event: threading.Event = field(default_factory=threading.Event)
+    """Set by `cancel`."""
 
     def __post_init__(self) -> None:
         self.progress: Progress | None = None
-        self._cancel = threading.Event()
         self._future: Future[CallReport] | None = None
+
+    def run(self, run: Callable[[CallHandle], CallReport]) -> CallReport:
+        """Run in this thread. Returns the report, which others get as well."""
+        self._future = Future()
+        try:
+            report = run(self)
+        except BaseException as error:
+            self._future.set_exception(error)
+            raise
+        self._future.set_result(report)
+        return report
 
     def start(self, pool: ThreadPoolExecutor, run: Callable[[CallHandle], CallReport]) -> None:
         """Run on the pool, in the context of the caller, so that its trace continues."""
@@ -114,13 +130,8 @@ class CallHandle:
 
     @property
     def future(self) -> Future[CallReport] | None:
-        """The pool's future. None before `start`."""
+        """The future of the report. None before `start` or `run`."""
         return self._future
-
-    @property
-    def cancel_event(self) -> threading.Event:
-        """Set by `cancel`."""
-        return self._cancel
 
     def on_progress(self, progress: Progress) -> None:
         """Keep the latest progress."""
@@ -130,7 +141,7 @@ class CallHandle:
 
     def cancel(self) -> None:
         """Ask the call to stop; its outcome is `cancelled`."""
-        self._cancel.set()
+        self.cancel_event.set()
 
     @property
     def done(self) -> bool:
@@ -158,7 +169,7 @@ class CallService:
     telemetry: Telemetry = OFF
 
     def __post_init__(self) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="wayfare-call")
+        self._pool = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="wayfare-call")
         self._learning = threading.Lock()
         self._begun: WeakSet[CallHandle] = WeakSet()
 
@@ -179,6 +190,15 @@ class CallService:
         self._begun.add(handle)
         handle.start(self._pool, lambda h: self._settled(h, settle, mode=mode, origin=origin, client=client))
         return handle
+
+    def make(self, handle: CallHandle, *, origin: str, client: str, settle: Settle) -> CallReport:
+        """Make a real call in this thread. Raises UnknownNameError for a tool that is not in the catalog."""
+        self._begun.add(handle)
+        return handle.run(lambda h: self._settled(h, settle, mode=CallMode.REAL, origin=origin, client=client))
+
+    def in_thread(self, work: Callable[[], T]) -> Future[T]:
+        """Do the work around a call in one of the threads that make calls, in the context of the caller."""
+        return self._pool.submit(copy_context().run, work)
 
     def run(self, call: ToolCall, *, mode: CallMode = CallMode.REAL, origin: str = "console") -> CallReport:
         """Make a call and wait for it."""
@@ -258,11 +278,7 @@ class CallService:
         self.catalogs.catalog(call.catalog).find(call.server, call.tool)
         catalog, projection = self.catalogs.catalog(call.catalog), self.catalogs.projection(call.catalog)
         server_row, tool_row = catalog.server_row[call.server], catalog.tool_row[f"{call.server}::{call.tool}"]
-        return _Before(
-            projection.server(server_row),
-            projection.tool(tool_row),
-            float(projection.snapshot().tools.price_usd[tool_row]),
-        )
+        return _Before(projection.server(server_row), projection.tool(tool_row), projection.price_usd(tool_row))
 
 
 def _statistics(event: OutcomeEvent, server: Running, tool: Running) -> StatisticsEvent:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from core.domain.catalog import ServerId
+from core.services.background_jobs import Rounds
 from core.services.decide.catalogs import CatalogService
 from core.shared import units
 
@@ -55,30 +56,18 @@ class _Plan:
     due: datetime
 
 
-class HealthChecks:
+class HealthChecks(Rounds):
     """Checks servers that could not be reached, after 5 s and then after ever longer waits, up to 5 min. Thread-safe."""
 
     def __init__(
         self, catalogs: CatalogService, sessions: Callable[[], SessionPool], now: Callable[[], datetime]
     ) -> None:
+        super().__init__(pause_s=ROUND_S, name="wayfare-health")
         self._catalogs = catalogs
         self._sessions = sessions
         self._now = now
         self._plans: dict[ServerId, _Plan] = {}
         self._lock = threading.Lock()
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Check from now on, in a thread of its own. A second start changes nothing."""
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="wayfare-health", daemon=True)
-                self._thread.start()
-
-    def close(self) -> None:
-        """End the checks."""
-        self._ended.set()
 
     def down(self, catalog: str) -> dict[str, ServerDown]:
         """The servers of a catalog that are believed to be down."""
@@ -89,6 +78,10 @@ class HealthChecks:
             server: ServerDown(down.since, plans[server].due if down.unreachable else None)
             for server, down in known.items()
         }
+
+    def round(self) -> None:
+        """Check every server that is due."""
+        self.check_due()
 
     def check_due(self) -> tuple[ServerId, ...]:
         """Check every server that is due. Returns those that answer again."""
@@ -136,10 +129,6 @@ class HealthChecks:
         except Exception:  # noqa: BLE001  whatever a server makes the SDK throw: it is not back
             return False
         return True
-
-    def _run(self) -> None:
-        while not self._ended.wait(ROUND_S):
-            self.check_due()
 
 
 def wait_s(failed: int) -> float:

@@ -28,7 +28,7 @@ from core.relevance.scoring import FitMatcher, IndexScorer
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
-from core.services.decide.loaded_catalog import Down, LoadedCatalog, token_counts, without_names
+from core.services.decide.loaded_catalog import DEFAULT_LEARNING, Down, LoadedCatalog, token_counts, without_names
 from core.services.decide.wordings import reworded, stored_wordings, without_wordings
 from core.services.learn.learnt_models import LearntModels
 from core.shared.errors import CatalogError, UnknownNameError
@@ -221,7 +221,7 @@ class CatalogService:
     def _statistics_at(self, learning: LearningParameters | None) -> datetime | None:
         """The time of a snapshot, rounded so that it stays the same for a while; None without decay."""
         if learning is None:
-            learning = LearningParameters()
+            learning = DEFAULT_LEARNING
         if learning.half_life_s == 0:
             return None
         step_s = learning.half_life_s / STEPS_IN_HALF_LIFE

@@ -31,6 +31,7 @@ from core.store import Store
 
 PROJECTIONS_CACHED = 16  # one for each combination of priors and rates that was used lately
 
+DEFAULT_LEARNING = LearningParameters()
 Learning = tuple[Priors, Rates]
 MakeMatcher = Callable[[CatalogIndex, RelevanceIndex], IndexMatcher]
 
@@ -185,7 +186,7 @@ def token_counts(catalog: Catalog, store: Store) -> NDArray[np.int64]:
 
 
 def _key(learning: LearningParameters | None) -> Learning:
-    chosen = learning or LearningParameters()
+    chosen = learning or DEFAULT_LEARNING
     return chosen.priors(), chosen.rates()
 
 

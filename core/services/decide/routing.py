@@ -253,7 +253,10 @@ def _completed(decision: Decision, context: RoutingContext, parameters: Paramete
     """A router's decision with what pages say beside it: how likely each tool fits, and the preset that the parameters are."""
     # a router that ranks by something else has no fit
     fit = decision.fit or context.matcher.fit(decision.subtask, decision.server_hint)[0]
-    decision = replace(decision, fit=understood(fit, decision.subtask))
+    fit = understood(fit, decision.subtask)
+    if fit.confidence == "sure" and decision.candidates and decision.candidates[0] in decision.writing:
+        fit = replace(fit, confidence="unsure")
+    decision = replace(decision, fit=fit)
     return replace(
         decision, preset=preset_of(parameters), reason=decision.reason + fit_note(decision) + language_note(decision)
     )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from core.domain.catalog import ServerId
+from core.services.background_jobs import Rounds
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.followed import FollowedFiles
 from core.services.decide.servers import ServerEditor
@@ -26,7 +27,7 @@ FIRST_LOOK_S = 600.0
 _log = logging.getLogger(__name__)
 
 
-class Upkeep:
+class Upkeep(Rounds):
     """Looks at files and servers in a thread of its own. `look_s` is the time between two looks at all servers, 0 for none."""
 
     def __init__(
@@ -38,6 +39,7 @@ class Upkeep:
         look_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(pause_s=ROUND_S, name="wayfare-upkeep")
         self._catalogs = catalogs
         self._followed = followed
         self._servers = servers
@@ -49,19 +51,6 @@ class Upkeep:
         self._updates: dict[tuple[ServerId, str], int] = {}
         self._asked_s: dict[ServerId, float] = {}
         self._lock = threading.Lock()
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Begin. A second start changes nothing."""
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="wayfare-upkeep", daemon=True)
-                self._thread.start()
-
-    def close(self) -> None:
-        """End after the round that is under way."""
-        self._ended.set()
 
     def list_changed(self, server: ServerId, kind: str = "tools") -> None:
         """A server says that it lists other tools, resources or prompts now, or that the resource of an address changed. Returns at once. The next round asks for the tools, at most
@@ -115,10 +104,3 @@ class Upkeep:
         for found in self._servers.refresh(catalog, [one for one in known.servers if one.name in names]):
             if found.error:
                 _log.info("%s", found.error)
-
-    def _run(self) -> None:
-        while not self._ended.wait(ROUND_S):
-            try:
-                self.round()
-            except Exception:  # noqa: BLE001  a defect must not end the upkeep of everything
-                _log.exception("a round of upkeep failed")

@@ -67,6 +67,9 @@ class KnownDefinitions:
         """Another number after each decision about a definition."""
         self._known: dict[Key, DefinitionChange] = {}
         self._denied: dict[Key, DefinitionChange] = {}
+        self._compared: dict[
+            Key, tuple[DefinitionChange, Tool]
+        ] = {}  # the last definition of each that was found unchanged
         self.read_anew()
 
     def read_anew(self) -> None:
@@ -78,13 +81,16 @@ class KnownDefinitions:
     def state(self, catalog: str, tool: Tool) -> State:
         """Whether a tool's definition is known, and whether it is unchanged."""
         key = (catalog, tool.server, tool.name)
-        found = self._known.get(key)
+        found, compared = self._known.get(key), self._compared.get(key)
+        if compared is not None and compared[0] is found and compared[1] is tool:
+            return "known"
         if found is None:
             if not self.errors_wait() or not self.error(catalog, tool):
                 return "new"
             return "denied" if self._is_denied(key, definition_json(tool)) else "waiting"
         text = definition_json(tool)
         if found.definition_json == text:
+            self._compared[key] = found, tool
             return "known"
         return "denied" if self._is_denied(key, text) else "changed"
 

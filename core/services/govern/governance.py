@@ -254,7 +254,7 @@ class GovernanceService:
         with self._catalogs.unchanged():  # a replaced catalog has other rows
             known = self._catalogs.catalog(catalog)
             known.find(*tool.partition("::")[::2])
-            price = float(self._catalogs.statistics(catalog).tools.price_usd[known.tool_row[tool]])
+            price = self._catalogs.projection(catalog).price_usd(known.tool_row[tool])
         return None if np.isnan(price) else price
 
     def _approved(self, wanted: Wanted, weighed: _Weighed) -> Approval:

@@ -61,6 +61,12 @@ class GovernedCalls:
         handle.future.add_done_callback(partial(self._settle_unbegun, permit))
         return GovernedCall(permit, handle)
 
+    def make(self, wanted: Wanted, handle: CallHandle, *, origin: str, counted: Counted) -> tuple[Permit, CallReport]:
+        """Admit a call of a client and make it in this thread. Raises as `start`."""
+        permit = self.governance.before(wanted)
+        settle = partial(self._settle, permit, counted)
+        return permit, self.calls.make(handle, origin=origin, client=wanted.client, settle=settle)
+
     def drawn(self, call: ToolCall, *, origin: str, client: str = "") -> CallHandle:
         """A drawn outcome. No tool is called, and no permission is needed."""
         return self.calls.start(call, mode=CallMode.DRAWN, origin=origin, client=client)

@@ -78,10 +78,10 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
     left, right = st.columns([1.25, 1], gap="medium")
     with left:
         chosen = _tools(found, query)
+        if chosen is not None:
+            _tool(app, catalog, chosen)
     with right:
         chart(taken_for_map(found.tools), key="catalog:findable.map", choose=_of_servers)
-    if chosen is not None:
-        _tool(app, catalog, chosen)
 
 
 def _job(job: Job) -> bool:

@@ -258,7 +258,7 @@ def _box(label: Label) -> Box:
 
 CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]]}  # fmt: skip
 LABEL_CHARACTERS = 22
-CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: considered, not on the short-list, not highlighted
+CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: considered, not on the short-list or behind edges, not highlighted
 
 
 def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
@@ -290,7 +290,7 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
 
 def _tools(data: MapData, middles: dict[str, tuple[float, float]]) -> dict[str, Any]:
     looks = marks(middles)
-    opacity = np.where(data.lit, CLEAR, GREY)
+    opacity = np.where(data.lit, BEHIND if data.edges else CLEAR, GREY)  # edges stand out
     if data.decision is not None and data.lit.all():
         opacity = np.where(data.decision.servers.shortlisted[data.decision.tools.server_row], CLEAR, BEHIND)
     colours = [

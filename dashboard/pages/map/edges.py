@@ -14,15 +14,16 @@ LEAST_TIMES, MOST_EDGES = 2, 120  # one request proves little; more lines than t
 SEPARATOR = "\n"
 HOVER_CHARACTERS = 72
 KINDS = {
-    "opposite": ("opposites, confused", REJECTED, "solid"),
-    "mutual": ("taken for each other", SIMILARITY, "solid"),
     "one way": ("one taken for the other", MUTED, "dot"),
+    "mutual": ("taken for each other", SIMILARITY, "solid"),
+    "opposite": ("opposites, confused", REJECTED, "solid"),  # drawn last, above the others
 }
 
 
 def drawn_edges(pairs: Sequence[Confused], tools: Collection[str]) -> list[Confused]:
-    """Returns the pairs that the map draws, the most frequent ones: `pairs` has them sorted."""
-    return [pair for pair in pairs if pair.one in tools and pair.other in tools][:MOST_EDGES]
+    """Returns the pairs that the map draws: opposites, then the most frequent ones. `pairs` has them sorted."""
+    known = [pair for pair in pairs if pair.one in tools and pair.other in tools]
+    return sorted(known, key=lambda pair: pair.kind != "opposite")[:MOST_EDGES]
 
 
 def edge_traces(drawn: CatalogMap, edges: Sequence[Confused]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -63,7 +64,7 @@ def edge_traces(drawn: CatalogMap, edges: Sequence[Confused]) -> tuple[list[dict
                     "symbol": "diamond",
                     "color": colour,
                     "opacity": 1,
-                    "size": [6 + 7 * (pair.both / most) ** 0.5 for pair in those],
+                    "size": [5 + 5 * (pair.both / most) ** 0.5 for pair in those],
                     "line": {"width": 1, "color": "#FFFFFF"},
                 },
             }

@@ -17,9 +17,7 @@ from dashboard.ui.url_state import open_page
 
 HELP = "Calibrated probability of fit, price of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"
-WRITES = (
-    ' <span class="wayfare-badge" title="It changes something, and the question asks to know: look at the others first.">writes</span>'
-)
+WRITES = ' <span class="wayfare-badge" title="It changes something, and the question asks to know: look at the others first.">writes</span>'
 ACTIONS = "route:actions"
 
 

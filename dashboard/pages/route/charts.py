@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from textwrap import wrap
+
 import plotly.graph_objects as go
 
 from core.domain.decision import Decision
 from core.domain.feedback import RefusalCurve, RefusalPoint
 from core.domain.plans import Plan, PlannedStep
 from core.domain.trace import Drop, ServerRow, ToolRow
+from core.routers.why import why_tool
 from core.shared import units
+from core.shared.untrusted_text import one_line
 from dashboard.theme import (
     ACCEPTED,
     ACCEPTED_SIGN,
@@ -235,11 +240,13 @@ TOOLS_SHOWN = 8
 
 def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     """Draws similarity to the right, αt·time and αt·κ·price to the left, and the utility as a mark, best on top."""
-    rows = decision.tools_at(decision.evaluated_tools()[:TOOLS_SHOWN])[::-1]
+    shown = decision.rivals(TOOLS_SHOWN)[::-1]
+    rows = decision.tools_at(shown)
     alpha = _alpha(decision)
     names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
     places = list(range(len(rows)))
-    faded = [0.35 if row.dropped_by in {Drop.NOT_AFFORDABLE, Drop.REJECTED} else 1.0 for row in rows]
+    faded = [1.0 if row.dropped_by in {None, Drop.OUTRANKED} else 0.35 for row in rows]
+    hover = [_breakdown_hover(decision, place, row, alpha) for place, row in zip(shown, rows, strict=True)]
     parts = (
         ("similarity", SIMILARITY, [row.similarity for row in rows]),
         ("time", TIME, [-alpha * row.time_cost_s for row in rows]),
@@ -249,7 +256,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
         {
             "type": "bar", "orientation": "h", "name": name, "x": values, "y": places, "width": 0.34,
             "marker": {"color": colour, "opacity": faded}, "customdata": [row.tool for row in rows],
-            "hovertext": [_breakdown_hover(row, alpha) for row in rows], "hoverinfo": "text",
+            "hovertext": hover, "hoverinfo": "text",
         }
         for name, colour, values in parts
     ]  # fmt: skip
@@ -263,7 +270,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     texts = (
         row_texts([names[place] for place in feasible], feasible),
         row_texts([names[place] for place in dropped], dropped, faded=True),
-        row_texts([f"<b>{row.utility:.3f}</b>" for row in rows], places, right=True),
+        row_texts(_figures(decision, shown), places, right=True),
     )
     return figure(
         [*bars, utility, *texts],
@@ -283,9 +290,27 @@ def _alpha(decision: Decision) -> float:
     return float(p.get("alpha_t") or 0.0) if p.get("execution_signals", True) else 0.0
 
 
-def _breakdown_hover(row: ToolRow, alpha: float) -> str:
+def _figures(decision: Decision, rows: Sequence[int]) -> list[str]:
+    """Returns the score of each tool, after its fit where that is known."""
+    scores = [f"<b>{decision.tools.utility[row]:.3f}</b>" for row in rows]
+    if decision.fit is None:
+        return scores
+    return [
+        f"fits {units.share(float(decision.fit.tools[row]))} {score}" for row, score in zip(rows, scores, strict=True)
+    ]
+
+
+LINE, WHY_CHARS = 70, 170
+
+
+def _why_not(decision: Decision, place: int) -> str:
+    """Returns the reason for the tool's place, in lines."""
+    return "<br>".join(label(line, LINE + 1) for line in wrap(one_line(why_tool(decision, place), WHY_CHARS), LINE))
+
+
+def _breakdown_hover(decision: Decision, place: int, row: ToolRow, alpha: float) -> str:
     return (
-        f"{label(row.tool, 70)}<br>{state(row)}, U = {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{state(row)}, U = {row.utility:.3f}<br>similarity {row.similarity:.3f}"
         f"<br>time {units.seconds(row.time_cost_s)} × αt {alpha:g} = {alpha * row.time_cost_s:.3f}"
         f"<br>price {units.price(row.price_usd)} → {alpha * row.money_cost_s:.4f}"
     )
@@ -293,12 +318,13 @@ def _breakdown_hover(row: ToolRow, alpha: float) -> str:
 
 def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
     """Draws bars of the score, best on top: the winner, the other candidates, and dropped tools."""
-    rows = decision.tools_at(decision.evaluated_tools()[:TOOLS_SHOWN])[::-1]
+    shown = decision.rivals(TOOLS_SHOWN)[::-1]
+    rows = decision.tools_at(shown)
     places = list(range(len(rows)))
     bars = {
         "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": places, "width": 0.34,
         "marker": {"color": [_colour(row) for row in rows]}, "customdata": [row.tool for row in rows],
-        "hovertext": [_score_hover(decision, row) for row in rows], "hoverinfo": "text",
+        "hovertext": [_score_hover(decision, place, row) for place, row in zip(shown, rows, strict=True)], "hoverinfo": "text",
     }  # fmt: skip
     names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
     dropped = [place for place in places if rows[place].dropped_by not in {None, Drop.OUTRANKED}]
@@ -308,7 +334,7 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
             bars,
             row_texts([names[place] for place in racing], racing),
             row_texts([names[place] for place in dropped], dropped, faded=True),
-            row_texts([f"<b>{row.utility:.3f}</b>" for row in rows], places, right=True),
+            row_texts(_figures(decision, shown), places, right=True),
         ],
         title=f"3 · Tools by {label(decision.score, 30)}",
         height=height,
@@ -324,8 +350,8 @@ def _colour(row: ToolRow) -> str:
     return MUTED
 
 
-def _score_hover(decision: Decision, row: ToolRow) -> str:
+def _score_hover(decision: Decision, place: int, row: ToolRow) -> str:
     return (
-        f"{label(row.tool, 70)}<br>{state(row)}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{state(row)}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
         f"<br>expected time {units.seconds(row.time_cost_s)}, price {units.price(row.price_usd)}"
     )

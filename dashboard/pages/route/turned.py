@@ -11,14 +11,13 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.app import App
-from core.domain.decision import Decision, Fit, PlannedTry, TryPlan
+from core.domain.decision import NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
 from core.domain.params import Knob, Value
-from core.relevance.refusal import NOTHING_FROM, SURE_FROM
+from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
 from core.routers.presets import PRESETS
 from core.services.decide.whatif import Asked
-from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from core.whatif.layer import Supposed
@@ -44,12 +43,13 @@ CONFIDENCE = {
     "sure": ("sure", f"The best tool fits with a probability of at least {SURE_FROM:.0%}."),
     "unsure": (
         "unsure",
-        f"No tool fits with a probability of {SURE_FROM:.0%}: look at the others, or say it in other words.",
+        f"No tool fits with a probability of {SURE_FROM:.0%}, or the tool writes and the question asks to know: look at the "
+        "others, or say it in other words.",
     ),
     "nothing": (
         "probably nothing fits",
-        f"P(nothing fits) is above {NOTHING_FROM:.0%}, as it is for 7 % of the everyday questions that the sample can answer. The tool is the "
-        "nearest one.",
+        f"P(nothing fits) is above {NOTHING_FROM:.0%}, as it is for 7 % of the everyday questions that the sample can answer. The tool "
+        "is the nearest one.",
     ),
 }
 

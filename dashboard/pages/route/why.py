@@ -12,7 +12,7 @@ from core.domain.decision import Decision
 from core.domain.feedback import AskedQuery
 from core.domain.trace import ServerRow, ToolRow
 from core.economics.utility import Headroom
-from core.routers.why import tool_headroom, why
+from core.routers.why import reasons_of_fit, tool_headroom, why
 from core.shared import units
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like_line, label_bar, label_notice, moved_lines
@@ -76,6 +76,7 @@ def why_panel(known: Labelling, key: str) -> None:
     if "::" in subject:
         row = decision.tools.ids.index(subject)
         _numbers(_numbers_of_tool(decision, row))
+        _numbers(reasons_of_fit(decision, row, known.app.catalogs.catalog(decision.catalog)))
         asked_like_line(known.app, decision, subject)
         tool_labels(known, subject)
     else:
