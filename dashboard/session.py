@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -119,8 +120,14 @@ def known_job(key: str) -> Job | None:
 
 def start_job(key: str, work: Callable[[Job], object], about: Any = None, *, title: str = "", of: int = 0) -> None:
     """Start a background job. If the operator has one of this key under way, the page takes that one."""
-    started = current_app().background.start(_owned(key), work, about, title=title, of=of)
+    started = current_app().background.start(_owned(key), work, about, title=title, of=of, link=here())
     st.session_state[key] = started
+
+
+def here() -> str:
+    """Returns the address of the view on the page, with its state."""
+    path, query = urlsplit(st.context.url or "").path or "/", urlencode(dict(st.query_params.items()))
+    return f"{path}?{query}" if query else path
 
 
 def _owned(key: str) -> str:

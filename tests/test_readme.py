@@ -19,7 +19,9 @@ def test_two_commands_start_and_test_it():
 
 
 def test_every_page_has_a_picture():
-    assert [link for link in links("README.md") if link.endswith(".png")] == [f"docs/images/{n}.png" for n in (*PAGES, "findable")]
+    assert [link for link in links("README.md") if link.endswith(".png")] == [
+        f"docs/images/{n}.png" for n in (*PAGES, "findable")
+    ]
     assert {view.folder for views in VIEWS.values() for view in views} == set(PAGES)
 
 

@@ -188,25 +188,40 @@ def pooled(
     depth: int,
     judged: Collection[tuple[AskedQuery, str]],
 ) -> tuple[Pooled, ...]:
-    """The pool of all tasks over stored runs, unjudged tools first. The tools of a query stay together.
+    """The pool of all tasks over stored runs, unjudged tools first. The tools of a query stay together; the queries on which the runs
+    differ most come first, because they decide which run is better: by the number of different first tools, then of tools that
+    not all runs propose.
 
     `results` are entries of `wayfare bench --json`. A run without a task proposes nothing for it. `judged` holds the queries and
     tools that count as judged.
     """
-    found: dict[AskedQuery, set[str]] = {}
+    found: dict[AskedQuery, list[tuple[str, ...]]] = {}
     for task in tasks:
-        query = AskedQuery(task.subtask, task.server_hint)
-        for result in results:
-            entry = result["tasks"].get(task.id)
-            found.setdefault(query, set()).update(() if entry is None else entry["candidates"][:depth])
+        proposed = found.setdefault(AskedQuery(task.subtask, task.server_hint), [])
+        entries = (result["tasks"].get(task.id) for result in results)
+        proposed += [tuple(entry["candidates"][:depth]) for entry in entries if entry is not None]
     pairs = [
-        (query, tool) for query, tools in found.items() for tool in sorted(tools, key=lambda one: _place(query, one))
+        (query, tool)
+        for query, lists in sorted(found.items(), key=lambda one: _difference(one[1]), reverse=True)
+        for tool in sorted({tool for tools in lists for tool in tools}, key=lambda one: _place(query, one))
     ]
     return tuple(
         Pooled(query, tool, done)
         for done in (False, True)
         for query, tool in pairs
         if ((query, tool) in judged) is done
+    )
+
+
+def _difference(lists: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """How far the runs differ on a query: the number of different first tools, and of tools that not all of them propose.
+
+    >>> _difference([("a", "b"), ("b", "a")]), _difference([("a",), ("a", "c")]), _difference([])
+    ((2, 0), (1, 1), (0, 0))
+    """
+    tools = [set(one) for one in lists]
+    return len({one[:1] for one in map(tuple, lists)}), len(set[str]().union(*tools)) - len(
+        set.intersection(*tools) if tools else ()
     )
 
 

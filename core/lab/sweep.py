@@ -101,7 +101,8 @@ def evenly(knob: Knob, low: float, high: float, count: int) -> Axis:
     if knob.kind in (int, float):
         whole = tuple(range(round(low), round(high) + 1)) if knob.kind is int else ()
         track = Axis(knob.name, "", whole, low, high, knob.scale)
-        values = tuple(dict.fromkeys(knob.parse(track.at(at / max(1, count - 1))) for at in range(count)))
+        found = (knob.parse(track.at(at / max(1, count - 1))) for at in range(count))
+        values = whole if 0 < len(whole) <= count else tuple(dict.fromkeys(found))
         return Axis(knob.name, f"{knob.name}={','.join(f'{value:g}' for value in values)}", values)
     values = knob.choices or (False, True)
     return Axis(knob.name, f"{knob.name}={','.join(map(str, values))}", values)
@@ -301,11 +302,12 @@ def against(values: Mapping[str, Floats], present: Mapping[str, Floats], *, test
 
 
 def gains(point: Result, objective: str) -> bool:
-    """Whether a searched point is better than the present setting by more than noise, and loses neither RR nor success by more."""
+    """Whether a searched point beats the present setting by more than noise, and loses neither RR nor success by more."""
     if AGAINST not in point:
         return False
     difference, noise = point[AGAINST][objective]
-    return _gain(objective, difference) > noise and not any(_lost(*point[AGAINST][name]) for name in QUALITY)
+    lost = any(gain < -margin for gain, margin in (point[AGAINST][name] for name in QUALITY))
+    return _gain(objective, difference) > noise and not lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +328,7 @@ class Change:
     @property
     def lost(self) -> bool:
         """Whether it is worse by more than noise."""
-        return _lost(_gain(self.name, self.pair.difference), self.noise)
+        return -_gain(self.name, self.pair.difference) > self.noise
 
     @property
     def verdict(self) -> str:
@@ -360,15 +362,11 @@ def _gain(name: str, difference: float) -> float:
     return -difference if name in COSTS else difference
 
 
-def _lost(gain: float, noise: float) -> bool:
-    return -gain > noise
-
-
 def pareto_front(results: Sequence[Result]) -> list[int]:
     """Positions of the results that no other beats: none is as good in success, money and time and better in one of them.
 
-    Where the results say what is noise (`against` the first of them), a result is left out that another on the front matches within its
-    noise in all three. The first one, the present setting, stays unless another beats it by more than that.
+    Where the results say what is noise (`against` the first, the present setting), one is left out that another on the front matches
+    within its noise in all three; the first stays unless another beats it by more.
 
     >>> pareto_front([{SOLVED: 0.9, USD: 2.0, SECONDS: 1.0}, {SOLVED: 0.9, USD: 1.0, SECONDS: 1.0}, {SOLVED: 0.5, USD: 0.5, SECONDS: 1.0}])
     [1, 2]

@@ -52,22 +52,30 @@ class Stopped(Exception):
 
 @dataclass(eq=False)
 class Job:
-    """Work under way or ended. `about` is its input, `done` of `of` steps are finished, `reported` holds partial results."""
+    """Work under way or ended. `about` is its input, `done` of `of` steps are finished, `reported` holds partial results. `link` is the
+    address of the view that shows its result.
+    """
 
     about: Any = None
     title: str = ""
+    link: str = ""
     of: int = 0
     done: int = 0
     reported: list[Any] = field(default_factory=list[Any])
     stop: threading.Event = field(default_factory=threading.Event)
     future: Future[Any] = field(default_factory=Future[Any], repr=False)
     started_s: float = field(default_factory=time.monotonic)
+    ended_s: float | None = None
 
     def begin(self, work: Callable[[Job], object]) -> None:
         """Begin the work in a thread of its own."""
         pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-job")
         self.future = pool.submit(work, self)
+        self.future.add_done_callback(self._end)
         pool.shutdown(wait=False)
+
+    def _end(self, _: Future[Any]) -> None:
+        self.ended_s = time.monotonic()
 
     def report(self, done: int, of: int | None = None) -> None:
         """Take over the progress. Raises Stopped if the job was stopped: the work calls this after each step."""
@@ -96,8 +104,8 @@ class Job:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.started_s
+        """Seconds since the start, or from the start to the end."""
+        return (time.monotonic() if self.ended_s is None else self.ended_s) - self.started_s
 
     @property
     def left_s(self) -> float | None:
@@ -113,13 +121,13 @@ class BackgroundJobs:
         self._lock = threading.Lock()
 
     def start(
-        self, key: str, work: Callable[[Job], object], about: object = None, *, title: str = "", of: int = 0
-    ) -> Job:
+        self, key: str, work: Callable[[Job], object], about: object = None, *, title: str = "", of: int = 0, link: str = "",
+    ) -> Job:  # fmt: skip
         """Start a job. Returns the job of this key that is under way instead, if there is one."""
         with self._lock:
             if (known := self._under_way(key)) is not None:
                 return known
-            job = Job(about, title, of)
+            job = Job(about, title, link, of)
             self._jobs[key] = [*self._jobs.get(key, []), job][-KEPT:]
             job.begin(work)
             return job
@@ -128,6 +136,12 @@ class BackgroundJobs:
         """The job of this key that has not ended."""
         with self._lock:
             return self._under_way(key)
+
+    def listed(self) -> list[Job]:
+        """The jobs with a title: those under way, then the kept ones that have ended, the newest first."""
+        with self._lock:
+            found = [job for jobs in self._jobs.values() for job in jobs if job.title]
+        return sorted(found, key=lambda job: (not job.under_way, -job.started_s))
 
     @property
     def any_under_way(self) -> bool:

@@ -33,7 +33,9 @@ POLL_S = 1.0
 
 def begin_first_look(app: App, catalog: str) -> Job:
     """Embed the texts of a catalog and ask its requests, in the background. Returns at once."""
-    return app.background.start(_key(LOOK, catalog), lambda job: _look(app, catalog, job), catalog)
+    return app.background.start(
+        _key(LOOK, catalog), lambda job: _look(app, catalog, job), catalog, title=f"First look at {catalog}"
+    )
 
 
 def _key(kind: str, catalog: str) -> str:
@@ -186,7 +188,12 @@ def _estimate(app: App, catalog: str, model: str, lacking: Sequence[Mapping[str,
 def _begin(app: App, catalog: str, limit_usd: float | None, place: str) -> None:
     by = labeller()
     st.session_state[f"{place}.write"] = False  # close it
-    app.background.start(_key(WRITE, catalog), lambda job: _write(app, catalog, limit_usd, by, job), catalog)
+    app.background.start(
+        _key(WRITE, catalog),
+        lambda job: _write(app, catalog, limit_usd, by, job),
+        catalog,
+        title=f"Writing example requests for {catalog}",
+    )
 
 
 def _write(app: App, catalog: str, limit_usd: float | None, by: By, job: Job) -> WritingRun:

@@ -144,7 +144,10 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
         return
     prepare = app.make_ready if decides else app.catalogs.prepare
     key = f"{'decisions' if decides else 'index'} of {catalog}"
-    job, preparation = app.background.start(key, lambda _: prepare(catalog)), Preparation()
+    job, preparation = (
+        app.background.start(key, lambda _: prepare(catalog), title=f"Embedding {catalog}"),
+        Preparation(),
+    )
     while not job.wait(POLL_S):
         preparation.observe(app.startup.step)
         with place.container(border=True, gap="xsmall"):

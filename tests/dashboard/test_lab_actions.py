@@ -81,7 +81,9 @@ def test_a_clear_gain_is_applied_to_the_question_of_all_pages(app: App) -> None:
         "router": "",
         "budget_usd": page.query_params["budget_usd"],
     }
+    assert "The knobs are at this point." in text_of(page)
     page = press(page, "lab:undo-button")
+    assert "lab:undo-button" not in [button.key for button in page.button]
     assert page.session_state["url:question"]["budget_usd"] == "0.0"
 
 

@@ -14,7 +14,7 @@ from core.lab.execution import Playing
 from core.services.background_jobs import Job, Stopped
 from dashboard.pages.lab.run import JOB, RUN
 from dashboard.pages.lab.tasks import LABELS
-from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles
+from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles, turn
 
 CATALOG = {
     "servers": [
@@ -165,12 +165,13 @@ def test_one_run_has_no_baseline(app: App) -> None:
     assert "no baseline" in text_of(page)
 
 
-def test_a_sweep_is_drawn_its_point_applied_and_taken_back(app: App) -> None:
+def test_a_sweep_is_drawn_and_a_point_that_loses_is_not_offered_to_apply(app: App) -> None:
     page = given(visit(view="Sweep", axis1="budget_usd:0:0.01:2"))
     assert "2 points over 5 tasks" in text_of(page)
     page = finished(press(page, "lab:sweep"))
     (chart,) = charts(page)
-    assert (chart["data"][0]["x"], chart["data"][0]["customdata"]) == ([0.0, 0.01], ["0", "1"])
+    assert (chart["data"][0]["text"], chart["data"][0]["customdata"]) == (["0", "0.01"], ["0", "1"])
+    assert chart["data"][0]["x"] == [0.0, pytest.approx(0.01 ** (1 / 3))], "the axis is stretched as the knob's track"
     (sweep,) = app.lab_runs.sweeps()
     assert page.query_params["sweep"] == sweep.id
     assert app.sweeps.document(sweep.id)["points"][0]["success_rate"] == chart["data"][0]["y"][0]
@@ -183,12 +184,12 @@ def test_a_sweep_is_drawn_its_point_applied_and_taken_back(app: App) -> None:
     lost = text_of(page).split("**3 lost**")[1]
     assert all(subtask in lost for subtask in ("read a file", "write a file", "send a letter"))
 
-    page = press(page, "lab:apply")
-    assert page.query_params["budget_usd"] == "0.0"
-    assert "The knobs are at this point." in text_of(page)
-    page = press(page, "lab:undo-button")
-    assert "budget_usd" not in page.query_params
-    assert "lab:undo-button" not in [button.key for button in page.button]
+    assert "does not gain beyond noise in “Solved”" in text_of(page)
+    assert "lab:apply" not in [button.key for button in page.button]
+
+    worse = turn(page, "lab.knob.ehrr", budget_usd=0.0)
+    worse = checked(worse.selectbox(key=f"lab.point.{sweep.id}").set_value("0").run())
+    assert "The knobs are at this point." in text_of(worse)
 
 
 def test_two_knobs_make_a_map_and_one_knob_twice_is_one_axis(app: App) -> None:

@@ -122,3 +122,16 @@ def test_a_table_says_how_each_row_came_about_and_marks_what_does_not_agree() ->
     assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * 6
     assert ["differs" in line for line in lines] == [False, True, False, False, False, False]
     assert "Needs &lt;i&gt;it&lt;/i&gt;." in lines[4]
+
+
+def test_numbers_without_texts_do_not_claim_to_be_tried_on_a_page(app: App) -> None:
+    report = app.papers.report("ehrr")
+    assert report is not None
+    links = [table.link for table in report.tables if table.id in ("I", "II")]
+    assert all(
+        link is not None and link.says.startswith("See the same equations") and link.query["catalog"] == "sample"
+        for link in links
+    )
+    first = text_of(open_page("papers")).partition("Table II")[0]
+    assert "See the same equations decide a question over the sample catalog" in first
+    assert "Try it on Route" not in first

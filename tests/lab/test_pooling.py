@@ -41,3 +41,23 @@ def test_what_is_judged_comes_last() -> None:
     assert [one.judged for one in found] == [False] * (len(found) - 1) + [True]
     assert found[-1].tool == first.tool
     assert [one.tool for one in found[:-1]] == [one.tool for one in everything[1:]]
+
+
+def test_the_queries_on_which_the_runs_differ_most_come_first() -> None:
+    tasks = [Task(name, f"do {name}") for name in ("same", "order", "first")]
+    one = {
+        "tasks": {
+            "same": {"candidates": ["a", "b"]},
+            "order": {"candidates": ["a", "b"]},
+            "first": {"candidates": ["a", "b"]},
+        }
+    }
+    other = {
+        "tasks": {
+            "same": {"candidates": ["a", "b"]},
+            "order": {"candidates": ["a", "c"]},
+            "first": {"candidates": ["b", "a"]},
+        }
+    }
+    queries = [item.query.subtask for item in pooled(tasks, [one, other], 2, ())]
+    assert list(dict.fromkeys(queries)) == ["do first", "do order", "do same"]

@@ -79,3 +79,20 @@ def test_a_job_tells_its_progress_and_stops_at_its_next_step() -> None:
     assert (job.result, job.done, job.of) == (None, 1, 4)
     assert job.left_s is not None
     assert jobs.start("steps", lambda one: one.title, title="again").future.result(LIMIT_S) == "again"
+
+
+def test_all_jobs_with_a_title_are_listed_those_under_way_first() -> None:
+    jobs, go_on = BackgroundJobs(), threading.Event()
+    jobs.start("short", lambda _: 1, title="short", link="/lab?view=Sweep").wait(LIMIT_S)
+    jobs.start("hidden", lambda _: 1).wait(LIMIT_S)
+    long = jobs.start("long", lambda _: go_on.wait(LIMIT_S), title="long", of=3)
+    jobs.start("last", lambda _: 2, title="last").wait(LIMIT_S)
+    assert [(job.title, job.link) for job in jobs.listed()] == [
+        ("long", ""),
+        ("last", ""),
+        ("short", "/lab?view=Sweep"),
+    ]
+    go_on.set()
+    assert long.wait(LIMIT_S)
+    long.future.result()
+    assert [job.title for job in jobs.listed()] == ["last", "long", "short"]

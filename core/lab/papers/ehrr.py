@@ -12,7 +12,10 @@ from core.routers.ehrr import EhrrParameters
 from core.routers.presets import applied
 
 TABLE_V = applied(EhrrParameters, "paper")
-TRY = Link("route", {"q": "convert 300 miles to kilometres"}, router="ehrr", preset="paper")
+TRY = Link(  # the servers and tools of Tables I and II are numbers without texts: no question finds them
+    "route", {"q": "convert 300 miles to kilometres", "catalog": "sample"}, router="ehrr", preset="paper",
+    says="See the same equations decide a question over the sample catalog, with the knobs of Table V (the paper's servers have no texts to ask)",
+)  # fmt: skip
 OWN = "the paper's own numbers"
 PRINTED = "nothing: a formula on the numbers that the paper prints"
 

@@ -54,13 +54,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A page with its query, to try something. With a `router` its knobs are those of a preset and `settings`."""
+    """A page with its query, to try something. With a `router` its knobs are those of a preset and `settings`. `says` is what it opens
+    where that is not the experiment itself.
+    """
 
     page: str
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     router: str = ""
     preset: str = "balanced"
     settings: Mapping[str, bool | int | float | str] = field(default_factory=dict[str, bool | int | float | str])
+    says: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from dashboard.pages.activity.calls import calls_body, refused_body
 from dashboard.pages.activity.decisions import decisions_body
 from dashboard.pages.activity.filter import Listing, clear_filter, drop_foreign_query, filter_row, picked, where
 from dashboard.pages.activity.frames import PAGE, forget_place
+from dashboard.pages.activity.runs import runs_body, runs_title
 from dashboard.pages.activity.totals import charts_body, totals, totals_row
 from dashboard.session import current_app
 from dashboard.ui.table import Column, table
@@ -123,8 +124,8 @@ def _beat(app: App, seen: int, drawn_s: float) -> None:
 
 
 VIEW = "activity.view"
-CALLS, DECISIONS, REFUSED, CHARTS = "calls", "decisions", "refused", "charts"
-VIEWS = {CALLS: "Calls", DECISIONS: "Decisions", REFUSED: "Refused", CHARTS: "Charts"}
+CALLS, DECISIONS, REFUSED, CHARTS, RUNS = "calls", "decisions", "refused", "charts", "runs"
+VIEWS = {CALLS: "Calls", DECISIONS: "Decisions", REFUSED: "Refused", CHARTS: "Charts", RUNS: "Runs"}
 
 
 def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
@@ -132,7 +133,7 @@ def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.session_state.setdefault(VIEW, view if view in VIEWS else CALLS)
         st.segmented_control(
-            "Show", list(VIEWS), key=VIEW, format_func=lambda name: _title(name, refused), required=True,
+            "Show", list(VIEWS), key=VIEW, format_func=lambda name: runs_title(app) if name == RUNS else _title(name, refused), required=True,
             label_visibility="collapsed",
         )  # fmt: skip
         alive = live_switch(live)
@@ -145,7 +146,10 @@ def _title(view: str, refused: int) -> str:
 
 
 def view_body(app: App, view: str, shown: Listing) -> str:
-    """Draw the table or the charts. Returns the id of the chosen row, or ""."""
+    """Draw the table, the charts or the runs. Returns the id of the chosen row, or ""."""
+    if view == RUNS:
+        runs_body(app)
+        return ""
     if shown.count == 0:
         _nothing_found(view, shown)
         return ""
@@ -200,6 +204,8 @@ def _page(app: App, linked: Texts) -> Texts:
     seen = activity.latest_sequence()  # before anything is read: later events are drawn by the next beat
     if activity.call_count() + activity.decision_count() + activity.refused_count() == 0:
         nothing_yet()
+        if app.background.listed():
+            runs_body(app)
         heartbeat(app, seen)
         return linked
     texts = filter_row(app, linked)

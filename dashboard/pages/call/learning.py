@@ -78,16 +78,14 @@ def next_sentence(before: Decision, after: Decision, tool_id: str) -> str:
     if new is None:
         return f"Now no tool would win: {after.reason}"
     if old is None:
-        return f"{new.tool} would win now, with utility {new.utility:.3f}; before there was no winner."
+        return f"{new.tool} would win now, with utility {units.plain(new.utility)}; before there was no winner."
     if old.tool != new.tool:
-        sentence = (
-            f"{new.tool} would win now with utility {new.utility:.3f}, in place of {old.tool} with {old.utility:.3f}"
-        )
+        sentence = f"{new.tool} would win now with utility {units.plain(new.utility)}, in place of {old.tool} with {units.plain(old.utility)}"
     elif math.isclose(old.utility, new.utility, abs_tol=5e-5):
-        sentence = f"{new.tool} stays the winner with the same utility, {new.utility:.3f}"
+        sentence = f"{new.tool} stays the winner with the same utility, {units.plain(new.utility)}"
     else:
         way = "rises" if new.utility > old.utility else "falls"
-        sentence = f"{new.tool} stays the winner; its utility {way} from {old.utility:.3f} to {new.utility:.3f}"
+        sentence = f"{new.tool} stays the winner; its utility {way} from {units.plain(old.utility)} to {units.plain(new.utility)}"
     return f"{sentence}{_called(before, after, tool_id)}."
 
 
@@ -130,7 +128,7 @@ def _rows(of: str, before: Running, after: Running) -> list[Row]:
 
 def _utility(of: str, before: ToolRow, after: ToolRow) -> Row:
     change = _change(after.utility - before.utility, "{:.4f}".format, higher_is_better=True)
-    return Row(of, "utility U", f"{before.utility:.4f}", f"{after.utility:.4f}", *change)
+    return Row(of, "utility U", f"{units.plain(before.utility, 4)}", f"{units.plain(after.utility, 4)}", *change)
 
 
 def _fits(before: Decision, after: Decision, tool_id: str) -> list[Row]:

@@ -29,7 +29,12 @@ POLL_S = 0.5
 
 def start(app: App, catalog: str) -> None:
     """Begin a fit to the labels of a catalog. For `on_click`."""
-    start_job(JOB, lambda job: app.calibrations.fit(catalog, progress=job.report), catalog)
+    start_job(
+        JOB,
+        lambda job: app.calibrations.fit(catalog, progress=job.report),
+        catalog,
+        title=f"Fitting {catalog} to labels",
+    )
 
 
 def running(catalog: str) -> bool:

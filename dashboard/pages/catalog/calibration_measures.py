@@ -12,6 +12,7 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.feedback import Calibration, catalog_fingerprint
+from core.shared import units
 from dashboard.pages.catalog import state
 from dashboard.ui.labels import labeller
 from dashboard.ui.table import Column, table
@@ -64,8 +65,8 @@ def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
             continue
         rows.append(
             (
-                PARTS[part], title, f"{before:.4f}", f"{after:.4f}", f"{after - before:+.4f}",
-                f"{low:+.4f} to {high:+.4f}", "✓ taken" if part in taken else "unchanged",
+                PARTS[part], title, f"{before:.4f}", f"{after:.4f}", units.plain(after - before, 4, signed=True),
+                f"{units.plain(low, 4, signed=True)} to {units.plain(high, 4, signed=True)}", "✓ taken" if part in taken else "unchanged",
             )
         )  # fmt: skip
     columns = ["part", "measure", "before", "after", "change", "95 % interval of the change", "outcome"]

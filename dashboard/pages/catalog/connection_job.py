@@ -46,7 +46,7 @@ def start(app: App, imported: Imported, name: str, source: str) -> None:
         begin_first_look(app, report.catalog)
         return report
 
-    start_job(JOB, discover, Asked(imported, name, source))
+    start_job(JOB, discover, Asked(imported, name, source), title=f"Discovering {name}")
 
 
 def start_change(
@@ -59,7 +59,9 @@ def start_change(
         known = app.catalogs.catalog(catalog)
         return ImportReport(catalog, len(known.servers), len(known.tools), imported, 0, found)
 
-    start_job(JOB, change, Asked(Imported(OWN, servers), catalog, "", whole=False))
+    start_job(
+        JOB, change, Asked(Imported(OWN, servers), catalog, "", whole=False), title=f"Connecting servers of {catalog}"
+    )
 
 
 def running() -> bool:

@@ -109,7 +109,7 @@ def _progress(job: Job) -> None:
 def _button(app: App, catalog: str, words: str, *, primary: bool = False) -> None:
     st.button(
         words, key="catalog.findable.estimate", icon=":material/troubleshoot:", type="primary" if primary else "secondary",
-        on_click=lambda: start_job(JOB, lambda job: app.findable.estimate(catalog, job.report), catalog),
+        on_click=lambda: start_job(JOB, lambda job: app.findable.estimate(catalog, job.report), catalog, title=f"Estimating what is found in {catalog}"),
     )  # fmt: skip
 
 

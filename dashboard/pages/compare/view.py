@@ -55,7 +55,7 @@ def card(app: App, variant: Variant, decision: Decision, texts: dict[str, str]) 
         for place, row in enumerate(decision.candidates[:LISTED], start=1):
             tool = decision.tool_at(row)
             st.markdown(
-                f":small[{place} · {escaped(tool.tool, 48)} · {tool.utility:.3f}]{badge(decision.catalog, tool.tool)}"
+                f":small[{place} · {escaped(tool.tool, 48)} · {units.plain(tool.utility)}]{badge(decision.catalog, tool.tool)}"
             )
         if (more := len(decision.candidates) - LISTED) > 0:
             st.caption(f"and {more} more")

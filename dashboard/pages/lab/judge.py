@@ -112,14 +112,27 @@ def _begin(app: App, catalog: str, set_name: str, pairs: Pairs) -> None:
 DESCRIBED, PARAMETERS = 1_200, 12
 
 
+def asked_query(
+    query: AskedQuery, tools: Sequence[str], now: str, said: Mapping[tuple[AskedQuery, str], Judgment]
+) -> None:
+    """Draw the sub-task with the list of its tools in the pool, and their grades."""
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f":small[:gray[sub-task]]  \n**{escaped(query.subtask, 600)}**")
+        if query.server_hint:
+            st.markdown(f":small[:gray[server hint] {escaped(query.server_hint, 200)}]")
+        for tool in tools:
+            known = said.get((query, tool))
+            grade = "" if known is None else f" :blue-badge[grade {known.grade}]"
+            name = escaped(tool, 90)
+            st.markdown(f":small[{f'▸ **{name}**' if tool == now else name}{grade}]")
+
+
 def pooled_tool(app: App, catalog: str, item: Pooled, known: Judgment | None) -> None:
     """Draw the card of a tool in the pool."""
     found = app.catalogs.catalog(catalog)
     tool = found.tools[found.tool_row[item.tool]]
     server = found.servers[found.server_row[tool.server]]
-    hint = f"  \n:small[:gray[server hint] {escaped(item.query.server_hint, 200)}]" if item.query.server_hint else ""
     with st.container(border=True, gap="xsmall"):
-        st.markdown(f":small[:gray[sub-task]] {escaped(item.query.subtask, 600)}{hint}")
         graded = "" if known is None else f" :blue-badge[grade {known.grade}]"
         st.markdown(f"**{escaped(tool.name, 120)}** :small[:gray[{escaped(server.name, 80)}]]{graded}")
         st.markdown(f":small[{escaped(tool.description or 'It has no description.', DESCRIBED)}]")
@@ -204,12 +217,6 @@ def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
         st.info("The pool is empty: no chosen run proposed a tool of this catalog.", icon=":material/inbox:")
         return
     said = app.judgments.graded(catalog=catalog, set_name=set_name, judge=judge)
-    done = sum((one.query, one.tool) in said for one in items)
-    queries = len({one.query for one in items})
-    st.progress(
-        done / len(items),
-        f"{done:,} of {len(items):,} tools for {queries:,} sub-tasks have a grade of {escaped(judge, 60)}",
-    )
     if error := st.session_state.get(ERROR):
         st.error(error, icon=":material/error:")
     if at >= len(items):
@@ -221,6 +228,24 @@ def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
         return
     item = items[at]
     known = said.get((item.query, item.tool))
+    tools = [one.tool for one in items if one.query == item.query]
+    done = sum((item.query, tool) in said for tool in tools)
+    left, right = st.columns([1, 1.5])
+    with left:
+        st.progress(
+            done / len(tools), f"{done:,} of {len(tools):,} tools of this sub-task have a grade of {escaped(judge, 60)}"
+        )
+        asked_query(item.query, tools, item.tool, said)
+        graded = sum((one.query, one.tool) in said for one in items)
+        st.caption(
+            f"{graded:,} grades so far. Sub-tasks on which the runs differ most come first, so you can stop at any time. Keys: "
+            f"{', '.join(map(str, GRADES))} grade, s skips, b goes back."
+        )
+    with right:
+        _grading(app, catalog, set_name, judge, item, known, at)
+
+
+def _grading(app: App, catalog: str, set_name: str, judge: str, item: Pooled, known: Judgment | None, at: int) -> None:
     pooled_tool(app, catalog, item, known)
     st.text_input(
         "Why (optional)", value="" if known is None else known.note, key=f"{NOTE}:{at}", max_chars=MOST_NOTE_CHARACTERS,

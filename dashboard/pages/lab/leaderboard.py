@@ -182,7 +182,7 @@ def _pair(pair: Compared, names: Sequence[str]) -> dict[str, str]:
     return {
         "run": one_line(names[pair.b], 100),
         "against": one_line(names[pair.a], 100),
-        "difference": f"{pair.difference:+.3f} [{pair.low:+.3f}, {pair.high:+.3f}]",
+        "difference": f"{units.plain(pair.difference, signed=True)} [{units.plain(pair.low, signed=True)}, {units.plain(pair.high, signed=True)}]",
         "p (Holm)": units.p_value(pair.p_holm).removeprefix("p ").removeprefix("= "),
         "significant at 5 %": "yes" if pair.p_holm < 0.05 else "no",
         "effect d": effect,

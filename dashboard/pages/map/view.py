@@ -88,7 +88,7 @@ START_S, EACH_THOUSAND_S, MOST_S = 1.5, 1.6, 8.0  # measured on one core
 def ready_map(app: App, catalog: str) -> CatalogMap:
     """Returns the map, and shows progress while it is made. Raises WayfareError if the catalog cannot be prepared."""
     show_preparing(app, catalog)
-    job = app.background.start(f"map of {catalog}", lambda _: app.maps.map(catalog))
+    job = app.background.start(f"map of {catalog}", lambda _: app.maps.map(catalog), title=f"Map of {catalog}")
     tools, place = len(app.catalogs.catalog(catalog).tools), st.empty()
     while not job.wait(POLL_S):
         place.progress(*_progress(tools, job.elapsed_s))

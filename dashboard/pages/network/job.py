@@ -19,6 +19,7 @@ from core.shared.errors import StoreError
 from dashboard.pages.network.charts.runs import LiveCall, calls_so_far
 from dashboard.pages.network.choice import Choice, calls_button, calls_wanted
 from dashboard.pages.network.run_timeline import RunTimeline
+from dashboard.session import here
 from dashboard.ui.chart import chart
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.text import escaped
@@ -173,7 +174,8 @@ def _begun(app: App, choice: Choice) -> Job:
         run = Job(choice)
         run.begin(work)
         return run
-    run = app.background.start(LIVE_RUN, work, choice)
+    title = f"Live network run: {' and '.join(choice.titles)} over {choice.catalog}"
+    run = app.background.start(LIVE_RUN, work, choice, title=title, link=here())
     if run.about != choice:
         st.rerun()  # another visitor's run has begun: the page shows it
     return run

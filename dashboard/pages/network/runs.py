@@ -16,6 +16,7 @@ from core.domain.lab_runs import SIMULATED, KeptRun, RunSteps
 from core.shared import units
 from core.shared.errors import StoreError, WayfareError
 from dashboard.pages.network.charts.runs import RUN_COLOURS, failures_by_step, latency_against_success
+from dashboard.pages.network.tables import HELPS
 from dashboard.theme import MUTED
 from dashboard.ui.chart import chart
 from dashboard.ui.table import Column, listening_table
@@ -181,9 +182,10 @@ def _chart(figure: go.Figure, name: str) -> None:
 COLUMNS = (
     Column("at", "when", width=125, format="YYYY-MM-DD HH:mm"), Column("network", width=115),
     Column("catalog", width=90), Column("router", width=85), Column("setting", "short-list", width=70),
-    Column("seed", width=45), Column("steps", width=55), Column("mode", width=80), Column("ssr", "SSR", width=65),
-    Column("ee", "EE", width=60), Column("al_ms", "AL", width=75), Column("sl_ms", "SL", width=75),
-    Column("fr", "FR", width=65), Column("cost_usd", "cost", width=80), Column("utility", width=60),
+    Column("seed", width=45), Column("steps", width=55), Column("mode", width=80), Column("ssr", "SSR", width=65, help=HELPS["ssr"]),
+    Column("ee", "EE", width=60, help=HELPS["ee"]), Column("al_ms", "AL", width=75, help=HELPS["al"]),
+    Column("sl_ms", "SL", width=75, help=HELPS["sl"]), Column("fr", "FR", width=65, help=HELPS["fr"]),
+     Column("cost_usd", "cost", width=80), Column("utility", width=60),
 )  # fmt: skip
 
 
@@ -213,7 +215,7 @@ def runs_styler(frame: pd.DataFrame) -> Styler:
     style.format(
         {
             "ssr": units.share, "fr": units.share, "ee": "{:.3f}", "al_ms": "{:,.1f} ms", "sl_ms": "{:.2f} ms",
-            "cost_usd": units.price, "utility": "{:.3f}", "steps": "{:,}",
+            "cost_usd": units.price, "utility": units.plain, "steps": "{:,}",
         },
         na_rep="–",
     )  # fmt: skip

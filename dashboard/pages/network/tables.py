@@ -55,7 +55,7 @@ def best_tools(timeline: RunTimeline, place: int, at: int) -> str:
     """Returns Markdown: the best tools of a step by the router's score."""
     ranking = timeline.rankings[place]
     best = [
-        f"{escaped(timeline.tools[int(tool)], 60)} **{score:.3f}**"
+        f"{escaped(timeline.tools[int(tool)], 60)} **{units.plain(score)}**"
         for tool, score in zip(ranking.ranked[at], ranking.scores[at], strict=True)
         if tool >= 0
     ]
@@ -98,13 +98,33 @@ def compared_with_last_time(timeline: RunTimeline, place: int, at: int) -> str:
 
 NEWEST = 8
 
+SPELLED = {
+    "ssr": "SSR: right server",
+    "ee": "EE: expertise",
+    "al": "AL: latency",
+    "sl": "SL: selection",
+    "fr": "FR: outages",
+}
+HELPS = {  # NetMCP, section III
+    "ssr": "Selection success rate: queries that went to a server that can do them / queries. It judges the choice alone: such a call may "
+    "fail nevertheless.",
+    "without": "Queries that no call answered: without a candidate, in an outage, or because the tool or its server failed. The same count "
+    "as the chart's.",
+    "ee": "Expected expertise: mean expertise C of the chosen tools, SONAR (5), in [0, 1].",
+    "al": "Average latency: mean network latency of the calls.",
+    "sl": "Selection latency: mean time of a selection with embedding on this machine.",
+    "fr": "Failure rate: calls that met an outage (1,000 ms or more) / calls. A call that fails because of the tool or its server is not "
+    "in it.",
+}
+
 MEASURES = (
     Column("router", width=130),
-    Column("ssr", "SSR", help="Share of queries that went to a server that can do them.", format="%.1f", unit="%"),
-    Column("ee", "EE", help="Mean expertise C of the chosen tools, SONAR (5), in [0, 1].", format="%.3f"),
-    Column("al_ms", "AL", help="Mean network latency of the calls.", format="%.1f", unit="ms"),
-    Column("sl_ms", "SL", help="Mean time of a selection with embedding on this machine.", format="%.2f", unit="ms"),
-    Column("fr", "FR", help="Share of calls during an outage (1,000 ms or more).", format="%.1f", unit="%"),
+    Column("ssr", SPELLED["ssr"], help=HELPS["ssr"], format="%.1f", unit="%"),
+    Column("without", "without success", help=HELPS["without"]),
+    Column("ee", SPELLED["ee"], help=HELPS["ee"], format="%.3f"),
+    Column("al_ms", SPELLED["al"], help=HELPS["al"], format="%.1f", unit="ms"),
+    Column("sl_ms", SPELLED["sl"], help=HELPS["sl"], format="%.2f", unit="ms"),
+    Column("fr", SPELLED["fr"], help=HELPS["fr"], format="%.1f", unit="%"),
     Column("cost", help="Sum of the calls' prices in the catalog."),
     Column("utility", help="Mean utility of the chosen tools, EHRR (7). Empty for routers without it.", format="%.3f"),
 )
@@ -127,6 +147,7 @@ def measures_frame(timeline: RunTimeline) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "router": timeline.titles, "ssr": [run.ssr * 100 for run in timeline.runs],
+            "without": [int((~run.ok).sum()) for run in timeline.runs],
             "ee": [run.ee for run in timeline.runs], "al_ms": [run.al_ms for run in timeline.runs],
             "sl_ms": [run.sl_ms for run in timeline.runs], "fr": [run.fr * 100 for run in timeline.runs],
             "cost": [units.price(run.cost_usd) for run in timeline.runs],

@@ -259,4 +259,6 @@ def _figure(app: App, report: Report, one: Chart) -> None:
 
 def _try(app: App, link: Link | None) -> str:
     target = "" if link is None else address(app, link)
-    return f" · [Try it on {WORDS.get(link.page, link.page)}]({target})" if link is not None and target else ""
+    if link is None or not target:
+        return ""
+    return f" · [{escaped(link.says) if link.says else f'Try it on {WORDS.get(link.page, link.page)}'}]({target})"

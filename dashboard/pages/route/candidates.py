@@ -61,7 +61,7 @@ def card(decision: Decision, row: int, supposed: Collection[str] = ()) -> str:
     return (
         f'{star}<strong>{as_html(name, 40)}</strong> <small class="wayfare-faint">{as_html(server, 40)}</small>'
         f"{MARK if tool.tool in supposed else ''}{WRITES if row in decision.writing else ''}<br>"
-        f"<small>{score} <strong>{tool.utility:.3f}</strong>{_fit(decision, tool)}</small>"
+        f"<small>{score} <strong>{units.plain(tool.utility)}</strong>{_fit(decision, tool)}</small>"
     )
 
 

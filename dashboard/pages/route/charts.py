@@ -177,7 +177,7 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
     trace = {
         "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": list(range(len(rows))),
         "width": 0.34, "marker": {"color": [colour for _, colour in marks]},
-        "text": [f"{row.utility:.3f}" for row in rows], "textposition": "outside", "textfont": {"size": 11},
+        "text": [units.plain(row.utility) for row in rows], "textposition": "outside", "textfont": {"size": 11},
         "constraintext": "none", "cliponaxis": False, "customdata": [row.server for row in rows],
         "hovertext": [_server_hover(decision, row) for row in rows], "hoverinfo": "text",
     }  # fmt: skip
@@ -218,7 +218,7 @@ def _mark(row: ServerRow, chosen: str | None) -> tuple[str, str]:
 
 def _server_hover(decision: Decision, row: ServerRow) -> str:
     return (
-        f"{label(row.server, 60)}<br>rank {row.rank}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.server, 60)}<br>rank {row.rank}, {label(decision.score)} {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
         f"<br>expected time to success {units.seconds(row.cost_s)}"
     )
 
@@ -310,7 +310,7 @@ def _why_not(decision: Decision, place: int) -> str:
 
 def _breakdown_hover(decision: Decision, place: int, row: ToolRow, alpha: float) -> str:
     return (
-        f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{state(row)}, U = {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{state(row)}, U = {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
         f"<br>time {units.seconds(row.time_cost_s)} × αt {alpha:g} = {alpha * row.time_cost_s:.3f}"
         f"<br>price {units.price(row.price_usd)} → {alpha * row.money_cost_s:.4f}"
     )
@@ -352,6 +352,6 @@ def _colour(row: ToolRow) -> str:
 
 def _score_hover(decision: Decision, place: int, row: ToolRow) -> str:
     return (
-        f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{state(row)}, {label(decision.score)} {row.utility:.3f}<br>similarity {row.similarity:.3f}"
+        f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{state(row)}, {label(decision.score)} {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
         f"<br>expected time {units.seconds(row.time_cost_s)}, price {units.price(row.price_usd)}"
     )

@@ -108,7 +108,7 @@ def _numbers(numbers: Sequence[tuple[str, str]]) -> None:
 def _numbers_of_server(decision: Decision, row: ServerRow) -> list[tuple[str, str]]:
     return [
         ("rank", str(row.rank)), ("similarity", f"{row.similarity:.3f}"),
-        ("time to success C", units.seconds(row.cost_s)), (_score(decision), f"{row.utility:.3f}"),
+        ("time to success C", units.seconds(row.cost_s)), (_score(decision), units.plain(row.utility)),
         ("posted price τ", "none" if row.posted_price_usd is None else units.price(row.posted_price_usd)),
         ("ask price c", "none advertised" if row.ask_usd is None else units.price(row.ask_usd)),
         ("short-listed", "yes" if row.shortlisted else "no"), ("accepted", "yes" if row.accepted else "no"),
@@ -128,7 +128,7 @@ def _numbers_of_tool(decision: Decision, index: int) -> list[tuple[str, str]]:
         ("rank", str(row.rank or "–")), *_fit(decision, index), ("similarity", f"{row.similarity:.3f}"),
         ("latency l", units.seconds(row.latency_s)), ("success of one attempt", units.share(row.success)),
         ("time cost", units.seconds(row.time_cost_s)), ("price", units.price(row.price_usd)),
-        ("money cost κ·p", units.seconds(row.money_cost_s)), (_score(decision), f"{row.utility:.3f}"),
+        ("money cost κ·p", units.seconds(row.money_cost_s)), (_score(decision), units.plain(row.utility)),
         ("schema tokens", f"{row.tokens:,}"),
     ]  # fmt: skip
     room = tool_headroom(decision, index) if row.rank and decision.economic else None

@@ -89,7 +89,7 @@ def _begin(app: App, found: FoundConfiguration) -> None:
         begin_first_look(app, report.catalog)
         return report
 
-    start_job(JOB, discover, name)
+    start_job(JOB, discover, name, title=f"Discovering {name}")
 
 
 def _import(app: App, job: Job) -> None:

@@ -116,10 +116,10 @@ def latency_against_success(runs: Sequence[KeptRun], names: Sequence[str]) -> go
             for place, (al_ms, share, turn) in enumerate(zip(latencies, shares, TURNS, strict=False))
         ],
         xaxis={
-            "title": {"text": "AL (ms)", "font": SMALL, "standoff": 12}, "type": "log", "range": [low - room, high + room],
+            "title": {"text": "AL: mean latency of the calls, ms", "font": SMALL, "standoff": 12}, "type": "log", "range": [low - room, high + room],
             "tickvals": ticks, "ticktext": [f"{tick:,g}" for tick in ticks], "zeroline": False, **FIXED,
         },
-        yaxis={"title": {"text": "SSR (%)", "font": SMALL}, "range": _share_range(shares), "zeroline": False, **FIXED},
+        yaxis={"title": {"text": "SSR: queries to a right server, %", "font": SMALL}, "range": _share_range(shares), "zeroline": False, **FIXED},
     )  # fmt: skip
 
 

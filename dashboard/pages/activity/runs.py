@@ -1,0 +1,76 @@
+"""The long runs of this console: what is under way, how far, what has ended, and where its result stands."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.app import App
+from core.services.background_jobs import Job, Stopped
+from core.shared import units
+from core.shared.errors import WayfareError
+from dashboard.ui.text import escaped
+
+POLL_S = 1.0
+NOTHING = (
+    "No long run since the console was started. Runs, sweeps and searches of the Lab, live runs of the Network page, embedding, maps, "
+    "discovery, calibration and estimates appear here while they are under way, with Stop, and afterwards with their result."
+)
+
+
+def runs_body(app: App) -> None:
+    """Draw every run with its progress, the newest first. It is drawn again while one is under way."""
+    jobs = app.background.listed()
+    if not jobs:
+        st.info(NOTHING, icon=":material/pending_actions:")
+        return
+    polls = any(job.under_way for job in jobs)
+    st.fragment(_list, run_every=POLL_S if polls else None)(app, polls=polls)
+
+
+def runs_title(app: App) -> str:
+    """Returns the title of the view, with the number of runs under way."""
+    count = sum(job.under_way for job in app.background.listed())
+    return f"Runs ({count:,})" if count else "Runs"
+
+
+def _list(app: App, *, polls: bool) -> None:
+    jobs = app.background.listed()
+    if polls and not any(job.under_way for job in jobs):
+        st.rerun()  # the last one has ended: nothing moves any more
+    for number, job in enumerate(jobs):
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            with st.container(width="stretch", gap="xxsmall"):
+                _progress(job)
+            if job.link:
+                words = "Show it" if job.under_way else "Show its result" if job.error is None else "Go there"
+                st.link_button(words, job.link, icon=":material/open_in_new:")
+            if job.under_way and job.of:  # what counts its steps ends at the next one
+                st.button(
+                    "Stop", key=f"activity.runs.stop.{number}", icon=":material/stop:", on_click=job.stop.set,
+                    disabled=job.stop.is_set(), help="It stops after the current step.",
+                )  # fmt: skip
+
+
+def _progress(job: Job) -> None:
+    name = escaped(job.title, 120)
+    if job.under_way and job.of:
+        st.progress(min(1.0, job.done / job.of), f"**{name}**: {progress_words(job)}")
+    else:
+        st.markdown(f"**{name}**: {progress_words(job)}")
+
+
+def progress_words(job: Job) -> str:
+    """Returns how far a run is, or how it ended, as Markdown."""
+    took = units.seconds(job.elapsed_s)
+    if job.under_way:
+        if job.stop.is_set():
+            return "stopping after the current step"
+        counted = f"{job.done:,} of {job.of:,}, " if job.of else ""
+        left = "" if job.left_s is None else f", about {units.seconds(job.left_s)} left"
+        return f"{counted}{took} so far{left}"
+    if job.error is None:
+        return f":green[✓ finished] in {took}"
+    if isinstance(job.error, Stopped):
+        return f"stopped after {took}"
+    why = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
+    return f":orange[✗ ended] after {took}: {escaped(why, 300)}"

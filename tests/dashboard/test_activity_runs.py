@@ -1,0 +1,52 @@
+"""Activity's list of the long runs: progress, Stop, end and link, in every visit."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+
+from core.app import App
+from core.services.background_jobs import Job
+from core.shared.errors import WayfareError
+from tests.dashboard.harness import TIMEOUT_S, app_with, checked, open_page, press, text_of
+
+app = app_with()
+visit = partial(open_page, "activity")
+
+
+def test_a_run_is_listed_in_every_visit_until_it_is_stopped_and_after_it(app: App) -> None:
+    app.routing.route("read a file")
+    app.store.events.flush()
+    assert "No long run since the console was started" in text_of(visit(view="runs"))
+    begun = threading.Event()
+
+    def work(job: Job) -> None:
+        for step in range(1, 10_000):
+            job.report(step, 10_000)
+            begun.set()
+            job.stop.wait(0.05)
+
+    def broken(_: Job) -> None:
+        raise WayfareError("No task names a tool.")
+
+    long = app.background.start("lab:job ", work, title="Sweeping **x**", of=10_000, link="/lab?view=Sweep")
+    app.background.start("other", broken, title="Searching").wait(TIMEOUT_S)
+    assert begun.wait(TIMEOUT_S)
+    page = visit(view="runs")  # another visit, as after a reload
+    assert "of 10,000" in page.get("progress")[0].proto.text
+    assert "Sweeping \\*\\*x" in page.get("progress")[0].proto.text
+    assert "✗ ended" in text_of(page)
+    assert "No task names a tool." in text_of(page)
+    assert [link.proto.url for link in page.get("link_button")] == ["/lab?view=Sweep"]
+    page = press(page, "activity.runs.stop.0")
+    assert long.wait(TIMEOUT_S)
+    page = checked(page.run())
+    assert "stopped after" in text_of(page)
+    assert not [button for button in page.button if "runs.stop" in (button.key or "")]
+
+
+def test_runs_are_listed_where_nothing_else_has_happened(app: App) -> None:
+    app.background.start("x", lambda _: None, title="Map of sample").wait(TIMEOUT_S)
+    page = visit()
+    assert "No activity yet" in text_of(page)
+    assert "✓ finished" in text_of(page)
