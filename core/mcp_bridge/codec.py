@@ -53,6 +53,8 @@ def result_without_secrets(result: Message, values: Sequence[str]) -> Message:
     >>> result_without_secrets(CallToolResult(content=[TextContent(text="key=hunter22")], structured_content={"n": 7}), ["hunter22"])
     CallToolResult(meta=None, content=[TextContent(type='text', text='key=•••', annotations=None, meta=None)], structured_content={'n': 7}, is_error=False, result_type='complete')
     """
+    if not values:
+        return result
     with suppress(ValueError):  # a text that cannot be written as JSON is searched below
         written = result.model_dump_json()
         if not any(json.dumps(value, ensure_ascii=False)[1:-1] in written for value in values):

@@ -139,7 +139,7 @@ class RequestIndex:
 
     def _nearest(self, vector: Vectors) -> Vectors:
         """(C,) the mean of the three nearest requests of each tool that has some."""
-        means = np.vecdot(self._means, vector)  # on one thread: a product of BLAS would wait for a busy second core
+        means = self._means @ vector
         found = np.float32(MEAN_SLOPE) * means + np.float32(MEAN_OFFSET)
         size = min(COMPARED, len(means))
         best = np.argpartition(-means, size - 1)[:size]

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 
+import core  # noqa: F401  before NumPy: one thread of BLAS, as everywhere in Wayfare
 from tests.benchmarks import (
     agents,
     attending,

@@ -16,6 +16,7 @@ import pytest
 from mcp import Client, MCPError
 
 from core.cli import main
+from core.cli.joining import asked
 from core.endpoint.door import owner_of
 from core.mcp_bridge.asking_back import _subscribed
 from tests.cli.conftest import wait_for
@@ -74,6 +75,10 @@ def test_a_client_over_stdio_is_told(warm_store: Path, encoder_cache: Path, tmp_
             lists = dict.fromkeys(("tools_list_changed", "resources_list_changed", "prompts_list_changed"), True)
             async with new.listen(**lists, resource_subscriptions=[URI, "none://such"]) as events:
                 assert events.honored.resource_subscriptions == [URI]
+                console = owner_of(db)
+                assert console is not None
+                told = await anyio.to_thread.run_sync(asked, console, "GET")
+                assert sum(use["active"] for use in told["uses"]) == 2  # the console does not end while they wait
                 tells: list[Told] = [heard.get, lambda: anext(events)]
                 await both(add("new Is new."), tells, "Tool", URI)
                 assert "new" in {tool.name for tool in (await old.list_tools()).tools}

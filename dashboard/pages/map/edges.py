@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.domain.findable import Confused
 from core.domain.statistics import CatalogMap
 from dashboard.theme import MUTED, REJECTED, SIMILARITY
@@ -13,6 +16,7 @@ from dashboard.ui.charts.base import label
 LEAST_TIMES, MOST_EDGES = 2, 120  # one request proves little; more lines than these hide the tools
 SEPARATOR = "\n"
 HOVER_CHARACTERS = 72
+SHORT, KINK = 0.04, 0.018  # of the map: a shorter edge, and how far its mark is beside it
 KINDS = {
     "one way": ("one taken for the other", MUTED, "dot"),
     "mutual": ("taken for each other", SIMILARITY, "solid"),
@@ -36,14 +40,19 @@ def edge_traces(drawn: CatalogMap, edges: Sequence[Confused]) -> tuple[list[dict
     for kind, (name, colour, dash) in KINDS.items():
         those = [pair for pair in edges if pair.kind == kind]
         ends = [(drawn.xy[place[pair.one]], drawn.xy[place[pair.other]]) for pair in those]
+        middles = [_middle(a, b) for a, b in ends]
         look = {"type": "scatter", "showlegend": False, "legendgroup": kind}
         lines.append(
             {
                 **look,
                 "mode": "lines",
                 "hoverinfo": "skip",
-                "x": [x for a, b in ends for x in (float(a[0]), float(b[0]), None)],
-                "y": [y for a, b in ends for y in (float(a[1]), float(b[1]), None)],
+                "x": [
+                    x for (a, b), m in zip(ends, middles, strict=True) for x in (float(a[0]), m[0], float(b[0]), None)
+                ],
+                "y": [
+                    y for (a, b), m in zip(ends, middles, strict=True) for y in (float(a[1]), m[1], float(b[1]), None)
+                ],
                 "line": {"color": colour, "width": 2, "dash": dash},
             }
         )
@@ -53,8 +62,8 @@ def edge_traces(drawn: CatalogMap, edges: Sequence[Confused]) -> tuple[list[dict
                 "mode": "markers",
                 "name": name,
                 "showlegend": bool(those),
-                "x": [float(a[0] + b[0]) / 2 for a, b in ends],
-                "y": [float(a[1] + b[1]) / 2 for a, b in ends],
+                "x": [x for x, _ in middles],
+                "y": [y for _, y in middles],
                 "customdata": [f"{pair.one}{SEPARATOR}{pair.other}" for pair in those],
                 "hovertext": [_hover(name, pair) for pair in those],
                 "hoverinfo": "text",
@@ -70,6 +79,21 @@ def edge_traces(drawn: CatalogMap, edges: Sequence[Confused]) -> tuple[list[dict
             }
         )
     return lines, marks
+
+
+def _middle(a: NDArray[np.floating], b: NDArray[np.floating]) -> tuple[float, float]:
+    """Returns the middle of an edge. A short edge has a kink, so that its mark is beside the two tools and not on them.
+
+    >>> _middle(np.array([0.2, 0.5]), np.array([0.6, 0.5])), _middle(np.array([0.2, 0.5]), np.array([0.21, 0.5]))
+    ((0.4, 0.5), (0.205, 0.518))
+    """
+    x, y = (float(value) for value in (a + b) / 2)
+    along = b - a
+    length = float(np.hypot(*along))
+    if length >= SHORT:
+        return x, y
+    across = (-along[1] / length, along[0] / length) if length else (0.0, 1.0)
+    return round(x + KINK * float(across[0]), 6), round(y + KINK * float(across[1]), 6)
 
 
 def _hover(name: str, pair: Confused) -> str:
