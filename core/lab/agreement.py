@@ -220,9 +220,8 @@ def _difference(lists: Sequence[Sequence[str]]) -> tuple[int, int]:
     ((2, 0), (1, 1), (0, 0))
     """
     tools = [set(one) for one in lists]
-    return len({one[:1] for one in map(tuple, lists)}), len(set[str]().union(*tools)) - len(
-        set.intersection(*tools) if tools else ()
-    )
+    shared = set[str].intersection(*tools) if tools else set[str]()
+    return len({tuple(one[:1]) for one in lists}), len(set[str]().union(*tools)) - len(shared)
 
 
 def _place(query: AskedQuery, tool: str) -> str:

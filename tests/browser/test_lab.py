@@ -36,7 +36,7 @@ def test_run_compare_sweep_apply_and_undo(own_console: ConsoleProgram, visitor: 
     visit.see("1 of")
     assert visit.too_wide() == []
 
-    visit.open("lab", catalog="attention-120", view="Sweep", alpha_t="1", axis1="alpha_t:0:0.2:3")
+    visit.open("lab", catalog="attention-120", view="Sweep", alpha_t="1", axis1="alpha_t:0.01:0.2:3")
     visit.see("3 points over")
     visit.press("Sweep")
     visit.see("Point, the best first")
