@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.domain.catalog import Server
 from core.routers.base import Router
 from dashboard.navigation import VIEWS
-from tests.docs.markdown import ROOT, blocks, commands, links
+from tests.docs.markdown import blocks, commands, links
 from tests.routers import worlds
 
 PAGES = (

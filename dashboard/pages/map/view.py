@@ -14,11 +14,11 @@ from core.domain.catalog import Catalog
 from core.domain.statistics import CatalogMap
 from core.shared.errors import WayfareError
 from dashboard.pages.map.charts import CONFIG, MapData, tool_map
-from dashboard.pages.map.panel import MapContent, chosen_row, click, linked_parameters, map_content, panel, query_texts
-from dashboard.session import current_app, first_catalog
+from dashboard.pages.map.panel import MapContent, chosen_row, click, map_content, panel
 from dashboard.ui.catalog_frames import matching, tool_text
 from dashboard.ui.chart import chart
-from dashboard.ui.query_form import query_row, show_preparing
+from dashboard.ui.query_form import show_preparing
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -101,21 +101,17 @@ def _progress(tools: int, elapsed_s: float) -> tuple[float, str]:
     )
 
 
-def page() -> None:
-    """Draw the page from the URL's state; the panel writes the state back."""
-    app, state = current_app(), UrlState("map", asks=True, of_answer=("tool",))
-    linked = state.begin()
-    query = query_row(app, state, linked, first_catalog())
-    parameters = linked_parameters(app, query, linked)
-    texts = query_texts(query, parameters)
+ASKS = Asks("map", of_answer=("tool",))
+
+
+def page(question: Question) -> None:
+    """Draw the view. Its panel writes the URL."""
+    app, state, query, texts = question.app, question.state, question.query, question.texts
     try:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            display = display_controls(state, linked, app.catalogs.catalog(query.catalog))
-            st.space("stretch")
-            if st.button("Open in Route", icon=":material/alt_route:", key="map:route"):
-                open_page("route", **texts)
+            display = display_controls(state, question.linked, app.catalogs.catalog(query.catalog))
         drawn = ready_map(app, query.catalog)
-        content = map_content(app, query, parameters, texts, {"by": display.by, "show": display.show})
+        content = map_content(app, query, question.parameters, texts, {"by": display.by, "show": display.show})
     except WayfareError as error:
         state.end(texts, question=texts)
         st.error(escaped(str(error)), icon=":material/error:")
@@ -126,7 +122,7 @@ def page() -> None:
         return
     grid = st.grid(3, min_column_width=390, gap="small")
     with grid.cell(column_span=2):
-        _chart(drawn, content, display, linked.get("tool", ""))
+        _chart(drawn, content, display, question.linked.get("tool", ""))
     with grid.cell():
         panel(app, state, content)
 
