@@ -5,13 +5,15 @@ The page host has a top bar of its own. It hides what is in its menus, and in a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from dashboard.ui.question import Question, ask
 from dashboard.ui.url_state import page_of, register
 
 LAST = "navigation:last"  # the view that was seen last, by group
@@ -26,8 +28,9 @@ class View:
     icon: str
 
 
+ASK = "Ask"
 VIEWS: Mapping[str, tuple[View, ...]] = {
-    "Ask": (
+    ASK: (
         View("route", "Decision", "alt_route"), View("whatif", "What if", "tune"), View("compare", "Compare", "compare_arrows"),
         View("map", "Map", "scatter_plot"), View("call", "Call", "play_arrow"), View("agent", "Agent", "conversion_path"),
     ),
@@ -60,15 +63,33 @@ class Chosen:
 
 def choose_view() -> Chosen:
     """Returns the view in the address."""
-    pages = register({view.folder: _page(view) for views in VIEWS.values() for view in views})
+    framed: list[
+        Question
+    ] = []  # the frame is drawn outside the page: the host keeps what the script of the console draws
+    pages = register({view.folder: _page(view, framed) for views in VIEWS.values() for view in views})
     page = st.navigation(list(pages.values()), position="hidden")
-    return Chosen(page.url_path or FIRST, page.title, page.run)
+    folder = page.url_path or FIRST
+
+    def draw() -> None:
+        framed.extend(frame(folder))
+        page.run()
+
+    return Chosen(folder, page.title, draw)
 
 
-def _page(view: View) -> StreamlitPage:
+def frame(folder: str) -> list[Question]:
+    """Draw the question above a view that asks. Returns what its function `page` takes."""
+    return [ask(_module(folder).ASKS)] if group_of(folder) == ASK else []
+
+
+def _module(folder: str) -> ModuleType:
+    return import_module(f"dashboard.pages.{folder}.view")
+
+
+def _page(view: View, framed: Sequence[Question]) -> StreamlitPage:
     """Returns a page for the page host. The modules of the view are imported when it is first shown."""
     return st.Page(
-        lambda: import_module(f"dashboard.pages.{view.folder}.view").page(), title=view.title, url_path=view.folder,
+        lambda: _module(view.folder).page(*framed), title=view.title, url_path=view.folder,
         default=view.folder == FIRST,
     )  # fmt: skip
 

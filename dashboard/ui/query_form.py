@@ -37,10 +37,8 @@ class QueryForm:
         }
 
 
-def query_row(
-    app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str, *, choose_router: bool = True
-) -> QueryForm:
-    """Draw the row and return its values. A page that compares routers has no choice of a router."""
+def query_row(app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str) -> QueryForm:
+    """Draw the row and return its values."""
     grid = st.grid(2, min_column_width=400, gap="small", vertical_alignment="bottom")
     for name in ("q", "hint"):
         st.session_state.setdefault(state.key(name), linked.get(name, ""))
@@ -57,15 +55,13 @@ def query_row(
     _start(state.key("catalog"), catalogs, linked.get("catalog", first_catalog))
     catalog = row.selectbox("Catalog", catalogs, key=state.key("catalog"), width=150, on_change=url_may_be_behind)
     _warn_if_missing("catalog", catalog, catalogs, linked)
-    router = DEFAULT_ROUTER
-    if choose_router:
-        routers = {router.id: router.title for router in app.routing.routers()}
-        _start(state.key("router"), list(routers), linked.get("router", DEFAULT_ROUTER))
-        router = row.selectbox(
-            "Router", list(routers), key=state.key("router"), format_func=routers.__getitem__, width=140,
-            on_change=url_may_be_behind,
-        )  # fmt: skip
-        _warn_if_missing("router", router, list(routers), linked)
+    routers = {router.id: router.title for router in app.routing.routers()}
+    _start(state.key("router"), list(routers), linked.get("router", DEFAULT_ROUTER))
+    router = row.selectbox(
+        "Router", list(routers), key=state.key("router"), format_func=routers.__getitem__, width=140,
+        on_change=url_may_be_behind,
+    )  # fmt: skip
+    _warn_if_missing("router", router, list(routers), linked)
     return QueryForm(subtask.strip(), server_hint.strip(), catalog, router)
 
 

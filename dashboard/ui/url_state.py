@@ -13,6 +13,8 @@ BEHIND = "url:behind"
 QUESTION = "url:question"  # sub-task, hint, catalog, router and knobs as texts
 
 KEPT, SEEN, EMPTY = ":kept", ":seen", ":empty"
+SHARED = "ask"  # the session keys of a question are the same for every view of it
+OF_QUESTION = ("q", "hint", "catalog", "router", "knob")
 
 
 def url_may_be_behind() -> None:
@@ -39,12 +41,12 @@ def restore_pages(pages: Mapping[str, Mapping[str, str]]) -> None:
     st.session_state.pop(QUESTION, None)
     for page in {*pages_state(), *pages}:
         st.session_state[f"{page}{KEPT}"] = dict(pages.get(page, {}))
-        for key in [k for k in st.session_state if str(k).startswith(f"{page}.")]:
-            del st.session_state[key]
+        _forget(page)
+    _forget(SHARED)
 
 
 class UrlState:
-    """Named texts of one page. Widget keys are `<page>.<name>`.
+    """Named texts of one page. Widget keys are `<page>.<name>`, and `ask.<name>` for the parts of a question.
 
     Read the texts with `begin`; a widget under `key(name)` starts from its text; `end` writes the URL. A page that `asks` takes
     over the question of the previous page. Its texts `of_answer` are dropped with their question.
@@ -57,8 +59,8 @@ class UrlState:
         self._texts: dict[str, str] = st.session_state.setdefault(f"{page}{KEPT}", {})
 
     def key(self, name: str) -> str:
-        """The session key of a widget."""
-        return f"{self._page}.{name}"
+        """The session key of a widget. Views that ask share the widgets of the question."""
+        return f"{SHARED if self._asks and name in OF_QUESTION else self._page}.{name}"
 
     @property
     def question(self) -> dict[str, str]:
@@ -80,6 +82,9 @@ class UrlState:
             linked = arrived and not same
         if linked:
             self._take(arrived)
+            if self._asks:
+                _forget(SHARED)
+                st.session_state.pop(f"{self._page}{SEEN}", None)
             st.session_state[LAST_WRITTEN] = (self._page, arrived)
         elif writer != self._page and self._asks:
             self._follow()
@@ -104,19 +109,25 @@ class UrlState:
             st.query_params.from_dict(texts)
         st.session_state[LAST_WRITTEN] = (self._page, texts)
 
-    def _follow(self) -> None:
-        """Take over a question that another page asked since this page was left."""
-        seen = st.session_state.get(f"{self._page}{SEEN}", {})
-        if self.question != seen and QUESTION in st.session_state:
+    def follow(self, question: Mapping[str, str]) -> dict[str, str]:
+        """Returns the texts with this question. Drops the texts `of_answer` if the page last saw another question."""
+        seen = st.session_state.get(f"{self._page}{SEEN}")
+        if seen is not None and _without_empty(question) != seen:
             gone = {*seen, *self._of_answer}
             own = {name: text for name, text in self._texts.items() if name not in gone}
-            self._take({**own, **self.question})
+            self._take({**own, **_without_empty(question)})
+        return dict(self._texts)
+
+    def _follow(self) -> None:
+        """Take over a question that another page asked since this page was left."""
+        if QUESTION in st.session_state:
+            st.session_state.setdefault(f"{self._page}{SEEN}", {})
+            self.follow(self.question)
 
     def _take(self, texts: Mapping[str, str]) -> None:
         self._texts.clear()
         self._texts.update(texts)
-        for key in [key for key in st.session_state if str(key).startswith(f"{self._page}.")]:
-            del st.session_state[key]
+        _forget(self._page)
 
 
 def select(
@@ -138,6 +149,12 @@ def select(
         wanted = linked.get(name, start)
         st.session_state[key] = wanted if wanted in options else start if start in options else options[0]
     return where.selectbox(label, options, key=key, format_func=show, width=width, help=note)
+
+
+def _forget(page: str) -> None:
+    """Delete the session keys of the widgets of a page."""
+    for key in [key for key in st.session_state if str(key).startswith(f"{page}.")]:
+        del st.session_state[key]
 
 
 def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:

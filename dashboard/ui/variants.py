@@ -62,15 +62,6 @@ def read_variant(app: App, text: str) -> Variant:
     return Variant(router, title, parameters)
 
 
-def linked_knobs(app: App, linked: Mapping[str, str]) -> dict[str, str]:
-    """Returns the router of a question and its knobs as texts, without defaults. Returns {} if the router is unknown."""
-    router = linked.get("router", DEFAULT_ROUTER)
-    if router not in {known.id for known in app.routing.routers()}:
-        return {}
-    names = ["router", *(info.name for info in app.routing.parameters(router).knobs())]
-    return {name: linked[name] for name in names if name in linked}
-
-
 def choose_variants(
     app: App, state: UrlState, linked: Mapping[str, str], knobs: Mapping[str, str]
 ) -> tuple[Variant, ...]:
@@ -78,15 +69,17 @@ def choose_variants(
     router of the previous question. The default choice is used if no part of a link can be used."""
     known = [router.id for router in app.routing.routers()]
     usual = [name for name in FIRST if name in known]
-    wanted = linked["with"].split(",") if linked.get("with") else usual
     values = {name: text for name, text in knobs.items() if name != "router"}
     asked = variant_text(knobs.get("router", DEFAULT_ROUTER), values) if knobs else ""
-    before, st.session_state[ASKED] = st.session_state.get(ASKED, ""), asked
-    if asked != before or linked_knobs(app, linked):
-        others = [text for text in wanted if text not in {asked, before}]
-        wanted = [*([asked] if asked else []), *others][:MOST]
-    variants: dict[str, Variant] = {name: read_variant(app, name) for name in known}
+    first = [asked] if asked else []
+    wanted = linked["with"].split(",") if linked.get("with") else [*first, *(name for name in usual if name != asked)]
     key = state.key("with")
+    before, st.session_state[ASKED] = st.session_state.get(ASKED, ""), asked
+    if asked != before:
+        others = [text for text in st.session_state.pop(key, wanted) if text not in {asked, before}]
+        wanted = [*first, *others] or usual
+    wanted = wanted[:MOST]
+    variants: dict[str, Variant] = {name: read_variant(app, name) for name in known}
     faults: dict[str, None] = st.session_state.setdefault(f"{key}.faults", {})  # shown until the choice changes
     for text in wanted:
         try:

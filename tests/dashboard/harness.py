@@ -93,7 +93,9 @@ def app_with(
 def _draw(name: str) -> None:
     from importlib import import_module
 
-    import_module(f"dashboard.pages.{name}.view").page()
+    from dashboard.navigation import frame
+
+    import_module(f"dashboard.pages.{name}.view").page(*frame(name))
 
 
 def with_services(app: App, **services: object) -> App:

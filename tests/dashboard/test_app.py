@@ -183,24 +183,20 @@ def test_icon_and_logo_are_files_of_ours(app: App, monkeypatch: pytest.MonkeyPat
         assert Path(image).read_bytes().startswith(b"\x89PNG")
 
 
-def test_from_a_candidate_to_its_call_and_back(app: App) -> None:
+def test_from_a_candidate_to_its_call_with_its_question(app: App) -> None:
     route = visit(q="read a file", catalog="small")
     call = follow(route, "Call")
     decision = call.query_params["decision"]
-    assert call.query_params == {"catalog": "small", "tool": "files::read", "decision": decision}
+    assert call.query_params == {"q": "read a file", "catalog": "small", "tool": "files::read", "decision": decision}
     assert app.routing.decision(decision).subtask == "read a file"
-    back = follow(call, "Back to Route")
-    assert back.query_params == {"q": "read a file", "catalog": "small"}
-    assert back.text_input(key="route.q").value == "read a file"
+    assert call.text_input(key="ask.q").value == "read a file"
 
 
-def test_from_a_decision_to_the_map_and_back_with_all_that_was_asked(app: App) -> None:
+def test_from_a_decision_to_the_map_with_all_that_was_asked(app: App) -> None:
     asked = {"q": "read a file", "hint": "disk", "catalog": "small", "alpha_t": "0.1"}
     drawn = press(visit(**asked), "route:map")
     assert drawn.query_params == {**asked, "by": "server"}
-    assert drawn.text_input(key="map.q").value == "read a file"
-    back = follow(drawn, "Open in Route")
-    assert back.query_params == asked
+    assert drawn.text_input(key="ask.q").value == "read a file"
 
 
 @pytest.mark.parametrize(
@@ -219,7 +215,10 @@ def test_from_a_tool_of_the_map_to_its_call_and_its_row(app: App, button: str, q
 
 def test_a_page_opened_with_the_very_query_of_the_page_before_takes_it(app: App) -> None:
     call = follow(visit(q="read a file", catalog="small"), "Call")
-    checked(call.selectbox(key="call.url.catalog").set_value("hollow").run())
+    checked(call.selectbox(key="ask.catalog").set_value("hollow").run())
+    assert call.query_params["q"] == "read a file"
+    assert "tool" not in call.query_params
+    checked(call.text_input(key="ask.q").set_value("").run())
     assert call.query_params == {"catalog": "hollow"}
     catalog = follow(call, "Open the Catalog page")
     assert catalog.selectbox(key="catalog.catalog").value == "hollow"
@@ -231,6 +230,6 @@ def test_the_first_catalog_of_the_environment_is_shown_and_not_in_the_url(
 ) -> None:
     monkeypatch.setenv("WAYFARE_CATALOG", "small")
     page = visit()
-    assert page.selectbox(key="route.catalog").value == "small"
+    assert page.selectbox(key="ask.catalog").value == "small"
     assert page.query_params == {}
     assert visit(catalog="sample").query_params == {"catalog": "sample"}

@@ -16,7 +16,7 @@ from tests.cases import each
 from tests.dashboard.harness import app_with, checked, knob_panel_of, open_page, turn
 
 ROUTER = each("router", list(ROUTERS))
-EHRR = "route.knob.ehrr"
+EHRR = "ask.knob.ehrr"
 HOSTILE = "<b>**x**</b> :red[y] https://evil.example"
 
 
@@ -170,9 +170,9 @@ def test_no_limit_and_a_limit_of_nothing_are_two_things() -> None:
 
 def test_a_knob_that_both_routers_have_stays_as_it_is_and_the_others_begin_anew() -> None:
     page = turn(visit(), EHRR, alpha_t=0.5, k=7)
-    checked(page.selectbox(key="route.router").set_value("rag_mcp").run())
+    checked(page.selectbox(key="ask.router").set_value("rag_mcp").run())
     assert knob_panel_of(page)["values"]["k"] == 7
-    checked(page.selectbox(key="route.router").set_value("ehrr").run())
+    checked(page.selectbox(key="ask.router").set_value("ehrr").run())
     values = knob_panel_of(page)["values"]
     assert (values["k"], values["alpha_t"]) == (7, 0.02)
 

@@ -118,13 +118,13 @@ def test_recorded_subtasks_are_replayed_with_other_knobs(app: App) -> None:
 
 
 def test_a_snapshot_brings_all_pages_back(app: App) -> None:
-    remembered = {"route:kept": {"q": "read a file", "alpha_t": "0.4"}, "route.q": "read a file"}
+    remembered = {"route:kept": {"q": "read a file", "alpha_t": "0.4"}, "ask.q": "read a file"}
     page = visit(view="Snapshots", remembered=remembered)
     page.text_input(key="lab:snapshot-name").set_value("before")
     page = press(page, "lab:snapshot-save")
     assert "Kept as before." in text_of(page)
     page.session_state["route:kept"] = {"q": "send a letter", "k": "3"}
-    page.session_state["route.q"] = "send a letter"
+    page.session_state["ask.q"] = "send a letter"
     page = checked(page.run())
     rows = table(page, "setting").query("page == 'route'").values.tolist()
     assert [row[1:] for row in rows] == [
@@ -135,7 +135,7 @@ def test_a_snapshot_brings_all_pages_back(app: App) -> None:
     page = press(page, "lab:snapshot-return")
     assert "before is restored." in text_of(page)
     assert page.session_state["route:kept"] == {"q": "read a file", "alpha_t": "0.4"}
-    assert "route.q" not in page.session_state, "the field begins with what the snapshot says"
+    assert "ask.q" not in page.session_state, "the field begins with what the snapshot says"
     assert "No differences." in text_of(page)
     page.text_input(key="lab:snapshot-name").set_value("after")
     page = press(page, "lab:snapshot-save")

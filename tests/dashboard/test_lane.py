@@ -27,7 +27,7 @@ CATALOG = {
         {"name": "mail", "tools": [{"name": "<b>send</b>", "description": "Sends a file."}]},
     ]
 }
-KNOBS = "route.knob.ehrr"
+KNOBS = "ask.knob.ehrr"
 
 app = app_with({"small": CATALOG})
 visit = partial(open_page, "route", q="read a file", catalog="small")

@@ -105,17 +105,9 @@ def test_a_sub_task_is_placed_with_its_candidates_and_its_list_is_exact(app: App
     assert frame["cosine"].tolist() == pytest.approx([float(place.cosine[row]) for row in frame.index])
     assert frame["similarity"].tolist() == pytest.approx([decision.tools.similarity[row] for row in frame.index])
     assert decision.reason in text_of(page)
-    assert "Knobs as on the Route page: n = 2, k = 1" in text_of(page)
     assert page.query_params == {"q": "read a file", "k": "1", "n": "2", "by": "category"}
     app.store.events.flush()
     assert app.store.activity.decision_count() == 0  # to look is not to decide
-
-
-def test_the_defaults_are_one_press_away(app: App) -> None:
-    page = visit(q="read a file", k="1")
-    checked(next(button for button in page.button if button.key == "map:defaults").click().run())
-    assert "k" not in page.query_params
-    assert "Knobs as on" not in text_of(page)
 
 
 def test_a_chosen_tool_is_read_beside_the_map_with_its_exact_neighbours(app: App) -> None:
@@ -190,7 +182,7 @@ def test_what_fails_is_said(app: App) -> None:
 
 def test_a_tool_of_another_catalog_is_forgotten(app: App) -> None:
     page = visit(tool="files::read")
-    checked(page.selectbox(key="map.catalog").set_value("plain").run())
+    checked(page.selectbox(key="ask.catalog").set_value("plain").run())
     assert page.query_params == {"catalog": "plain", "by": "server"}
     assert "Which tools are alike" in text_of(page)
 

@@ -14,7 +14,7 @@ from tests.dashboard.harness import app_with, checked, markdown_of, open_page
 CATALOG = {
     "servers": [{"name": "files", "description": "Files.", "tools": [{"name": "read", "description": "Reads a file."}]}]
 }
-ALPHA, N = "route.knob.ehrr.alpha_t", "route.knob.ehrr.n"
+ALPHA, N = "ask.knob.ehrr.alpha_t", "ask.knob.ehrr.n"
 
 app = app_with({"small": CATALOG}, scope="module")
 visit = partial(open_page, "route", q="read a file", catalog="small")

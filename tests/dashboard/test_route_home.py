@@ -35,7 +35,7 @@ def test_the_empty_page_says_what_it_is_for_and_an_example_fills_the_field(app: 
     assert [plain(button.label) for button in examples(page)] == [example.subtask for example in EXAMPLES]
     assert sum(line.value.startswith(":violet[:material/") for line in page.markdown) == len(EXAMPLES) + len(LOOK_AT)
     decided = checked(examples(page)[1].click().run())
-    assert decided.text_input(key="route.q").value == EXAMPLES[1].subtask
+    assert decided.text_input(key="ask.q").value == EXAMPLES[1].subtask
     assert decided.query_params == {"q": EXAMPLES[1].subtask}
     assert len(charts(decided)) == 7
     planned = checked(examples(visit())[2].click().run())

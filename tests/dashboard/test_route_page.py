@@ -134,7 +134,7 @@ def test_why_answers_for_every_tool_and_server_losers_too(app: App) -> None:
 
 def test_why_starts_afresh_where_the_catalog_does_not_know_the_subject(app: App) -> None:
     page = visit(**ASKED)
-    checked(page.selectbox(key="route.catalog").set_value("sample").run())
+    checked(page.selectbox(key="ask.catalog").set_value("sample").run())
     chosen = chooser(page).value
     assert chosen == chooser(page).options[0]
     assert not chosen.startswith("files::read")
@@ -145,7 +145,7 @@ def test_why_starts_afresh_where_the_catalog_does_not_know_the_subject(app: App)
 def test_a_name_in_the_url_that_is_not_there_is_said(app: App, kind: str, shown: str) -> None:
     page = visit(**{kind: f"no {HOSTILE}"})
     assert page.warning[0].value == f"There is no {kind} {escaped(f'no {HOSTILE}')}; this is {shown}."
-    assert page.selectbox(key=f"route.{kind}").value == shown
+    assert page.selectbox(key=f"ask.{kind}").value == shown
     assert page.query_params == {}
     assert not checked(page.run()).warning
 
@@ -181,7 +181,7 @@ def test_a_sub_task_that_is_too_long_is_said(app: App) -> None:
 @pytest.mark.parametrize("router", list(ROUTERS))
 def test_every_router_can_be_chosen_and_decides(app: App, router: str) -> None:
     page = visit(**ASKED, router=router)
-    chooser = page.selectbox(key="route.router")
+    chooser = page.selectbox(key="ask.router")
     assert chooser.value == router
     assert chooser.options == [kind.title for kind in ROUTERS.values()]
     economic = ROUTERS[router].score == "utility"
@@ -194,7 +194,7 @@ def test_every_router_can_be_chosen_and_decides(app: App, router: str) -> None:
 
 def test_the_hint_goes_into_the_decision_and_the_url(app: App) -> None:
     page = visit(**ASKED)
-    checked(page.text_input(key="route.hint").set_value("  sends letters ").run())
+    checked(page.text_input(key="ask.hint").set_value("  sends letters ").run())
     assert page.query_params == {**ASKED, "hint": "sends letters"}
     app.store.events.flush()
     assert app.store.activity.decisions()["server_hint"].tolist() == ["sends letters", ""]
@@ -206,7 +206,7 @@ def test_a_question_and_each_change_are_recorded_once(app: App) -> None:
     assert recorded(app) == 1
     page.run()
     assert recorded(app) == 1  # nothing has changed: the same decision
-    turn(page, "route.knob.ehrr", alpha_t=0.5)
+    turn(page, "ask.knob.ehrr", alpha_t=0.5)
     assert recorded(app) == 2
     app.store.events.flush()
     newest = app.store.activity.decisions().iloc[0]
@@ -215,7 +215,7 @@ def test_a_question_and_each_change_are_recorded_once(app: App) -> None:
 
 
 def test_a_knob_changes_the_decision_and_the_url(app: App) -> None:
-    page = turn(visit(**ASKED), "route.knob.ehrr", n=1)
+    page = turn(visit(**ASKED), "ask.knob.ehrr", n=1)
     assert cards(page) == [decided(app).winner.tool]
     assert page.query_params == {**ASKED, "n": "1"}
 

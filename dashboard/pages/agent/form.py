@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
-from core.app import App
-from core.domain.params import Parameters
 from core.services.call.agent import ROUNDS, AgentTask
-from dashboard.session import first_catalog
-from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
-from dashboard.ui.presets import preset_choice
-from dashboard.ui.query_form import DEFAULT_ROUTER
-from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState, select
+from dashboard.ui.question import Question
+from dashboard.ui.url_state import select
 
 SIMULATE, READ, WRITE = "simulate", "read", "write"
 CALLS = {READ: "only tools that read", WRITE: "all tools", SIMULATE: "none, simulate"}
 RULES = "rules"
 MOST_ROUNDS = 20
-OWN = ("planner", "calls", "rounds", "budget", "hand")  # texts of the URL that are not part of the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +24,10 @@ class Filled:
     by_hand: bool
 
 
-def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Filled, dict[str, str]]:
-    """Draw the fields. Returns the task and the texts for the URL."""
-    router, parameters = _sidebar(app, state, linked)
-    _start(state.key("q"), linked.get("q", ""))
-    question = st.text_area(
-        "What should be done?", key=state.key("q"), height=76, max_chars=20_000,
-        placeholder="One or several things, such as: convert 300 from 'mile' to 'kilometre', then make a QR code for 'hello'",
-    )  # fmt: skip
+def task_form(question: Question) -> tuple[Filled, dict[str, str]]:
+    """Draw the fields. Returns the task, and the texts for the URL that are not part of the question."""
+    app, state, linked, query = question.app, question.state, question.linked, question.query
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    catalogs = [info.name for info in app.catalogs.infos()]
-    catalog = select(row, state, linked, "catalog", "Catalog", catalogs, start=first_catalog(), width=150)
     planners = {name: "rules" if name == RULES else title for name, title in app.routing.planners().items()}
     planner = select(
         row, state, linked, "planner", "Planner", list(planners), start=RULES, show=planners.__getitem__, width=170,
@@ -70,33 +55,14 @@ def task_form(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[Fil
         "Step by step", key=state.key("hand"), help="Each action waits for you: do it, do another one, or end here."
     )
     texts = {
-        "q": question.strip(), "catalog": "" if catalog == first_catalog() else catalog,
         "planner": "" if planner == RULES else planner, "calls": "" if calls == READ else calls,
         "rounds": "" if rounds == ROUNDS else str(rounds), "budget": "" if budget is None else f"{budget:g}",
-        "hand": "1" if by_hand else "", "router": "" if router == DEFAULT_ROUTER else router,
-        **{name: str(value) for name, value in parameters.changed().items()},
+        "hand": "1" if by_hand else "",
     }  # fmt: skip
-    live, may_write = calls != SIMULATE, calls == WRITE
-    task = AgentTask(question.strip(), catalog, router, parameters, planner, rounds, budget, live, may_write)
+    task = AgentTask(
+        query.subtask, query.catalog, query.router, question.parameters, planner, rounds, budget, calls != SIMULATE, calls == WRITE
+    )  # fmt: skip
     return Filled(task, by_hand), texts
-
-
-def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, Parameters]:
-    """Draw the choice of the router and its knobs. Tool Attention has two phases."""
-    titles = {router.id: router.title for router in app.routing.routers()}
-    with st.sidebar:
-        router = select(
-            st.container(), state, linked, "router", "Router", list(titles), start=DEFAULT_ROUTER, show=titles.__getitem__, width=240,
-            note="Tool Attention shows one line for every tool in a stable prefix (phase 1) and the definitions of the active ones "
-            "(phase 2), and refuses calls of other tools. Earlier steps change its state.",
-        )  # fmt: skip
-        defaults, prefix = app.routing.parameters(router), f"agent.knob.{router}"
-        problems = start_knobs(defaults, linked, prefix)
-        preset_choice(defaults, prefix)
-        knob_panel(defaults, prefix, ())
-    for problem in problems:
-        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
-    return router, read_knobs(defaults, prefix)
 
 
 def _start(key: str, value: object) -> None:

@@ -10,10 +10,10 @@ from core.app import App
 from core.domain.plans import Executed, Routed, Stopped, turn_tokens
 from core.services.call.supervised_agent import SupervisedAgent
 from core.shared import units
-from dashboard.pages.agent.form import OWN, Filled, task_form
+from dashboard.pages.agent.form import Filled, task_form
 from dashboard.pages.agent.steps import steps, your_turn
-from dashboard.session import current_app
 from dashboard.ui.query_form import planner_usage, show_preparing
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState
@@ -76,23 +76,22 @@ EXAMPLES = (
 )
 
 
-def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
-    app, state = current_app(), UrlState("agent", asks=True)
-    linked = state.begin()
-    texts, question = dict(linked), state.question
+ASKS = Asks("agent")
+
+
+def page(question: Question) -> None:
+    """Draw the view, and write the URL."""
+    app, texts = question.app, dict[str, str]()
     with errors_shown():
-        filled, texts = task_form(app, state, linked)
-        hint = {name: text for name, text in question.items() if name == "hint"}
-        question = {**hint, **{name: text for name, text in texts.items() if name not in OWN}}
+        filled, texts = task_form(question)
         run: SupervisedAgent | None = st.session_state.get(RUN)
         run = _controls(app, filled, run)
         if run is None:
-            _empty(state)
+            _empty(question.state)
         else:
-            _run(app, run, state)
+            _run(app, run, question.state)
     planner_usage(app)
-    state.end(texts, question)
+    question.state.end({**question.texts, **texts}, question=question.texts)
 
 
 def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> SupervisedAgent | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
@@ -18,11 +16,12 @@ from core.shared import units
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 from core.virtual import SENTENCE
-from dashboard.session import visitor
+from dashboard.session import first_catalog, visitor
 from dashboard.ui.calling import MODES
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import supposed
-from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
+from dashboard.ui.query_form import show_preparing
+from dashboard.ui.question import Question
 from dashboard.ui.text import Colour, escaped
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -42,24 +41,22 @@ class Target:
         return self.catalog.name, self.tool.id
 
 
-def choose_target(app: App, first_catalog: str) -> Target | None:
-    """Draw the selectors at the top. Returns None and says what to do if no tool is chosen."""
-    state = UrlState("call.url", asks=True, of_answer=("tool", "decision"))
-    linked = state.begin()
-    if "q" in linked:
-        linked = {**linked, **_answer(app, linked, first_catalog)}
-    where, which, back = st.columns([1.3, 4.2, 1.3], vertical_alignment="bottom")
-    names = [info.name for info in app.catalogs.infos()]
-    wanted = linked.get("catalog", first_catalog)
-    catalog = app.catalogs.catalog(_selected(where, state.key("catalog"), names, wanted, first_catalog))
-    decision = _decision(app, linked.get("decision", ""), catalog.name)
-    tool_id = _tool(which, state, linked.get("tool", ""), catalog, decision)
-    if back.button("Back to Route", icon=":material/arrow_back:", width="stretch", key="call.back"):
-        open_page("route")
-    same = catalog.name == wanted
+def choose_target(question: Question) -> Target | None:
+    """Draw the choice of the tool. Returns None and says what to do if no tool is chosen.
+
+    A new question chooses its winner.
+    """
+    app, state, name = question.app, question.state, question.query.catalog
+    linked = state.follow(question.texts)
+    if question.query.subtask and "tool" not in linked:
+        linked = {**linked, **_answer(question)}
+    catalog = app.catalogs.catalog(name)
+    same = catalog.name == linked.get("catalog", first_catalog())
     linked_decision = linked.get("decision", "") if same else ""
-    state.end({"catalog": catalog.name, "tool": tool_id or "", "decision": linked_decision})
-    _notes(linked, catalog, names, decision is None and linked_decision != "")
+    decision = _decision(app, linked_decision, catalog.name)
+    tool_id = _tool(state, linked.get("tool", ""), catalog, decision)
+    state.end({**question.texts, "tool": tool_id or "", "decision": linked_decision}, question=question.texts)
+    _notes(linked, catalog, forgotten=decision is None and linked_decision != "")
     if not catalog.tools:
         st.info(f"Catalog {escaped(catalog.name, 80)} has no tools yet.", icon=":material/inventory_2:")
         if st.button("Open the Catalog page", key="call.catalog"):
@@ -67,23 +64,20 @@ def choose_target(app: App, first_catalog: str) -> Target | None:
         return None
     if tool_id is None:
         st.info(
-            "No tool is chosen yet: choose one above, or let the router choose it on the Route page.",
-            icon=":material/touch_app:",
+            "No tool is chosen yet: choose one above, or ask, and the router chooses it.", icon=":material/touch_app:"
         )
         return None
     tool = catalog.tools[catalog.tool_row[tool_id]]
     return Target(catalog, catalog.servers[catalog.server_row[tool.server]], tool, decision)
 
 
-def _answer(app: App, question: Mapping[str, str], first_catalog: str) -> dict[str, str]:
-    """Returns the winner of a question asked on another page, with its decision, or {} if there is no decision. With supposed figures
-    nothing is recorded, so the decision has no id."""
-    catalog, router = question.get("catalog", first_catalog), question.get("router", DEFAULT_ROUTER)
-    knobs = {name: text for name, text in question.items() if name not in {"q", "hint", "catalog", "router"}}
-    text, hint = question["q"], question.get("hint", "")
+def _answer(question: Question) -> dict[str, str]:
+    """Returns the winner of the question with its decision, or {} if there is no decision. With supposed figures nothing is recorded,
+    so the decision has no id."""
+    app, query, parameters = question.app, question.query, question.parameters
+    text, hint, catalog, router = query.subtask, query.hint, query.catalog, query.router
     try:
         show_preparing(app, catalog, decides=True)
-        parameters = app.routing.parameters(router, knobs)
         if layer := supposed(catalog):
             decision = app.routing.preview(
                 text, catalog=catalog, router=router, parameters=parameters, server_hint=hint, supposed=layer
@@ -93,20 +87,12 @@ def _answer(app: App, question: Mapping[str, str], first_catalog: str) -> dict[s
                 text, catalog=catalog, router=router, parameters=parameters, server_hint=hint, visitor=visitor()
             )
     except WayfareError:
-        return {}  # the page of the question shows the error
+        return {}  # the decision view shows the error
     found = {"tool": decision.winner.tool if decision.winner is not None else ""}
     return found if layer else {**found, "decision": decision.id}
 
 
-def _selected(place: DeltaGenerator, key: str, names: list[str], wanted: str, first: str) -> str:
-    if st.session_state.get(key) not in names:
-        st.session_state[key] = wanted if wanted in names else first if first in names else names[0]
-    return place.selectbox("Catalog", names, key=key)
-
-
-def _tool(
-    place: DeltaGenerator, state: UrlState, wanted: str, catalog: Catalog, decision: Decision | None
-) -> str | None:
+def _tool(state: UrlState, wanted: str, catalog: Catalog, decision: Decision | None) -> str | None:
     candidates = [decision.tools.ids[row] for row in decision.candidates] if decision else []
     ranks = {name: rank for rank, name in enumerate((c for c in candidates if c in catalog.tool_row), start=1)}
     options = [*ranks, *(name for name in catalog.tool_row if name not in ranks)]
@@ -119,7 +105,7 @@ def _tool(
         rank = f"★ {ranks[name]}  " if name in ranks else ""
         return f"{rank}{name}{f' – {title}' if title else ''}"
 
-    return place.selectbox(
+    return st.selectbox(
         "Tool", options, index=None, key=key, format_func=label, placeholder="Type a part of a server's or tool's name",
         help="★ marks the candidates of the decision behind this page, in their order.",
     )  # fmt: skip
@@ -130,15 +116,10 @@ def _decision(app: App, decision_id: str, catalog: str) -> Decision | None:
     return decision if decision is not None and decision.catalog == catalog else None
 
 
-def _notes(linked: dict[str, str], catalog: Catalog, names: list[str], forgotten: bool) -> None:
+def _notes(linked: dict[str, str], catalog: Catalog, *, forgotten: bool) -> None:
     """Warn about parts of the link that do not exist."""
-    wanted, tool = linked.get("catalog", catalog.name), linked.get("tool", "")
-    if wanted not in names:
-        st.warning(
-            f"There is no catalog {escaped(wanted, 80)}; this is {escaped(catalog.name, 80)}.",
-            icon=":material/link_off:",
-        )
-    elif wanted == catalog.name and tool and tool not in catalog.tool_row:
+    tool = linked.get("tool", "")
+    if linked.get("catalog", catalog.name) == catalog.name and tool and tool not in catalog.tool_row:
         st.warning(
             f"Catalog {escaped(catalog.name, 80)} has no tool {escaped(tool, 120)}; choose another.",
             icon=":material/link_off:",

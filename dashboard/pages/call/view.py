@@ -17,14 +17,15 @@ from dashboard.pages.call.learning import learning, next_decision
 from dashboard.pages.call.result import result_view
 from dashboard.pages.call.run import Run, attempted, call_bar, run_of, watch
 from dashboard.pages.call.target import Target, choose_target, tool_card
-from dashboard.session import current_app, first_catalog
 from dashboard.ui.calling import MODES
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import label_bar, label_notice, labelling
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import Colour, escaped
 from dashboard.ui.url_state import open_page
 
 CALL = "call"
+ASKS = Asks("call.url", of_answer=("tool", "decision"))
 
 
 def judgement(app: App, run: Run, outcome: Outcome) -> None:
@@ -141,10 +142,10 @@ def _arguments(run: Run, outcome: Outcome) -> None:
             st.json(sent)
 
 
-def page() -> None:
+def page(question: Question) -> None:
     """Draw the tool and its form on the left, the result and the changed statistics on the right."""
-    app = current_app()
-    target = choose_target(app, first_catalog())
+    app = question.app
+    target = choose_target(question)
     if target is None:
         return
     run = run_of(target)
@@ -152,8 +153,8 @@ def page() -> None:
     left, right = st.columns([1, 1.25], gap="medium")
     with left:
         tool_card(app, target)
-        question = "" if target.decision is None else target.decision.subtask
-        filled = call_form(target.catalog.name, target.tool, question, attempted=attempted(target))
+        subtask = question.query.subtask if target.decision is None else target.decision.subtask
+        filled = call_form(target.catalog.name, target.tool, subtask, attempted=attempted(target))
         call_bar(app, target, filled)
     with right:
         _result(app, target, run)

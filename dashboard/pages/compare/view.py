@@ -15,18 +15,18 @@ from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.pages.compare.charts import agreement_map
 from dashboard.pages.compare.outcomes import outcomes
-from dashboard.session import current_app, first_catalog
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import stages
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import badge, supposed
-from dashboard.ui.query_form import QueryForm, example_subtasks, planner_usage, query_row, show_preparing
+from dashboard.ui.query_form import QueryForm, example_subtasks, planner_usage, show_preparing
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.table import table
 from dashboard.ui.text import DROPPED, escaped
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter
 from dashboard.ui.url_state import UrlState, open_page
-from dashboard.ui.variants import Variant, choose_variants, linked_knobs
+from dashboard.ui.variants import Variant, choose_variants
 
 LISTED = 5
 
@@ -151,20 +151,20 @@ def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision,
 ASKED_HERE = ("q", "hint", "catalog")  # the rest of the question is a variant
 
 
-def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
-    app, state = current_app(), UrlState("compare", asks=True)
-    linked = state.begin()
-    query = query_row(app, state, linked, first_catalog(), choose_router=False)
-    elsewhere = {name: text for name, text in state.question.items() if name not in ASKED_HERE}
-    knobs = linked_knobs(app, linked) or elsewhere
-    variants = choose_variants(app, state, linked, knobs)
-    start_meter(state, linked)
+ASKS = Asks("compare")
+
+
+def page(question: Question) -> None:
+    """Draw the view, and write the URL."""
+    app, state, query = question.app, question.state, question.query
+    texts = {name: text for name, text in question.texts.items() if name in ASKED_HERE}
+    knobs = {name: text for name, text in question.texts.items() if name not in ASKED_HERE}
+    variants = choose_variants(app, state, question.linked, knobs)
+    start_meter(state, question.linked)
     assumed = read_meter(state)
-    texts = {name: text for name, text in query.texts(first_catalog()).items() if text}
     state.end(
-        {**texts, "with": ",".join(variant.text for variant in variants), **assumed.texts()},
-        question={**texts, **knobs},
+        {**question.texts, "with": ",".join(variant.text for variant in variants), **assumed.texts()},
+        question=question.texts,
     )
     if not query.subtask:
         _empty_page(state, query)

@@ -19,10 +19,8 @@ from core.importers.shipped_catalogs import starting_subtasks
 from core.routers.why import why
 from core.shared import units
 from dashboard.pages.map.edges import SEPARATOR
-from dashboard.session import first_catalog
 from dashboard.theme import CHOSEN_SIGN
 from dashboard.ui.catalog_frames import M_USD
-from dashboard.ui.knobs import read_knobs, reset_knobs, start_knobs
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.query_form import QueryForm
 from dashboard.ui.table import Column, choice_table, table_key
@@ -96,28 +94,6 @@ class MapContent:
     question: Mapping[str, str]
     texts: Mapping[str, str]
     found: Findable | None = None
-
-
-def linked_parameters(app: App, query: QueryForm, linked: Mapping[str, str]) -> Parameters:
-    """Returns the router's defaults, or the parameters of a link, and shows the differences."""
-    defaults, prefix = app.routing.parameters(query.router), f"map.knob.{query.router}"
-    for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
-    found = read_knobs(defaults, prefix)
-    if changed := found.changed():
-        with st.container(horizontal=True, vertical_alignment="center"):
-            texts = ", ".join(f"{name} = {value}" for name, value in changed.items())
-            st.caption(f"Knobs as on the Route page: {escaped(texts)}", width="content")
-            st.button(
-                "Use the defaults", key="map:defaults", type="tertiary", on_click=reset_knobs, args=(defaults, prefix)
-            )
-    return found
-
-
-def query_texts(query: QueryForm, parameters: Parameters) -> dict[str, str]:
-    """Returns the texts of a link to the query. The Route page accepts them, too."""
-    texts = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
-    return {name: text for name, text in texts.items() if text}
 
 
 def map_content(
@@ -249,7 +225,7 @@ def _tool(app: App, content: MapContent, row: int) -> None:
         asked_like_line(app, content.decision, tool.id)
     with st.container(horizontal=True, gap="small"):
         if st.button("Call", key="map:call", icon=":material/play_arrow:", type="primary"):
-            open_page("call", catalog=content.catalog.name, tool=tool.id)
+            open_page("call", **{**content.question, "catalog": content.catalog.name, "tool": tool.id})
         if st.button("Open in catalog", key="map:catalog", icon=":material/inventory_2:"):
             open_page("catalog", catalog=content.catalog.name, view="tools", tool=tool.id)
     if others := namesakes(content.catalog, row):

@@ -15,11 +15,11 @@ from core.domain.statistics import CatalogMap
 from core.shared.errors import WayfareError
 from dashboard.pages.map.charts import CONFIG, MapData, tool_map
 from dashboard.pages.map.edges import LEAST_TIMES, drawn_edges
-from dashboard.pages.map.panel import MapContent, chosen_row, click, linked_parameters, map_content, panel, query_texts
-from dashboard.session import current_app, first_catalog
+from dashboard.pages.map.panel import MapContent, chosen_row, click, map_content, panel
 from dashboard.ui.catalog_frames import matching, tool_text
 from dashboard.ui.chart import chart
-from dashboard.ui.query_form import query_row, show_preparing
+from dashboard.ui.query_form import show_preparing
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -111,28 +111,19 @@ def _progress(tools: int, elapsed_s: float) -> tuple[float, str]:
     )
 
 
-def page() -> None:
-    """Draw the page from the URL's state; the panel writes the state back."""
-    app, state = current_app(), UrlState("map", asks=True, of_answer=("tool", "other"))
-    linked = state.begin()
-    query = query_row(app, state, linked, first_catalog())
-    parameters = linked_parameters(app, query, linked)
-    texts = query_texts(query, parameters)
+ASKS = Asks("map", of_answer=("tool", "other"))
+
+
+def page(question: Question) -> None:
+    """Draw the view. Its panel writes the URL."""
+    app, state, query, texts = question.app, question.state, question.query, question.texts
     try:
         catalog, (found, current) = app.catalogs.catalog(query.catalog), app.findable.latest(query.catalog)
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            display = display_controls(state, linked, catalog, estimated=found is not None)
-            st.space("stretch")
-            if st.button("Open in Route", icon=":material/alt_route:", key="map:route"):
-                open_page("route", **texts)
+            display = display_controls(state, question.linked, catalog, estimated=found is not None)
         drawn = ready_map(app, query.catalog)
-        content = map_content(
-            app,
-            query,
-            parameters,
-            texts,
-            {"by": display.by, "show": display.show, "edges": ON if display.edges else ""},
-        )
+        shown = {"by": display.by, "show": display.show, "edges": ON if display.edges else ""}
+        content = map_content(app, query, question.parameters, texts, shown)
         content = replace(content, found=found if display.edges else None)
     except WayfareError as error:
         state.end(texts, question=texts)
@@ -144,7 +135,7 @@ def page() -> None:
         return
     grid = st.grid(3, min_column_width=390, gap="small")
     with grid.cell(column_span=2):
-        _chart(drawn, content, display, linked)
+        _chart(drawn, content, display, question.linked)
         if display.edges and not current:
             st.caption(
                 ":orange[The catalog, its requests or its equal sets have changed since the estimate of confused tools.]"

@@ -23,11 +23,11 @@ ACTIONS = "route:actions"
 
 def candidate_cards(known: Labelling, html: Mapping[str, str], linked: Mapping[str, str], *, height: int) -> None:
     """Draw a card for each candidate, best first. `html` has the cards by `card_key`, `linked` the texts of a link to this query."""
-    decision = known.decision
+    decision, texts = known.decision, dict(linked)
     with st.container(height=height, border=False, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown("**4 · Candidates**", help=HELP, width="content")
-            _links({name: text for name, text in linked.items() if text})
+            _links(texts)
         label_notice(known, CARD, now=decision)
         asked = asked_like(known.app, decision, [decision.tools.ids[row] for row in decision.candidates])
         for place, row in enumerate(decision.candidates):
@@ -36,7 +36,7 @@ def candidate_cards(known: Labelling, html: Mapping[str, str], linked: Mapping[s
                 with about:
                     live(html[card_key(place)], key=card_key(place))
                 with button, st.container(key=f"{ACTIONS}:call:{place}"):
-                    _call(known, decision.tool_at(row))
+                    _call(known, decision.tool_at(row), texts)
                 live(html[numbers_key(place)], key=numbers_key(place))
                 with st.container(gap="xxsmall", key=f"{ACTIONS}:{place}"):
                     _judge(known, decision.tool_at(row), asked)
@@ -86,13 +86,13 @@ def _links(texts: dict[str, str]) -> None:
             open_page("map", **texts)
 
 
-def _call(known: Labelling, tool: ToolRow) -> None:
+def _call(known: Labelling, tool: ToolRow, texts: dict[str, str]) -> None:
     """Draw the button to the Call page, with the decision if it is recorded."""
     decision = known.decision
     kind = "primary" if tool.rank == 1 else "secondary"
     if st.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):
         recorded = {} if known.supposed else {"decision": decision.id}
-        open_page("call", catalog=decision.catalog, tool=tool.tool, **recorded)
+        open_page("call", **{**texts, "catalog": decision.catalog, "tool": tool.tool, **recorded})
 
 
 def _judge(known: Labelling, tool: ToolRow, asked: Mapping[str, str]) -> None:

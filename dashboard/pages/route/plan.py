@@ -234,4 +234,5 @@ def _step(app: App, plan: Plan, position: int, texts: Mapping[str, str]) -> None
             }  # a later step has seen the outputs of earlier ones
             open_page("route", **{**texts, **own, "q": step.text, "plan": "", "hint": ""})
         if winner and st.button("Call", key=f"route:plan:call:{position}"):
-            open_page("call", catalog=step.decision.catalog, tool=winner.tool, decision=step.decision.id)
+            about = {"catalog": step.decision.catalog, "tool": winner.tool, "decision": step.decision.id}
+            open_page("call", **{**texts, "q": step.text, "plan": "", "hint": "", **about})

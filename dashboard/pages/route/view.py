@@ -1,4 +1,4 @@
-"""The Route page: a sub-task, its decision, and the first steps of a newcomer."""
+"""The decision on a sub-task: its stages, and the first steps of a newcomer."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from streamlit.components.v2 import component
 
 from core.app import App
 from core.importers.shipped_catalogs import SAMPLE
-from core.routers.tool_attention import STATE
 from core.services.learn.examples import ExampleQuestion
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import decision_body
 from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
 from dashboard.pages.route.turned import HEADLINE, TOOLS
-from dashboard.session import current_app, first_catalog
 from dashboard.ui.first_look import first_look
-from dashboard.ui.knob_history import history_key
-from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_and_history, start_knobs
-from dashboard.ui.presets import preset_choice
-from dashboard.ui.query_form import QueryForm, fill, planner_usage, query_row, show_preparing
+from dashboard.ui.knobs import LaneLink
+from dashboard.ui.query_form import fill, planner_usage, show_preparing
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.token_meter import read_meter, start_meter
 from dashboard.ui.url_state import UrlState
@@ -150,33 +147,22 @@ def _example_cards(state: UrlState, examples: Sequence[Example]) -> None:
             st.caption(example.about)
 
 
-RESULT, PRESET, TOKEN = "route:result", "route:preset", "route:token"
+RESULT, TOKEN = "route:result", "route:token"
 
 
-def page() -> None:
-    """Draw the page from the URL's state; the result writes the state back."""
-    app, state = current_app(), UrlState("route", asks=True)
-    linked = state.begin()
-    start_meter(state, linked)
-    start_plan(state, linked)
-    query = query_row(app, state, linked, first_catalog())
-    defaults, prefix = app.routing.parameters(query.router), knob_prefix(query)
-    for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
-    with st.sidebar:
-        reset_and_history(defaults, prefix)
-        st.fragment(preset_choice, key=PRESET)(defaults, prefix)
-        lane = LaneLink(LANE_PATH, lane_token(), HEADLINE, TOOLS, _below(ACTIONS))
-        knob_panel(defaults, prefix, (RESULT, PRESET, history_key(prefix)), elsewhere={STATE}, lane=lane)
-    guide(asked=bool(query.subtask), calls=_below(f"{ACTIONS}:call"))
-    _result(app, state, query)
+def page(question: Question) -> None:
+    """Draw the view. Its result writes the URL."""
+    start_meter(question.state, question.linked)
+    start_plan(question.state, question.linked)
+    guide(asked=bool(question.query.subtask), calls=_below(f"{ACTIONS}:call"))
+    _result(question)
 
 
 @st.fragment(key=RESULT)
-def _result(app: App, state: UrlState, query: QueryForm) -> None:
+def _result(question: Question) -> None:
     """Draw everything below the query. It is redrawn when a knob moves."""
-    parameters = read_knobs(app.routing.parameters(query.router), knob_prefix(query))
-    linked = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
+    app, state, query, parameters = question.app, question.state, question.query, question.parameters
+    linked = question.texts
     planner = plan_choice(app, state, query.subtask) if query.subtask else ""
     state.end({**linked, **read_meter(state).texts(), "plan": planner}, question=linked)
     if not query.subtask:
@@ -185,10 +171,14 @@ def _result(app: App, state: UrlState, query: QueryForm) -> None:
     with errors_shown():
         show_preparing(app, query.catalog, decides=True)
         if planner:
-            plan_body(app, query, parameters, planner, linked, knob_prefix(query))
+            plan_body(app, query, parameters, planner, linked, question.prefix)
         else:
-            decision_body(app, state, query, parameters, linked, knob_prefix(query), lane_token())
+            decision_body(app, state, query, parameters, linked, question.prefix, lane_token())
         planner_usage(app)
+
+
+def _lane() -> LaneLink:
+    return LaneLink(LANE_PATH, lane_token(), HEADLINE, TOOLS, _below(ACTIONS))
 
 
 def _below(key: str) -> str:
@@ -201,6 +191,4 @@ def lane_token() -> str:
     return str(st.session_state.setdefault(TOKEN, secrets.token_urlsafe(32)))
 
 
-def knob_prefix(query: QueryForm) -> str:
-    """Returns the prefix of a router's knobs in the session: routers may have knobs of one name with different ranges."""
-    return f"route.knob.{query.router}"
+ASKS = Asks("route", redraws=(RESULT,), lane=_lane)

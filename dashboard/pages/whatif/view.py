@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.app import App
 from core.routers.ehrr import EhrrParameters
-from core.routers.tool_attention import STATE
 from core.services.decide.whatif import Asked
 from core.shared import units
 from core.whatif import curves
@@ -17,16 +16,14 @@ from core.whatif.curves import Curve, utilities
 from dashboard.pages.whatif.charts import payoff_chart
 from dashboard.pages.whatif.tasks import tasks_view
 from dashboard.pages.whatif.winners import plane_view, winners_view
-from dashboard.session import current_app, first_catalog
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import curve_chart
-from dashboard.ui.knobs import knob_panel, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.layer import supposed
-from dashboard.ui.presets import preset_choice
-from dashboard.ui.query_form import QueryForm, example_subtasks, query_row, show_preparing
+from dashboard.ui.query_form import QueryForm, example_subtasks, show_preparing
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.table import table
 from dashboard.ui.text import errors_shown, escaped
-from dashboard.ui.url_state import UrlState, open_page, select
+from dashboard.ui.url_state import UrlState, select
 
 WORTH = 0.10
 
@@ -105,31 +102,17 @@ OF_EHRR = ("Auction", "Over tasks")
 KEPT = ("x", "y", "tool", "server", "tasks", "bar")  # texts of views in the URL
 
 
-def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
-    app, state = current_app(), UrlState("whatif", asks=True, of_answer=("tool", "server"))
-    linked = state.begin()
-    query = query_row(app, state, linked, first_catalog())
-    defaults, prefix = app.routing.parameters(query.router), f"whatif.knob.{query.router}"
-    for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
+ASKS = Asks("whatif", of_answer=("tool", "server"))
+
+
+def page(question: Question) -> None:
+    """Draw the view, and write the URL."""
+    app, state, query, parameters = question.app, question.state, question.query, question.parameters
     for name in KEPT:
-        st.session_state.setdefault(state.key(name), linked.get(name, ""))
-    with st.sidebar:
-        reset_and_history(defaults, prefix)
-        preset_choice(defaults, prefix)
-        knob_panel(defaults, prefix, (), elsewhere={STATE})
-    parameters = read_knobs(defaults, prefix)
-    link = {**query.texts(first_catalog()), **{name: str(value) for name, value in parameters.changed().items()}}
-    view = _choice(state, linked, {name: text for name, text in link.items() if text})
-    state.end(
-        {
-            **link,
-            "view": "" if view == "Winners" else view,
-            **{name: st.session_state[state.key(name)] for name in KEPT},
-        },
-        question=link,
-    )
+        st.session_state.setdefault(state.key(name), question.linked.get(name, ""))
+    view = _choice(state, question.linked)
+    own = {name: st.session_state[state.key(name)] for name in KEPT}
+    state.end({**question.texts, "view": "" if view == "Winners" else view, **own}, question=question.texts)
     if not query.subtask:
         _empty_page(state, query)
         return
@@ -139,19 +122,15 @@ def page() -> None:
             st.info("This view needs EHRR, the router with an auction. Choose it above.", icon=":material/alt_route:")
             return
         asked = Asked(query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
-        VIEWS[view](app, state, asked, prefix)
+        VIEWS[view](app, state, asked, question.prefix)
 
 
-def _choice(state: UrlState, linked: dict[str, str], link: dict[str, str]) -> str:
-    """Draw the choice of a view, and the button to Route with the same knobs."""
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        key = state.key("view")
-        if st.session_state.get(key) not in VIEWS:
-            st.session_state[key] = linked["view"] if linked.get("view") in VIEWS else "Winners"
-        view = st.segmented_control("View", list(VIEWS), key=key, label_visibility="collapsed")
-        if st.button("Route with these knobs", icon=":material/alt_route:", key="whatif:route"):
-            open_page("route", **link)
-    return view or "Winners"
+def _choice(state: UrlState, linked: dict[str, str]) -> str:
+    """Draw the choice of a view."""
+    key = state.key("view")
+    if st.session_state.get(key) not in VIEWS:
+        st.session_state[key] = linked["view"] if linked.get("view") in VIEWS else "Winners"
+    return st.segmented_control("View", list(VIEWS), key=key, label_visibility="collapsed") or "Winners"
 
 
 def _empty_page(state: UrlState, query: QueryForm) -> None:
