@@ -265,7 +265,7 @@ def _suggest(fields: Sequence[Field], prefix: str, tool: Tool, question: str) ->
         states, _ = spread(fields, said)
         for place, field in enumerate(fields):
             key = f"{prefix}.{place}"
-            if field.name in said and st.session_state.get(key) in {None, "", start_state(field)}:
+            if field.name in states and st.session_state.get(key) in {None, "", start_state(field)}:
                 st.session_state[key] = states[field.name]
     return said
 
