@@ -63,9 +63,7 @@ class Chosen:
 
 def choose_view() -> Chosen:
     """Returns the view in the address."""
-    framed: list[
-        Question
-    ] = []  # the frame is drawn outside the page: the host keeps what the script of the console draws
+    framed = list[Question]()  # drawn outside the page: the host keeps what the script of the console draws
     pages = register({view.folder: _page(view, framed) for views in VIEWS.values() for view in views})
     page = st.navigation(list(pages.values()), position="hidden")
     folder = page.url_path or FIRST

@@ -1,7 +1,7 @@
 """A first start with one's own servers ends here: which of their tools would not be found, why, and a button that writes requests.
 
 Once a catalog is imported, its texts are embedded and its example requests are asked in the background. The Catalog page, Setup and
-the Route page without a sub-task say what came out.
+the Decision view without a sub-task say what came out.
 """
 
 from __future__ import annotations

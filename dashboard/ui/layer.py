@@ -50,7 +50,7 @@ def layer_banner() -> None:
     more = f" and {len(layers) - 4} more" if len(layers) > 4 else ""
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="layer:banner"):
         st.container(width="stretch").markdown(
-            f":violet-badge[what if] Supposed, not known: {', '.join(words)}{more}. Route, Compare and What if decide with "
+            f":violet-badge[what if] Supposed, not known: {', '.join(words)}{more}. Decision, Compare and What if decide with "
             "these figures and record nothing. Plans, measures over tasks, calls and all other pages use the real figures."
         )
         st.button("Drop", icon=":material/layers_clear:", key="layer:drop", on_click=drop_layer)

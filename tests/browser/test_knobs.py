@@ -134,7 +134,7 @@ def test_on_a_phone_the_knob_in_use_stays_in_sight_with_its_chart(console: Conso
     visit.open("", q=AIR)
     route.decided()
     visit.page.get_by_test_id("stExpandSidebarButton").click()
-    expect(visit.page.get_by_test_id("stSidebar").get_by_role("link", name="Activity")).to_be_visible(timeout=LIMIT_MS)
+    expect(visit.page.get_by_role("link", name="Operate")).to_be_visible(timeout=LIMIT_MS)
     slider = route.slider("αt")
     slider.focus()
     visit.page.keyboard.press("ArrowRight")

@@ -133,7 +133,7 @@ def test_a_chosen_decision_shows_its_trace_its_knobs_and_its_calls(busy: App) ->
     assert table(page, 4)["source"].tolist() == ["simulated"]
     assert HOSTILE in [text.value for text in page.text]
     assert "alert" not in text_of(page)
-    assert "Open in Route" in [button.label for button in page.button]
+    assert "Open in Decision" in [button.label for button in page.button]
 
 
 def test_from_a_call_to_its_decision(busy: App) -> None:

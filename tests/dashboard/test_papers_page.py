@@ -134,4 +134,4 @@ def test_numbers_without_texts_do_not_claim_to_be_tried_on_a_page(app: App) -> N
     )
     first = text_of(open_page("papers")).partition("Table II")[0]
     assert "See the same equations decide a question over the sample catalog" in first
-    assert "Try it on Route" not in first
+    assert "Try it on Decision" not in first

@@ -85,7 +85,7 @@ def changed(used: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, A
 
 
 def route_query(event: DecisionEvent, defaults: Mapping[str, Any], first_catalog: str) -> dict[str, str]:
-    """Returns the Route page's query with the same request and knobs. Knobs that no longer exist are left out."""
+    """Returns the query of Decision with the same request and knobs. Knobs that no longer exist are left out."""
     query = {
         "q": event.subtask,
         "hint": event.server_hint,
@@ -193,7 +193,7 @@ def _head(app: App, event: DecisionEvent, zone: str) -> None:
     )
     query = route_query(event, _defaults(app, event.router), first_catalog())
     if button.button(
-        "Open in Route", key="activity.decision.route", icon=":material/alt_route:", type="primary", width="stretch"
+        "Open in Decision", key="activity.decision.route", icon=":material/alt_route:", type="primary", width="stretch"
     ):
         open_page("route", **query)
 

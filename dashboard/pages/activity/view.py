@@ -170,7 +170,7 @@ def _nothing_found(view: str, shown: Listing) -> None:
         )
         return
     if shown.admitted == ActivityFilter():
-        st.info(f"There is no {thing} yet. Make a call on the Call page or from a candidate on the Route page.")
+        st.info(f"There is no {thing} yet. Make a call on the Call page or from a candidate on the Decision view.")
         return
     st.info(f"No {thing} meets the filter.", icon=":material/search_off:")
     st.button("Clear the filter", key="activity.clear", icon=":material/backspace:", on_click=clear_filter)

@@ -84,7 +84,7 @@ def _routed(app: App, run: SupervisedAgent, number: int, event: Routed) -> None:
         f":small[:gray[{units.seconds(decision.timings_ms['total'] / 1e3)} · {tokens['exposed']:,} tokens shown{cached}, of "
         f"{tokens['baseline']:,}]]"
     )
-    if row.button("Why", key=f"agent:route:{number}", icon=":material/alt_route:", help="This decision on Route"):
+    if row.button("Why", key=f"agent:route:{number}", icon=":material/alt_route:", help="This decision in full"):
         open_page("route", **_link(app, decision))
     if not found:
         st.code(visible(decision.reason), language=None, wrap_lines=True)
@@ -128,7 +128,7 @@ def _words(run: SupervisedAgent, words: str) -> str:
 
 
 def _link(app: App, decision: Decision) -> dict[str, str]:
-    """Returns the query that shows a decision on Route."""
+    """Returns the query that shows a decision in full."""
     changed = app.routing.parameters(decision.router, decision.parameters).changed()
     texts = {
         "q": decision.subtask,

@@ -198,7 +198,7 @@ def next_decision(app: App, run: Run, tool_id: str) -> None:
     before = run.decision
     if before is None:
         st.caption(
-            "This call has no decision. If you open this page from a candidate on the Route page, "
+            "This call has no decision. If you open this page from a candidate on the Decision view, "
             "it shows how a call changes the next decision."
         )
         if st.button("Route a sub-task", icon=":material/alt_route:", key="call.route"):

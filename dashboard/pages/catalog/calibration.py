@@ -125,10 +125,10 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
     st.markdown("##### Labels")
     if not labels:
         st.info(
-            "There are no labels yet. Choose “right” or “wrong” at a candidate on the Route page, or at the result of a call.",
+            "There are no labels yet. Choose “right” or “wrong” at a candidate on the Decision view, or at the result of a call.",
             icon=":material/thumbs_up_down:",
         )
-        if st.button("Open the Route page", key="catalog.calibration.labels.route", icon=":material/alt_route:"):
+        if st.button("Open Decision", key="catalog.calibration.labels.route", icon=":material/alt_route:"):
             open_page("route", catalog=catalog)
         return
     meant = matching((f"{one.tool} {one.subtask} {one.server_hint}" for one in labels), query)
@@ -184,7 +184,7 @@ def calibration_body(app: App, catalog: Catalog, query: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.metric(
             "Labels", f"{len(labels):,}", width="content",
-            help="Labels of tools from the Route page, results of calls, and the command line.",
+            help="Labels of tools from the Decision view, results of calls, and the command line.",
         )  # fmt: skip
         st.metric(
             "Labelled sub-tasks", f"{len(app.feedback.queries(catalog.name)):,}", width="content",

@@ -166,7 +166,7 @@ def _details(calibration: Calibration, key: str) -> None:
         if theta is None:
             return
         st.caption(
-            "θ is a knob of Tool Attention. Switching on does not change it; this button opens the Route page with it."
+            "θ is a knob of Tool Attention. Switching on does not change it; this button opens the Decision view with it."
         )
         if st.button(f"Route with Tool Attention at θ = {theta:.2f}", key=f"{key}.theta", icon=":material/alt_route:"):
             open_page("route", catalog=calibration.catalog, router="tool_attention", theta=f"{theta:g}")

@@ -37,9 +37,7 @@ def card(app: App, variant: Variant, decision: Decision, texts: dict[str, str]) 
     with st.container(border=True, gap="xsmall", height="stretch"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(f"**{escaped(variant.name, 80)}**", width="content")
-            if st.button(
-                "Open", icon=":material/alt_route:", key=f"{key}:open", type="tertiary", help="On the Route page"
-            ):
+            if st.button("Open", icon=":material/alt_route:", key=f"{key}:open", type="tertiary", help="In Decision"):
                 changed = {name: str(value) for name, value in variant.parameters.changed().items()}
                 open_page(
                     "route", **texts, **({} if variant.router == "ehrr" else {"router": variant.router}), **changed

@@ -108,7 +108,10 @@ def _table(changed: Sequence[Replayed], titles: Mapping[str, str], again: Mappin
         (
             Column("sub-task", width=280),
             Column(
-                "now", width="small", help="The sub-task on the Route page, with the current statistics", link="open ↗"
+                "now",
+                width="small",
+                help="The sub-task on the Decision view, with the current statistics",
+                link="open ↗",
             ),
         ),
         key="lab:replayed",

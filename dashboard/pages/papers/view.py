@@ -24,7 +24,7 @@ from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState
 
 DEFAULT_PAGE = "route"
-WORDS = {"route": "Route", "compare": "Compare", "network": "Network", "lab": "Lab", "catalog": "Catalog"}
+WORDS = {"route": "Decision", "compare": "Compare", "network": "Network", "lab": "Lab", "catalog": "Catalog"}
 
 
 def address(app: App, link: Link) -> str:

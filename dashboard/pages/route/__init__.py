@@ -1,4 +1,4 @@
-"""The Route page: one sub-task routed, from the query to the candidates, with the reasons and the cost curves.
+"""Decision: one sub-task routed, from the query to the candidates, with the reasons and the cost curves.
 
 `view.py` has the page without a query, `decision.py` one decision, `plan.py` a query of several steps.
 """

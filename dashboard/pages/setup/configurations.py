@@ -34,7 +34,9 @@ def configurations(app: App, home: Path) -> None:
     if not found:
         st.caption("No configuration of these clients with servers was found in the home folder of this console.")
     else:
-        st.caption("The files are only read. Counted with cl100k_base on the definitions, as the token meter of Route.")
+        st.caption(
+            "The files are only read. Counted with cl100k_base on the definitions, as the token meter of Decision."
+        )
 
 
 def _card(app: App, found: FoundConfiguration, number: int, *, importing: bool) -> None:
