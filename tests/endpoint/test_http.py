@@ -187,6 +187,6 @@ def test_the_readme_connects_as_it_says(console: Console, capsys: pytest.Capture
         assert "482.8" in capsys.readouterr().out
     for suffix in ("json", "toml"):
         (text,) = (block for block in blocks("README.md", suffix) if "wayfare" in block)
-        (server,) = read(text, f"config.{suffix}").servers
-        assert server.name == "wayfare"
-        assert reached(read(text, f"config.{suffix}")).transport == ("http" if suffix == "json" else "stdio")
+        assert read(text, f"config.{suffix}").itself == ("wayfare",)
+        other = read(text.replace("wayfare", "other").replace("8501", "9999"), f"config.{suffix}")
+        assert reached(other).transport == ("http" if suffix == "json" else "stdio")
