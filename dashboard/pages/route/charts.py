@@ -236,6 +236,7 @@ def state(row: ToolRow) -> str:
 
 
 TOOLS_SHOWN = 8
+NAME_CHARS = 28  # beside the figures at the right edge
 
 
 def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
@@ -243,7 +244,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     shown = decision.rivals(TOOLS_SHOWN)[::-1]
     rows = decision.tools_at(shown)
     alpha = _alpha(decision)
-    names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
+    names = [f"{sign(row)} {label(row.tool, NAME_CHARS)}" for row in rows]
     places = list(range(len(rows)))
     faded = [1.0 if row.dropped_by in {None, Drop.OUTRANKED} else 0.35 for row in rows]
     hover = [_breakdown_hover(decision, place, row, alpha) for place, row in zip(shown, rows, strict=True)]
@@ -295,9 +296,7 @@ def _figures(decision: Decision, rows: Sequence[int]) -> list[str]:
     scores = [f"<b>{decision.tools.utility[row]:.3f}</b>" for row in rows]
     if decision.fit is None:
         return scores
-    return [
-        f"fits {units.share(float(decision.fit.tools[row]))} {score}" for row, score in zip(rows, scores, strict=True)
-    ]
+    return [f"fits {float(decision.fit.tools[row]):.0%} {score}" for row, score in zip(rows, scores, strict=True)]
 
 
 LINE, WHY_CHARS = 70, 170
@@ -326,7 +325,7 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
         "marker": {"color": [_colour(row) for row in rows]}, "customdata": [row.tool for row in rows],
         "hovertext": [_score_hover(decision, place, row) for place, row in zip(shown, rows, strict=True)], "hoverinfo": "text",
     }  # fmt: skip
-    names = [f"{sign(row)} {label(row.tool, 40)}" for row in rows]
+    names = [f"{sign(row)} {label(row.tool, NAME_CHARS)}" for row in rows]
     dropped = [place for place in places if rows[place].dropped_by not in {None, Drop.OUTRANKED}]
     racing = [place for place in places if place not in dropped]
     return figure(
