@@ -29,17 +29,17 @@ def let_go(visit: Visit, key: str, alpha_t: str) -> None:
 def test_a_knob_changes_the_messages_of_what_it_changes_alone(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console)
     messages = Messages(visit)
-    visit.open("", q=AIR, alpha_t="0.03")
+    visit.open("", q=AIR, alpha_t="0.06")
     Route(visit).decided()
-    let_go(visit, "ArrowRight", "0.04")
-    let_go(visit, "ArrowLeft", "0.03")
+    let_go(visit, "ArrowRight", "0.07")
+    let_go(visit, "ArrowLeft", "0.06")
     before, _ = messages.bodies(), messages.sent.clear()
-    let_go(visit, "ArrowRight", "0.04")
+    let_go(visit, "ArrowRight", "0.07")
     after, sent = messages.bodies(), set(messages.sent)
     changed = {place for place in sent if before.get(place) != after[place]}
     assert len(sent) > 60
     assert {messages.name(place) for place in changed} == EACH_TIME | BY_TIME
     assert len(changed) <= len(EACH_TIME | BY_TIME) + 1  # two texts
-    let_go(visit, "ArrowLeft", "0.03")
+    let_go(visit, "ArrowLeft", "0.06")
     again = messages.bodies()
     assert {messages.name(place) for place in again if again[place] != before.get(place)} == EACH_TIME
