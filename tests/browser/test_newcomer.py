@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from playwright.sync_api import Error, Locator, TimeoutError, expect
@@ -222,7 +222,7 @@ class Walk:
             self.page.mouse.wheel(0, 0)  # a page that moved below the mouse has put the tip away
             return self.page.locator(TIPS).locator("visible=true").count() > 0
         if offer.leads:
-            return urlsplit(self.page.url).path == urlsplit(offer.href).path
+            return urlsplit(self.page.url).path == urlsplit(urljoin(self._at, offer.href)).path
         if offer.text.startswith("Skip to "):
             return self.page.evaluate("document.activeElement.id") == offer.href.removeprefix("#")
         return self._seen() != before and self._quiet(before)
