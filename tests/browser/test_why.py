@@ -48,7 +48,7 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
     route.until_why(loser, rf"Outranked: utility {NUMBER} puts {loser} \w+; the last of 3 candidates, .*, has {NUMBER}")
     aside = "waypoint-atlas::distance_between_places"
     visit.choose("Why this server or tool?", aside)
-    route.until_why(aside, rf"Not considered: waypoint-atlas ranks \w+ of 81 servers with utility {NUMBER}")
+    route.until_why(aside, rf"Hardly fits \(.*%\): waypoint-atlas ranks \w+ of 81 servers with utility {NUMBER}")
 
 
 def test_a_double_click_leaves_list_and_sentence_about_the_same(console: ConsoleProgram, visitor: Visitor) -> None:
