@@ -37,7 +37,9 @@ if (!window.wayfareBar) {
     new MutationObserver(() => mark(bar)).observe(bar, { subtree: true, childList: true, attributeFilter: ["href", "class"] });
     bar.addEventListener("click", (event) => {
       // the page host would open the present view anew, without its question
-      if (event.target.closest("a")?.ariaCurrent) (event.preventDefault(), event.stopPropagation());
+      if (!event.target.closest("a")?.ariaCurrent) return;
+      (event.preventDefault(), event.stopPropagation());
+      window.wayfareAddresses.touched = false; // a second click on a link is no step
     }, true);
     mark(bar);
   };
