@@ -178,6 +178,7 @@ def step(visit: Visit, way: str, path: str, **query: str | None) -> None:
     """One press of Back or Forward, which leads to this page."""
     visit.settled()
     visit.page.go_back() if way == "back" else visit.page.go_forward()
+    visit.page.wait_for_function("path => location.pathname === path", arg=path)
     visit.until_query(**query)
     visit.settled()
     assert urlsplit(visit.page.url).path == path
