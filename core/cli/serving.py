@@ -66,9 +66,8 @@ def up(
     if (running := _taken(lock, settings.db)) is not None:
         click.echo(f"{described(running)} `wayfare stop` ends it.")
         return
-    if background:
-        port = _free_port(host, port)
-    _check_free(host, port)
+    listener = _listening(host, port, otherwise_free=background)  # kept open: another console takes another port
+    port = listener.getsockname()[1]
     guarded = sign_in or not _is_loopback(host)
     operators = _check_store(settings, host, sign_in=sign_in)
     import uvicorn
@@ -80,9 +79,7 @@ def up(
     if guarded:
         click.echo(_how_to_sign_in(own, host, operators=operators))
     hosts = frozenset(name.lower() for name in mcp_hosts)
-    config = uvicorn.Config(
-        CONSOLE, host=host, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=3
-    )
+    config = uvicorn.Config(CONSOLE, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
     server = uvicorn.Server(config)
     set_launch(
         Launch(
@@ -94,7 +91,7 @@ def up(
     )  # fmt: skip
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)  # uvicorn shuts everything down, then raises the signal again
-    server.run()
+    server.run(sockets=[listener])
     os._exit(0 if server.started else 3)  # at once, as after a signal
 
 
@@ -174,27 +171,17 @@ def _leave(*_: object) -> None:
     os._exit(0)
 
 
-def _check_free(host: str, port: int) -> None:
+def _listening(host: str, port: int, *, otherwise_free: bool) -> socket.socket:
+    """Returns a socket that listens on this port, or, with `otherwise_free`, on a free one if a stranger has it. Raises WayfareError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        _listening(host, port).close()
+        return socket.create_server((host, port), family=family)
     except OSError as error:
+        if otherwise_free and port:
+            return _listening(host, 0, otherwise_free=False)
         raise WayfareError(
             f"Cannot listen on {host}:{port} ({error.strerror}); choose another --port or --host."
         ) from None
-
-
-def _free_port(host: str, wanted: int) -> int:
-    """Returns the wanted port, or another one if a stranger has it."""
-    for port in (wanted, 0):
-        with suppress(OSError), _listening(host, port) as listener:
-            return listener.getsockname()[1]
-    return wanted
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    return socket.create_server(
-        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, reuse_port=False
-    )
 
 
 # ----------------------------------------------------------------------------------------------------------------------

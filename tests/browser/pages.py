@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import applied
 from tests.browser.visit import LIMIT_MS, Visit, plain
+from tests.cli.conftest import wait_for
 
 PAPER = {name: str(value) for name, value in applied(EhrrParameters, "paper").changed().items()}  # as a link has them
 
@@ -168,9 +169,17 @@ class Call:
         self.visit.see("Changed statistics")
         self.visit.settled()
 
-    def learnt(self) -> dict[str, list[str]]:
-        """Each running figure before and after the call, and its change."""
-        return {row[0]: row[1:] for row in self.visit.table("server: success r")[1:]}
+    def learnt(self, figure: str, before: str, after: str) -> dict[str, list[str]]:
+        """Each running figure before and after the call, and its change, once one of them went from this to that: a grid draws its
+        numbers after the page."""
+        learnt: dict[str, list[str]] = {}
+
+        def drawn() -> bool:
+            learnt.update({row[0]: row[1:] for row in self.visit.table("server: success r")[1:]})
+            return learnt.get(figure, [])[:2] == [before, after]
+
+        wait_for(drawn)
+        return learnt
 
 
 class Map:

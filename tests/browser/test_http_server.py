@@ -54,14 +54,12 @@ def test_a_server_that_is_connected_called_and_lost(
         route.call("convert_units")
         call.run("success", **ARGUMENTS)
         visit.see(re.compile(r"482\.8032"))
-        assert call.learnt()["tool: calls"][:2] == ["0", "1"]
-        success = call.learnt()["server: success r"][1]
+        success = call.learnt("tool: calls", "0", "1")["server: success r"][1]
 
         # it goes away: the call says so, and the server's figures fall
         server.stop()
         call.run("crash|not connected|timeout")
-        learnt = call.learnt()
-        assert learnt["server: calls"][:2] == ["1", "2"]
+        learnt = call.learnt("server: calls", "1", "2")
         assert learnt["server: success r"][0] == success
         assert learnt["server: success r"][2].startswith("▼")
         visit.open("catalog", view="connections")

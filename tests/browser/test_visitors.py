@@ -54,7 +54,7 @@ def test_a_page_works_again_after_its_console_was_killed(own_console: ConsolePro
     call.run("success", value="1", source="mile", target="km")
 
     visit.see(re.compile(r"1\.609"))
-    assert call.learnt()["tool: calls"][:2] == ["0", "1"]  # all is drawn: nothing more is fetched
+    call.learnt("tool: calls", "0", "1")  # all is drawn: nothing more is fetched
 
     visit.may_lose_console = True
     own_console.kill()
@@ -63,7 +63,7 @@ def test_a_page_works_again_after_its_console_was_killed(own_console: ConsolePro
     visit.settled()
     visit.see("no longer in memory")
     call.run("success", value="1", source="mile", target="km")
-    assert call.learnt()["tool: calls"][:2] == ["1", "2"]  # the first call was committed before the kill
+    call.learnt("tool: calls", "1", "2")  # the first call was committed before the kill
 
     visit.open("", q=CONVERT, alpha_t="0.3")
     route.decided()

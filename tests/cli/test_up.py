@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from core.endpoint.door import announced_owner
 from tests.cli.conftest import ROOT, Command, command, wait_for
 
 
@@ -28,7 +29,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         child = subprocess.Popen(command("up", "--port", port, *arguments), cwd=cwd, env=environment, **pipes)
         started.append(child)
         wait_for(lambda: status(port) == 200 or child.poll() is not None)
-        assert child.poll() is None, child.stdout.read()
+        assert child.poll() is None, child.communicate()[0]
         return child
 
     yield up
@@ -93,3 +94,21 @@ def test_ctrl_c_ends_a_console_in_memory_and_leaves_no_file(
     assert app.returncode == 0
     assert "Traceback" not in out, out
     assert list(empty.iterdir()) == []
+
+
+def test_consoles_of_two_stores_that_start_together_get_their_own_ports(tmp_path: Path) -> None:
+    port, stores = free_port(), [tmp_path / "one.duckdb", tmp_path / "two.duckdb"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [command("up", "--background", "--port", port, "--db", store) for store in stores]
+    started = [subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True) for line in words]
+    try:
+        wait_for(lambda: all(announced_owner(store) for store in stores))
+        owners = [owner for store in stores if (owner := announced_owner(store))]
+        assert [owner.pid for owner in owners] == [child.pid for child in started]
+        assert len({owner.url for owner in owners}) == 2
+        assert f"http://127.0.0.1:{port}" in {owner.url for owner in owners}
+        wait_for(lambda: all(status(int(owner.url.rpartition(":")[2])) == 200 for owner in owners))
+    finally:
+        for child in started:
+            child.kill()
+            child.communicate()
