@@ -356,8 +356,10 @@ def _zones() -> dict[str, str]:
 def _shared_out(
     kind: str, wanted: Sequence[tuple[str, Mapping[str, Any]]], literals: QuestionLiterals
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Assigns the literals of a kind to the arguments that take it, in order, if the numbers are equal."""
-    values = [value.strip(QUOTES) if isinstance(value, str) else value for value in literals.of_kind(kind)]
+    """Assigns the literals of a kind to the arguments that take it, in order, if the numbers are equal. A text without quotes is an
+    address, if there is one."""
+    given = literals.of_kind(kind) or (literals.of_kind("web page") if kind == TEXT else ())  # a code of an address
+    values = [value.strip(QUOTES) if isinstance(value, str) else value for value in given]
     fitting = [value for value in dict.fromkeys(values) if any(_admits(asked, value) for _, asked in wanted)]
     if len(fitting) == len(wanted) and all(
         _admits(asked, value) for (_, asked), value in zip(wanted, fitting, strict=True)

@@ -50,6 +50,7 @@ def schema(**properties: object) -> dict[str, object]:
          "days from 2026-02-01 to 2026-03-01", {"first": "2026-02-01", "last": "2026-03-01"}),
         ({"query": {"type": "string"}}, "cheap flights", {"query": "cheap flights"}),
         ({"expression": {"type": "string"}}, "compute '2 + 3'", {"expression": "2 + 3"}),
+        ({"content": {"type": "string"}}, "make a QR code for https://a.example", {"content": "https://a.example"}),
         ({"zone": {"type": "string", "default": "UTC"}}, "what is the time", {"zone": "UTC"}),
         ({"value": {"type": "number"}, "source": {"type": "string"}, "target": {"type": "string"}},
          "convert 300 miles to kilometres", {"value": 300, "source": "miles", "target": "kilometres"}),
