@@ -70,8 +70,8 @@ def turn_table(run: SupervisedAgent) -> None:
 RUN, GO = "agent:run", "agent:go"
 POLL_S = 0.4
 EXAMPLES = (
-    "convert 300 from 'mile' to 'kilometre', then make a QR code for 'https://example.org'",
-    "encode 'hello world' in base64, then count the words of 'one two three'",
+    "convert 300 miles to kilometres, then tell me what time it is in Tokyo",
+    "convert 20 kilograms to pounds, then make a QR code for https://example.org",
     "find the matches of the pattern '[0-9]+' in the text 'a1 b22', and compare the texts 'kitten' and 'sitting'",
 )
 
@@ -124,8 +124,8 @@ def _empty(state: UrlState) -> None:
     st.markdown("#### Examples")
     st.caption(
         "The loop splits the task, routes each part (ROUTE), calls its candidates until one ends well (EXECUTE), and stops (STOP). "
-        "These examples run on servers that come with Wayfare, without a network. Rules take arguments from quotes and numbers; a model "
-        "does not need them."
+        "These examples run on servers that come with Wayfare, without a network. Rules take arguments from numbers, units, places, "
+        "addresses and quotes; a model needs none of these."
     )
     for number, example in enumerate(EXAMPLES):
         st.button(
