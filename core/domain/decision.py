@@ -34,9 +34,9 @@ SURE_FROM = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked; `nothing`: the
-    chance that no tool of the catalog can. `language` is that of the question, "" if it is English. `signals` (T,) each: what every signal adds to a tool's relevance; `learnt` (T,)
-    what labels added in logits, or None."""
+    """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked. `nothing`: the chance
+    that no tool of the catalog can. `signals` (T,) each: what every signal adds to a tool's relevance. `learnt` (T,): what labels added
+    in logits, or None. `language` is that of the question, "" if it is English."""
 
     tools: NDArray[np.float64]
     servers: NDArray[np.float64]

@@ -33,10 +33,8 @@ ENOUGH = 8  # requests from which on a tool loses in full by far ones
 MEAN_SLOPE, MEAN_OFFSET = 1.09, 0.056  # the mean of the three nearest, estimated from the mean request
 OWN_SHARE, OWN_MARGIN, LEAST_NEARER = 0.2, 0.1, 3
 FOREIGN_LIMIT = 1 / 3
-GENERAL_LIMIT, GENERAL_STEP = (
-    0.2,
-    0.036,
-)  # of the mean cosine with questions of all kinds: for twelve requests, and less per halving
+# of the mean cosine with questions of all kinds: for twelve requests, and less per halving
+GENERAL_LIMIT, GENERAL_STEP = 0.2, 0.036
 SEEN = 512  # tools that stand for a larger catalog
 FOREIGN = "a fifth of all tools is nearer to it by definition"
 MOSTLY_FOREIGN = "more than a third of this tool's requests are nearer to other tools"

@@ -99,8 +99,8 @@ def writes_note(decision: Decision, row: int) -> str:
     """One more sentence about a candidate that writes though the question asks to know."""
     if row not in decision.writing:
         return ""
-    halved = decision.parameters.get("reads_first") and decision.parameters.get("similarity") == FIT
-    return f" It writes, and the question asks to know{': its fit counts a fifth' if halved else ''}."
+    lessened = decision.parameters.get("reads_first") and decision.parameters.get("similarity") == FIT
+    return f" It writes, and the question asks to know{': its fit counts a fifth' if lessened else ''}."
 
 
 def _explored(how: str, used: float, estimate: float) -> str:

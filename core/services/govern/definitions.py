@@ -67,9 +67,8 @@ class KnownDefinitions:
         """Another number after each decision about a definition."""
         self._known: dict[Key, DefinitionChange] = {}
         self._denied: dict[Key, DefinitionChange] = {}
-        self._compared: dict[
-            Key, tuple[DefinitionChange, Tool]
-        ] = {}  # the last definition of each that was found unchanged
+        # the last definition of each that was found unchanged
+        self._compared: dict[Key, tuple[DefinitionChange, Tool]] = {}
         self.read_anew()
 
     def read_anew(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, permutations
 from typing import Literal
 
 import numpy as np
@@ -26,8 +27,8 @@ from core.services.learn.learnt_models import LearntModels
 from core.shared.untrusted_text import one_line
 
 ROUTER = "ehrr"
-TRIED, TURNED = 40, 12
-"""Tools whose question is decided, and decisions whose knobs are turned."""
+TRIED, TURNED, PAIRS = 40, 12, 12
+"""Tools whose question is decided, decisions whose knobs are turned, and pairs of them that are joined."""
 USUAL, LONGEST = 45, 110  # characters of a question
 KNOBS = ("alpha_t", "kappa", "alpha_s", "p_bs", "n")
 """The knobs that are turned, the best known first."""
@@ -126,17 +127,16 @@ class ExampleService:
 
     def _steps(self, decisions: Sequence[Decision], catalog: str) -> ExampleQuestion | None:
         """Two questions in one that the planner takes apart, with the tools of both."""
-        for first in decisions[:TURNED]:
-            for second in decisions[:TURNED]:
-                if first.winner is None or second.winner is None or first.winner.server == second.winner.server:
-                    continue
-                joined = f"{first.subtask.rstrip('.?! ')}, then {second.subtask[0].lower()}{second.subtask[1:]}"
-                parts = self.routing.parts(joined)
-                if len(parts) != 2 or len(joined) > 2 * LONGEST:
-                    continue
-                winners = tuple(_winner(self._decision(part.text, catalog)) for part in parts)
-                if winners == (_winner(first), _winner(second)):
-                    return ExampleQuestion("steps", joined, winners)
+        for first, second in islice(permutations(decisions[:TURNED], 2), PAIRS):
+            if first.winner is None or second.winner is None or first.winner.server == second.winner.server:
+                continue
+            joined = f"{first.subtask.rstrip('.?! ')}, then {second.subtask[0].lower()}{second.subtask[1:]}"
+            parts = self.routing.parts(joined)
+            if len(parts) != 2 or len(joined) > 2 * LONGEST:
+                continue
+            winners = tuple(_winner(self._decision(part.text, catalog)) for part in parts)
+            if winners == (_winner(first), _winner(second)):
+                return ExampleQuestion("steps", joined, winners)
         return None
 
 
