@@ -5,6 +5,8 @@ The hues stay apart for colour-blind eyes, and no meaning rests on colour alone:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 SIMILARITY = "#3B82C4"
 TIME = "#DB9412"
 MONEY = "#C2629C"
@@ -18,5 +20,27 @@ GRID = "rgba(140, 146, 166, 0.22)"
 CHOSEN_SIGN, ACCEPTED_SIGN, REJECTED_SIGN, DROPPED_SIGN = "★", "✓", "✗", "·"
 
 SERIES = (CHOSEN, SIMILARITY, TIME, MONEY, ACCEPTED, REJECTED, "#5AA9B8", "#9A7B4F")
+
+
+class WinnerColours:
+    """The colours of the winners of one question. A tool keeps its colour while knobs turn: the winner that was seen first has the
+    colour of what is chosen.
+
+    >>> colours = WinnerColours()
+    >>> colours.of(["a", "b", None]) == {"a": CHOSEN, "b": SIMILARITY, None: MUTED}
+    True
+    >>> colours.of(["b"])["b"] == SIMILARITY
+    True
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str | None, str] = {None: MUTED}
+
+    def of(self, winners: Iterable[str | None]) -> dict[str | None, str]:
+        """Returns a colour for each winner, in their order. No winner is grey."""
+        for name in (wanted := list(dict.fromkeys(winners))):
+            self._known.setdefault(name, SERIES[(len(self._known) - 1) % len(SERIES)])
+        return {name: self._known[name] for name in wanted}
+
 
 GROUPS = tuple(colour for colour in SERIES if colour != CHOSEN)  # categories and servers on the map

@@ -10,7 +10,9 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters
 from core.routers.tool_attention import STATE
+from core.services.decide.whatif import Asked
 from dashboard.session import current_app, first_catalog
+from dashboard.theme import WinnerColours
 from dashboard.ui.knob_history import history_key
 from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.presets import preset_choice
@@ -18,7 +20,7 @@ from dashboard.ui.query_form import QueryForm, query_row
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
-PRESET = "ask:preset"
+PRESET, COLOURS = "ask:preset", "ask:colours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,16 @@ class Question:
             **{name: str(value) for name, value in self.parameters.changed().items()},
         }
         return {name: text for name, text in texts.items() if text}
+
+
+def winner_colours(asked: Asked) -> WinnerColours:
+    """Returns the colours of a question's winners, the same on every view while it is asked."""
+    text = (asked.catalog, asked.subtask, asked.hint)
+    known, colours = st.session_state.get(COLOURS, (None, None))
+    if colours is None or known != text:
+        colours = WinnerColours()
+        st.session_state[COLOURS] = text, colours
+    return colours
 
 
 def ask(asks: Asks) -> Question:

@@ -14,8 +14,9 @@ from core.whatif.counterfactuals import Change
 from core.whatif.curves import utilities
 from core.whatif.layer import Supposed
 from dashboard.pages.whatif import winners
-from dashboard.pages.whatif.charts import strips_chart, winner_colours
+from dashboard.pages.whatif.charts import strips_chart
 from dashboard.pages.whatif.winners import set_both
+from dashboard.theme import WinnerColours
 from dashboard.ui.layer import LAYER, suppose
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of
@@ -171,7 +172,7 @@ def test_a_strip_has_a_bar_for_each_segment_and_a_needle_at_the_current_value(ap
     now = asked(app)
     strip = app.what_if.strips(now)["alpha_t"]
     knobs = {knob.name: knob for knob in now.parameters.knobs()}
-    colours = winner_colours(strip.at(0.02).winner, (one.winner for one in strip.segments))
+    colours = WinnerColours().of([strip.at(0.02).winner, *(one.winner for one in strip.segments)])
     track, needle, *_ = strips_chart([strip], knobs, now.parameters.values(), colours).data
     assert len(track.x) == len(strip.segments)
     assert sum(track.x) == pytest.approx(1.0)
@@ -184,7 +185,7 @@ def test_a_row_has_the_scale_of_its_knob(app: App) -> None:
     now = asked(app, alpha_t=0.25, wrong_refusals=25.0)
     strips, knobs = app.what_if.strips(now), {knob.name: knob for knob in now.parameters.knobs()}
     rows = [strips[name] for name in ("alpha_t", "wrong_refusals")]
-    colours = winner_colours(None, (one.winner for row in rows for one in row.segments))
+    colours = WinnerColours().of(one.winner for row in rows for one in row.segments)
     _, needle, *_ = strips_chart(rows, knobs, now.parameters.values(), colours).data
     assert list(needle.x) == pytest.approx([0.5, 0.5])  # from below: 25 of 50, and the cube root of 0.25 of 2
 

@@ -39,6 +39,7 @@ from dashboard.ui.charts.shared import curve_chart
 from dashboard.ui.labels import Labelling, labelling
 from dashboard.ui.layer import supposed
 from dashboard.ui.query_form import QueryForm
+from dashboard.ui.question import winner_colours
 from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
 from dashboard.ui.url_state import UrlState
@@ -132,7 +133,7 @@ def decision_body(
             query.subtask, visitor=visitor(), catalog=query.catalog, router=query.router, parameters=parameters,
             server_hint=query.hint,
         )  # fmt: skip
-    lanes.open(token, lane_answers(app, asked))
+    lanes.open(token, lane_answers(app, asked, winner_colours(asked)))
     known, html = labelling(app, decision, asked.supposed), texts(decision, asked.supposed)
     live(html[HEADLINE], key=HEADLINE)
     agent_state(app, [decision], knobs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import cycle
 from math import isinf
 from typing import Any
 
@@ -25,7 +24,7 @@ from core.whatif.strips import Segment, Strip
 from dashboard.lane import Answer, Refused, Values
 from dashboard.pages.route.candidates import card, card_key, numbers, numbers_key
 from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown, tool_scores
-from dashboard.theme import CHOSEN, SERIES
+from dashboard.theme import WinnerColours
 from dashboard.ui.chart import noted
 from dashboard.ui.charts.base import figure_json
 from dashboard.ui.charts.shared import stages
@@ -156,27 +155,20 @@ def strips_json(
     knobs: Iterable[Knob],
     values: Mapping[str, Value],
     winner: str | None,
+    colours: WinnerColours,
     *,
     in_usd: bool = False,
 ) -> dict[str, Any]:
     """Returns for each knob the `bands` of winners with their colours, `ticks` at changes of the decision, and a text for each segment.
 
-    Leads are in utility, or `in_usd`. The present winner has the colour CHOSEN; other winners have one colour in all strips.
+    Leads are in utility, or `in_usd`.
     """
     infos = {info.name: info for info in knobs}
-    others = list(
-        dict.fromkeys(
-            segment.winner
-            for strip in strips.values()
-            for segment in strip.segments
-            if segment.winner not in {None, winner}
-        )
-    )
-    colours = dict(zip(others, cycle(colour for colour in SERIES if colour != CHOSEN), strict=False))
-    colours |= {winner: CHOSEN, None: NO_WINNER}
+    winners = (segment.winner for strip in strips.values() for segment in strip.segments)
+    shown = {**colours.of([winner, *winners]), None: NO_WINNER}
     return {
         name: {
-            "bands": [[band.low, band.high, colours[band.winner]] for band in strip.winners()],
+            "bands": [[band.low, band.high, shown[band.winner]] for band in strip.winners()],
             "ticks": list(strip.breakpoints()),
             "segments": [
                 [
@@ -244,7 +236,7 @@ def texts(decision: Decision, supposed: Sequence[Supposed] = ()) -> dict[str, st
     }
 
 
-def lane_answers(app: App, asked: Asked) -> Mapping[str, Answer]:
+def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str, Answer]:
     """Returns the fast-lane answers of this query. Its parameters have the values that are not in the panel."""
 
     def made(asked: Asked) -> Decision:
@@ -272,7 +264,7 @@ def lane_answers(app: App, asked: Asked) -> Mapping[str, Answer]:
             return {}
         winner = made(turned).winner
         return strips_json(
-            found, chosen.knobs(), chosen.values(), winner.tool if winner else None,
+            found, chosen.knobs(), chosen.values(), winner.tool if winner else None, colours,
             in_usd=isinstance(chosen, ExpectedValueParameters),
         )  # fmt: skip
 

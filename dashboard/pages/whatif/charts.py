@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,27 +14,8 @@ from core.whatif.auction import Payoff
 from core.whatif.plane import Plane
 from core.whatif.strips import Segment, Strip
 from core.whatif.tornado import Bar, Tornado
-from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SERIES, SIMILARITY
+from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SIMILARITY
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
-
-NOBODY = MUTED
-
-
-def winner_colours(today: str | None, others: Iterable[str | None]) -> dict[str | None, str]:
-    """Returns the colours of winners: today's has the colour of chosen items, no winner is grey.
-
-    >>> found = winner_colours("a", ["b", "a", None, "b"])
-    >>> len(found), found["a"] == CHOSEN, found[None] == MUTED
-    (3, True, True)
-    """
-    found: dict[str | None, str] = {None: NOBODY}
-    if today is not None:
-        found[today] = CHOSEN
-    palette = [colour for colour in SERIES if colour != CHOSEN]
-    for name in others:
-        if name not in found:
-            found[name] = palette[(len(found) - 1 - (today is not None)) % len(palette)]
-    return found
 
 
 def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:

@@ -17,12 +17,13 @@ from core.shared import units
 from core.whatif.counterfactuals import Change, Counterfactual, Room, nearest_value
 from core.whatif.layer import FIGURES, Supposed
 from core.whatif.strips import Strip
-from dashboard.pages.whatif.charts import plane_chart, strips_chart, winner_colours
+from dashboard.pages.whatif.charts import plane_chart, strips_chart
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.base import label
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import SHOWN, badge, suppose
+from dashboard.ui.question import winner_colours
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
@@ -49,14 +50,14 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
     shown = [strip for strip in strips.values() if len(strip.segments) > 1]
     still = [knobs[name].symbol for name, strip in strips.items() if len(strip.segments) == 1]
-    colours = winner_colours(winner, (one.winner for strip in shown for one in strip.segments))
+    colours = winner_colours(asked).of([winner, *(one.winner for strip in shown for one in strip.segments)])
     values = asked.parameters.values()
     chart(
         strips_chart(shown, knobs, values, colours, in_usd=isinstance(asked.parameters, ExpectedValueParameters)),
         key="whatif:strips",
         choose=partial(turn, prefix=prefix, knobs=knobs, strips=strips, values=values),
     )  # fmt: skip
-    legend(colours)
+    legend(colours, winner)
     st.caption(
         "Rows have the scale of their knobs. Most are stretched towards low values (cube root). Hover for the winner and the reason; click to turn the knob there."
         + (f" {', '.join(still)} {'does' if len(still) == 1 else 'do'} not change the decision." if still else "")
@@ -81,10 +82,10 @@ def _set(prefix: str, knob: Knob, value: float) -> None:
     st.session_state[f"{prefix}.{knob.name}"] = None if math.isinf(value) else knob.kind(value)
 
 
-def legend(colours: dict[str | None, str]) -> None:
-    """Draw the legend of winners."""
+def legend(colours: dict[str | None, str], winner: str | None) -> None:
+    """Draw the legend of winners, the present one with a star."""
     parts = [
-        f'<span style="color:{colour}">■</span> {"no winner" if name is None else label(name, 50)}'
+        f'<span style="color:{colour}">{"★" if name == winner else "■"}</span> {"no winner" if name is None else label(name, 50)}'
         for name, colour in colours.items()
     ]
     st.html(f'<div style="font-size:0.85rem;line-height:1.6">{" &nbsp; ".join(parts)}</div>')
@@ -203,13 +204,13 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
         return
     winners = [plane.tools[row] if row >= 0 else None for row in sorted(set(plane.winner.ravel().tolist()))]
     today = app.what_if.decision(asked).winner
-    colours = winner_colours(None if today is None else today.tool, winners)
+    colours = winner_colours(asked).of([None if today is None else today.tool, *winners])
     at = (_number(asked, knobs[x]), _number(asked, knobs[y]))
     chart(
         plane_chart(plane, knobs[x], knobs[y], at, colours, in_usd=by_value), key=f"whatif:plane:{x}:{y}",
         choose=partial(set_both, prefix=prefix, x=knobs[x], y=knobs[y]),
     )  # fmt: skip
-    legend({name: colours[name] for name in winners})
+    legend({name: colours[name] for name in winners}, None if today is None else today.tool)
     lead = "1 m\\$" if by_value else "0.1 in utility"
     st.caption(
         f"Full colour: the winner leads by {lead} or more, paler: by less. The cross is the knobs' place. Drag it, or click, to "
