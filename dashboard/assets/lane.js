@@ -112,7 +112,7 @@ const inView = (box) => {
 };
 const isCard = (box) => box.dataset.part.includes(":card:"); // there may be fewer candidates now
 
-// Buttons of the stored decision wait until the shown decision is stored.
+// Buttons and reasons of the stored decision wait until the shown decision is stored.
 function ahead(isAhead, selector) {
   for (const box of selector ? document.querySelectorAll(selector) : []) {
     box.inert = isAhead;

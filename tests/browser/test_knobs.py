@@ -27,6 +27,8 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     strip = strip_loaded(route)
     share = strip.locator(".wayfare-break").first.evaluate("tick => parseFloat(tick.style.left) / 100")
     at = TIMES.low + share**3 * (TIMES.high - TIMES.low)
+    colours = "track => track.style.background.match(/rgb\\([^)]*\\)|#\\w+/g).slice(0, 2)"
+    first_two = strip.evaluate(colours)
     visit.page.evaluate(WATCH)
     visit.page.mouse.move(*x_of(strip, 0.02))
     visit.page.mouse.down()
@@ -35,9 +37,14 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
         visit.page.wait_for_timeout(60)
     expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
     assert "alpha_t" not in visit.query  # nothing is stored while it is held
+    why = visit.main.locator("[class*=st-key-route-why-panel]")
+    expect(why).to_have_class(re.compile("wayfare-ahead"))  # it is about the stored decision
     visit.page.mouse.up()
     visit.until_query(alpha_t=re.sub("0$", "", f"{float(route.slider('αt').input_value()):.2f}"))
     visit.settled()
+    expect(why).not_to_have_class(re.compile("wayfare-ahead"), timeout=LIMIT_MS)
+    expect(visit.page.locator(".wayfare-knobs.wayfare-stale")).to_have_count(0, timeout=LIMIT_MS)
+    assert strip_loaded(route).evaluate(colours) == first_two  # each tool keeps its own
     frames = visit.page.evaluate("frames")
     assert len(frames) > 3
     for frame in frames:

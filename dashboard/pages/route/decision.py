@@ -104,7 +104,7 @@ def winning_interval(strip: Strip, knob: Knob, value: Value) -> str:
     )
 
 
-WHY = "route.why"
+WHY, WHY_PANEL = "route.why", "route:why-panel"
 HEIGHT_PX = 280  # of a cost curve
 
 
@@ -138,7 +138,8 @@ def decision_body(
     live(html[HEADLINE], key=HEADLINE)
     agent_state(app, [decision], knobs)
     _columns(known, html, linked, partial(explain, WHY))
-    why_panel(known, WHY)
+    with st.container(key=WHY_PANEL):
+        why_panel(known, WHY)
     refusing(app, decision, parameters)
     _cost_curves(app, asked)
     folded_meter(app, state, read_meter(state), decision)

@@ -15,7 +15,7 @@ from core.importers.shipped_catalogs import SAMPLE
 from core.services.learn.examples import ExampleQuestion
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS
-from dashboard.pages.route.decision import decision_body
+from dashboard.pages.route.decision import WHY_PANEL, decision_body
 from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
 from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.ui.first_look import first_look
@@ -178,7 +178,7 @@ def _result(question: Question) -> None:
 
 
 def _lane() -> LaneLink:
-    return LaneLink(LANE_PATH, lane_token(), HEADLINE, TOOLS, _below(ACTIONS))
+    return LaneLink(LANE_PATH, lane_token(), HEADLINE, TOOLS, f"{_below(ACTIONS)}, {_below(WHY_PANEL)}")
 
 
 def _below(key: str) -> str:
