@@ -88,10 +88,10 @@ def winning_reason(ids: Sequence[str], scores: Floats, candidates: Sequence[int]
     'a::y has the highest cosine, 0.750, 0.250 ahead of a::x.'
     """
     first = candidates[0]
-    lead = f"{ids[first]} has the highest {score}, {scores[first]:.3f}"
+    lead = f"{ids[first]} has the highest {score}, {scores[first]:z.3f}"
     if len(candidates) == 1:
         return f"{lead}, and is the only candidate."
-    return f"{lead}, {scores[first] - scores[candidates[1]]:.3f} ahead of {ids[candidates[1]]}."
+    return f"{lead}, {scores[first] - scores[candidates[1]]:z.3f} ahead of {ids[candidates[1]]}."
 
 
 def top(score: Floats, similarity: Floats, order: NDArray[np.int64], count: int) -> Mask:

@@ -154,7 +154,7 @@ def _why_none(context: RoutingContext, iso: Floats, remarks: Mapping[int, str]) 
     if not len(iso):
         return NO_TOOLS
     best = int(np.argmax(iso))
-    nearest = f"that of {context.tool_ids[best]} comes nearest, with ISO {iso[best]:.3f}"
+    nearest = f"that of {context.tool_ids[best]} comes nearest, with ISO {iso[best]:z.3f}"
     if not remarks:
         return f"No summary reaches the threshold; {nearest}; lower theta."
     gated = "the only tool" if len(remarks) == 1 else f"all {len(remarks)} tools"

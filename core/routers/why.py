@@ -113,7 +113,7 @@ def _why_server(decision: Decision, server: ServerRow) -> str:
         return _not_shortlisted(decision, server)
     if not server.accepted:
         return _rejected(server)
-    place = f"{server.server} ranks {_ordinal(server.rank)} with {decision.score} {server.utility:.3f}"
+    place = f"{server.server} ranks {_ordinal(server.rank)} with {decision.score} {server.utility:z.3f}"
     if server.posted_price_usd is None:
         return f"{place} and is on the short-list; no auction was held."
     asked = (
@@ -147,7 +147,7 @@ def _why_tool(decision: Decision, row: int) -> str:
         case dropped:
             remark = decision.remarks.get(row)
             because = f"; {remark}" if remark else ""
-            return f"{OTHER_DROPS[dropped]}: {tool.tool} has {decision.score} {tool.utility:.3f}{because}."
+            return f"{OTHER_DROPS[dropped]}: {tool.tool} has {decision.score} {tool.utility:z.3f}{because}."
 
 
 def _hardly_fits(decision: Decision, row: int) -> str:
@@ -160,7 +160,7 @@ def _hardly_fits(decision: Decision, row: int) -> str:
 def _not_worth(decision: Decision, row: int) -> str:
     """The main cause first: the fit, the reliability, the price or the time."""
     tool, remark = decision.tool_at(row), decision.remarks.get(row)
-    end = f"{tool.tool} has {decision.score} {tool.utility:.3f}{f'; {remark}' if remark else ''}."
+    end = f"{tool.tool} has {decision.score} {tool.utility:z.3f}{f'; {remark}' if remark else ''}."
     if hardly := _hardly_fits(decision, row):
         return f"{hardly}, so a try is not worth its cost: {end}"
     fit = "" if decision.fit is None else f" than a fit of {units.share(float(decision.fit.tools[row]))} brings"
@@ -176,57 +176,57 @@ def _not_worth(decision: Decision, row: int) -> str:
 def _kept(decision: Decision, tool: ToolRow) -> str:
     rivals = int((decision.tools.rank > 0).sum())
     if rivals == 1:
-        return f"Chosen: with {decision.score} {tool.utility:.3f} it is the only tool that is left."
+        return f"Chosen: with {decision.score} {tool.utility:z.3f} it is the only tool that is left."
     if decision.tries is not None:
         return _tried(decision, tool)
     if tool.rank == 1:
-        lead = f"Chosen: {decision.score} {tool.utility:.3f} is the highest of {rivals} {_racing(decision)}"
+        lead = f"Chosen: {decision.score} {tool.utility:z.3f} is the highest of {rivals} {_racing(decision)}"
         if len(decision.candidates) > 1:
             second = decision.tool_at(decision.candidates[1])
-            return f"{lead}, {tool.utility - second.utility:.3f} ahead of {second.tool}."
+            return f"{lead}, {tool.utility - second.utility:z.3f} ahead of {second.tool}."
         return f"{lead}."
     first = decision.tool_at(decision.candidates[0])
     return (
-        f"Candidate {tool.rank} of {len(decision.candidates)}: {decision.score} {tool.utility:.3f}, "
-        f"{first.utility - tool.utility:.3f} behind {first.tool}."
+        f"Candidate {tool.rank} of {len(decision.candidates)}: {decision.score} {tool.utility:z.3f}, "
+        f"{first.utility - tool.utility:z.3f} behind {first.tool}."
     )
 
 
 def _tried(decision: Decision, tool: ToolRow) -> str:
     """Its place in the order of tries, which need not be that of the tries' own values."""
-    own, count = f"{decision.score} {tool.utility:.3f}", len(decision.candidates)
+    own, count = f"{decision.score} {tool.utility:z.3f}", len(decision.candidates)
     if tool.rank == 1:
         if count == 1:
             return f"Chosen: {own}, and no further try is worth its cost."
         second = decision.tool_at(decision.candidates[1])
-        return f"Chosen: {own}, and the order of tries that is worth most begins with it; {second.tool}, with {second.utility:.3f}, is next."
+        return f"Chosen: {own}, and the order of tries that is worth most begins with it; {second.tool}, with {second.utility:z.3f}, is next."
     before = decision.tool_at(decision.candidates[(tool.rank or count) - 2])
-    return f"Try {tool.rank} of {count}: {own}; tried where {before.tool}, with {before.utility:.3f}, fails."
+    return f"Try {tool.rank} of {count}: {own}; tried where {before.tool}, with {before.utility:z.3f}, fails."
 
 
 def _outranked(decision: Decision, tool: ToolRow) -> str:
     if tool.rank is None:  # a selector read it and took others
         return (
-            f"Not selected: {tool.tool} was retrieved with {decision.score} {tool.utility:.3f}, and others were taken."
+            f"Not selected: {tool.tool} was retrieved with {decision.score} {tool.utility:z.3f}, and others were taken."
         )
     last = decision.tool_at(decision.candidates[-1])
     return (
-        f"Outranked: {decision.score} {tool.utility:.3f} puts {tool.tool} {_ordinal(tool.rank)}; the last of "
-        f"{len(decision.candidates)} candidates, {last.tool}, has {last.utility:.3f}."
+        f"Outranked: {decision.score} {tool.utility:z.3f} puts {tool.tool} {_ordinal(tool.rank)}; the last of "
+        f"{len(decision.candidates)} candidates, {last.tool}, has {last.utility:z.3f}."
     )
 
 
 def _not_shortlisted(decision: Decision, server: ServerRow) -> str:
     place = (
         f"{server.server} ranks {_ordinal(server.rank)} of {len(decision.servers.names)} servers with {decision.score} "
-        f"{server.utility:.3f}"
+        f"{server.utility:z.3f}"
     )
     if not decision.shortlist():
         return f"{place}; no server is on the short-list."
     last = decision.server_at(decision.shortlist()[-1])
     return (
         f"{place}; the short-list takes {len(decision.shortlist())}, and the last on it, {last.server}, has "
-        f"{last.utility:.3f}."
+        f"{last.utility:z.3f}."
     )
 
 

@@ -1,5 +1,7 @@
 """The sentences that say why a server or a tool ended where it did, on Tables I and II."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.domain.catalog import Server
@@ -49,6 +51,11 @@ def test_a_server_off_the_short_list_says_its_rank_and_the_last_that_made_it(one
 )
 def test_every_tool_of_the_tables_says_why(decision, tool, sentence):
     assert why_tool(decision, tool) == sentence
+
+
+def test_a_utility_that_rounds_to_nothing_has_no_sign(decision):
+    tools = replace(decision.tools, utility=-1e-4 * abs(decision.tools.utility))
+    assert "-0.000" not in " ".join(why_tool(replace(decision, tools=tools), row) for row in range(4))
 
 
 def test_an_outranked_tool_says_its_place_and_the_last_candidate(one_server):

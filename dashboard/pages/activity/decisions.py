@@ -115,7 +115,7 @@ def _texts(rows: list[dict[str, Any]], name: str, show: Any, nothing: str = "–
 
 
 def _plain(value: float) -> str:
-    return f"{value:.3f}"
+    return f"{value:z.3f}"
 
 
 CALLS_READ = 5000

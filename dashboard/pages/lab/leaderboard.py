@@ -196,7 +196,7 @@ def _figure(result: Mapping[str, Any], key: str) -> str:
     if value is None:
         return "–"
     low, high = _bounds(result, key)
-    return f"{value:.3f}" if math.isnan(low) else f"{value:.3f} [{low:.2f}, {high:.2f}]"
+    return f"{value:z.3f}" if math.isnan(low) else f"{value:.3f} [{low:.2f}, {high:.2f}]"
 
 
 def _bounds(result: Mapping[str, Any], key: str) -> tuple[float, float]:

@@ -293,7 +293,7 @@ def _alpha(decision: Decision) -> float:
 
 def _figures(decision: Decision, rows: Sequence[int]) -> list[str]:
     """Returns the score of each tool, after its fit where that is known."""
-    scores = [f"<b>{decision.tools.utility[row]:.3f}</b>" for row in rows]
+    scores = [f"<b>{decision.tools.utility[row]:z.3f}</b>" for row in rows]
     if decision.fit is None:
         return scores
     return [f"fits {float(decision.fit.tools[row]):.0%} {score}" for row, score in zip(rows, scores, strict=True)]
@@ -310,7 +310,7 @@ def _why_not(decision: Decision, place: int) -> str:
 def _breakdown_hover(decision: Decision, place: int, row: ToolRow, alpha: float) -> str:
     return (
         f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{state(row)}, U = {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
-        f"<br>time {units.seconds(row.time_cost_s)} × αt {alpha:g} = {alpha * row.time_cost_s:.3f}"
+        f"<br>time {units.seconds(row.time_cost_s)} × αt {alpha:g} = {alpha * row.time_cost_s:z.3f}"
         f"<br>price {units.price(row.price_usd)} → {alpha * row.money_cost_s:.4f}"
     )
 
