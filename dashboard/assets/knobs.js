@@ -80,7 +80,16 @@ class Panel {
       }
       return fold;
     });
-    this.host.replaceChildren(...folds, this.status);
+    this.changes = changesList(this);
+    this.host.replaceChildren(this.changes.box, searchField(this, folds), ...folds, this.status);
+  }
+
+  // Set a knob back to its default, and store it at once.
+  reset(name) {
+    const { show, spec } = this.controls.get(name);
+    show(spec.default);
+    this.turn(name, spec.default);
+    this.settle();
   }
 
   // The present values of all knobs. An invalid number keeps the value of the page host.
@@ -173,6 +182,7 @@ class Panel {
       count.textContent = said;
       count.title = changed ? `${changed} of these knobs ${changed > 1 ? "are" : "is"} not at the default` : "";
     }
+    this.changes.show(values);
   }
 
   // Show a sentence about the last turned knob, or "".
@@ -185,6 +195,64 @@ class Panel {
     if (tool !== this.winner) this.status.textContent = tool ? `${tool} wins` : "Nothing wins";
     this.winner = tool;
   }
+}
+
+// The knobs that differ from their defaults, each with a button that resets it. Closed it is one line, so that no knob moves.
+function changesList(panel) {
+  const summary = element("summary");
+  const list = element("ul");
+  const box = element("details", { className: "wayfare-changes" }, summary, list);
+  let shown = null;
+  const written = (value) => (value === null ? "off" : { true: "on", false: "off" }[value] ?? String(value));
+  const show = (values) => {
+    const changed = [...panel.controls.values()].filter(({ spec }) => values[spec.name] !== spec.default);
+    const now = JSON.stringify(changed.map(({ spec }) => [spec.name, values[spec.name]]));
+    if (now === shown) return;
+    shown = now;
+    const count = changed.length;
+    summary.textContent = count ? `${count} ${count > 1 ? "knobs differ" : "knob differs"} from the default` : "Every knob is at its default";
+    list.replaceChildren(
+      ...changed.map(({ spec }) => {
+        const back = element("button", { type: "button", textContent: "×", title: `Reset ${spec.title}` });
+        back.setAttribute("aria-label", back.title);
+        back.addEventListener("click", () => panel.reset(spec.name));
+        const values_ = `${written(spec.default)} → ${written(values[spec.name])}`;
+        return element("li", {}, element("span", {}, spec.title), element("b", {}, values_), back);
+      }),
+    );
+    box.classList.toggle("wayfare-none", !count);
+  };
+  return { box, show };
+}
+
+// Shows the knobs whose name, letter, unit or help has all typed words, advanced ones, too.
+function searchField(panel, folds) {
+  const field = element("input", { type: "search", className: "wayfare-find", placeholder: "Find a knob" });
+  field.setAttribute("aria-label", "Find a knob by its name, letter or help");
+  const open = new Map(folds.map((fold) => [fold, fold.open]));
+  const find = () => {
+    const wanted = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const { row, spec } of panel.controls.values()) {
+      const text = `${spec.title} ${spec.name} ${spec.unit} ${spec.help}`.toLowerCase();
+      row.hidden = !wanted.every((word) => text.includes(word));
+    }
+    for (const fold of folds) {
+      const rows = [...fold.querySelectorAll(".wayfare-knob")];
+      fold.hidden = rows.every((row) => row.hidden);
+      fold.open = wanted.length ? true : open.get(fold);
+      for (const title of fold.querySelectorAll(".wayfare-part-title")) title.hidden = wanted.length > 0;
+    }
+    const found = folds.some((fold) => !fold.hidden);
+    panel.status.textContent = found ? "" : "No knob has these words.";
+    field.classList.toggle("wayfare-not-found", !found);
+  };
+  field.addEventListener("input", find);
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    field.value = "";
+    find();
+  });
+  return field;
 }
 
 // On a phone the knobs cover the lower part of the page (page.css): scroll the chart that they change above them.
