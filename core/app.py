@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from core.services.decide.upkeep import Upkeep
     from core.services.decide.whatif import WhatIfService
     from core.services.decide.wordings import Wordings
+    from core.services.govern.agent_knobs import AgentKnobs
     from core.services.govern.governance import GovernanceService
     from core.services.govern.governed_calls import GovernedCalls
     from core.services.lab.judgments import JudgmentService, ModelJudgeService
@@ -292,6 +293,12 @@ class App:
         )
 
     @built
+    def agent_knobs(self) -> AgentKnobs:
+        from core.services.govern.agent_knobs import AgentKnobs
+
+        return AgentKnobs(self.store)
+
+    @built
     def governed(self) -> GovernedCalls:
         from core.services.govern.governed_calls import GovernedCalls
 
@@ -506,6 +513,8 @@ class App:
             self.catalogs.read_anew()
         if "governance" in made:
             self.governance.read_anew()
+        if "agent_knobs" in made:
+            self.agent_knobs.read_anew()
 
     def __enter__(self) -> App:
         return self

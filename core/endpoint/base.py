@@ -18,7 +18,7 @@ from mcp.shared.dispatcher import ProgressFnT
 from core.app import App
 from core.domain.catalog import ServerId
 from core.domain.execution import ClientSide
-from core.domain.params import Parameters
+from core.domain.params import Parameters, Value
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
 from core.services.call.server_requests import ResourceLink
@@ -112,19 +112,20 @@ class EndpointOptions:
         named += [("mirror", server) for server in self.mirror]
         return [*named, *(("set", f"{name}={value}") for name, value in self.settings.items())]
 
-    def parameters(self, n: int | None = None) -> Parameters:
-        """Returns the router's parameters, with `n` candidates if the router has that knob. Raises UnknownNameError,
-        ParameterError."""
+    def parameters(self, n: int | None = None, *, usual: Mapping[str, Value] | None = None) -> Parameters:
+        """Returns the router's parameters, with `n` candidates if the router has that knob. The `usual` values hold if the address
+        names no preset; knobs of the address come first. Raises UnknownNameError, ParameterError."""
         if self.router not in ROUTERS:
             raise UnknownNameError(f"There is no router {self.router!r}; choose one of: {', '.join(ROUTERS)}.")
         kind = ROUTERS[self.router].parameters
         counted = n is not None and any(knob.name == "n" for knob in kind.knobs())
-        return _parameters(kind, self.preset, tuple(self.settings.items()), n if counted else None)
+        settings = {**(usual or {}), **self.settings} if self.preset == DEFAULT_PRESET else self.settings
+        return _parameters(kind, self.preset, tuple(settings.items()), n if counted else None)
 
 
 @lru_cache(maxsize=1024)  # clients ask with few addresses, many times
 def _parameters(
-    kind: type[Parameters], preset: str, settings: tuple[tuple[str, str], ...], n: int | None
+    kind: type[Parameters], preset: str, settings: tuple[tuple[str, Value], ...], n: int | None
 ) -> Parameters:
     return applied(kind, preset, {**dict(settings), **({} if n is None else {"n": n})})
 

@@ -135,12 +135,13 @@ async def search_tools(services: Services, request: Request) -> Answer:
 
 def _search(app: App, request: Request) -> dict[str, Any]:
     given, options, offering = request.arguments, request.options, Offering.of(app, request)
+    usual = app.agent_knobs.of(options.router)
     n: int | None = given.get("n")
     decision = app.routing.route(
         masked(given["task"]),
         catalog=options.catalog,
         router=options.router,
-        parameters=options.parameters(n if offering.is_whole else MOST_CANDIDATES),
+        parameters=options.parameters(n if offering.is_whole else MOST_CANDIDATES, usual=usual),
         server_hint=masked(given.get("server_hint", "")),
         origin=AGENT,
         visitor=request.client,
@@ -149,7 +150,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     catalog = app.catalogs.catalog(decision.catalog)
     rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
     tools = {row: catalog.tools[now] for row, now in rows_now if now is not None}  # the catalog may have changed since
-    shown = offering.shown(tools, n or getattr(options.parameters(), "n", MOST_CANDIDATES))
+    shown = offering.shown(tools, n or getattr(options.parameters(usual=usual), "n", MOST_CANDIDATES))
     found = [
         _candidate(decision, row, tools[row], _why(decision, row, tools[row], offering, shown)) for row in shown.rows
     ]

@@ -17,6 +17,25 @@ if (!window.wayfareAddresses) {
   };
 }
 
+// The first stop of the Tab key leads past the bar and the knobs.
+
+if (!window.wayfareSkip) {
+  const QUESTION = "[data-testid=stMain] input[aria-label='What is needed?']";
+  const skip = (window.wayfareSkip = document.createElement("a"));
+  Object.assign(skip, { className: "wayfare-skip", href: "#", textContent: "Skip to the content" });
+  const goal = () => document.querySelector(QUESTION) ?? document.querySelector("[data-testid=stMainBlockContainer]");
+  skip.addEventListener("focus", () => {
+    skip.textContent = goal()?.matches("input") ? "Skip to the question" : "Skip to the content";
+  });
+  skip.addEventListener("click", (event) => {
+    event.preventDefault();
+    const found = goal();
+    if (!found?.matches("input")) found?.setAttribute("tabindex", "-1");
+    found?.focus();
+  });
+  document.body.prepend(skip);
+}
+
 // The bar of groups and views. The page host draws its links; they get what screen readers need.
 
 if (!window.wayfareBar) {

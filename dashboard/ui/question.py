@@ -14,13 +14,13 @@ from core.services.decide.whatif import Asked
 from dashboard.session import current_app, first_catalog
 from dashboard.theme import WinnerColours
 from dashboard.ui.knob_history import history_key
-from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, reset_and_history, start_knobs
+from dashboard.ui.knobs import LaneLink, knob_panel, knob_title, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import QueryForm, query_row
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
-PRESET, COLOURS = "ask:preset", "ask:colours"
+PRESET, AGENTS, COLOURS = "ask:preset", "ask:agents", "ask:colours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,33 @@ def ask(asks: Asks) -> Question:
     defaults, prefix = app.routing.parameters(query.router), f"{state.key('knob')}.{query.router}"
     for problem in start_knobs(defaults, linked, prefix):
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
-    redraws = (*asks.redraws, PRESET, history_key(prefix)) if asks.redraws else ()
+    redraws = (*asks.redraws, PRESET, AGENTS, history_key(prefix)) if asks.redraws else ()
     with st.sidebar:
         reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)
+        st.fragment(agents_scope, key=AGENTS)(app, query.router, defaults, prefix)
         knob_panel(defaults, prefix, redraws, elsewhere={STATE}, lane=None if asks.lane is None else asks.lane())
     return Question(app, state, linked, query, defaults, prefix)
+
+
+def agents_scope(app: App, router: str, defaults: Parameters, prefix: str) -> None:
+    """Draw whose knobs these are: the operator's in this window. Agents have their own, which can be set to these."""
+    own, theirs = read_knobs(defaults, prefix), app.agent_knobs.of(router)
+    same = own.changed() == theirs
+    said = "the defaults" if not theirs else "the same" if same else f"{len(theirs)} changed"
+    with st.expander(f"Agents: {said}", icon=":material/smart_toy:", key=f"{AGENTS}:box"):
+        titles = {info.name: knob_title(info) for info in defaults.knobs()}
+        values = "; ".join(f"{titles[name]} {'off' if value is None else value}" for name, value in theirs.items())
+        st.caption(
+            "The knobs here are yours, in this window and its links. Agents that ask through /mcp decide with "
+            f"{escaped(values, 600) if values else 'the defaults'}, unless their address names a preset or a knob."
+        )
+        if st.button(
+            "Use mine for agents", key=f"{AGENTS}:use", width="stretch", disabled=same,
+            help="Agents decide with these knobs already." if same else "From the next search on, also after a restart.",
+        ):  # fmt: skip
+            app.agent_knobs.put(router, own)
+            st.rerun()
+        if theirs and st.button("Agents back to the defaults", key=f"{AGENTS}:reset", width="stretch"):
+            app.agent_knobs.put(router, defaults.replaced({info.name: info.default for info in defaults.knobs()}))
+            st.rerun()

@@ -56,6 +56,26 @@ def test_low_values_have_room_on_the_track_and_keys_step_exactly(console: Consol
     assert {name: linear.get_attribute(name) for name in ("min", "max")} == {"min": "0", "max": "50"}
 
 
+def test_changes_are_listed_and_reset_one_by_one_and_a_search_finds_advanced_knobs(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    decided(visit, alpha_t="0.08", worthwhile="False")
+    panel = visit.page.locator(".wayfare-knobs")
+    panel.get_by_text("2 knobs differ from the default").click()
+    expect(panel.locator(".wayfare-changes li")).to_contain_text(["0.02 → 0.08", "on → off"])
+    panel.get_by_role("button", name="Reset Time matters, αt").click()
+    visit.until_query(alpha_t=None, worthwhile="False")
+    expect(panel.get_by_text("1 knob differs from the default")).to_be_visible()
+    field = panel.get_by_role("searchbox")
+    field.fill("reference time")
+    expect(panel.locator(".wayfare-knob:visible")).to_have_count(1)
+    expect(panel.locator("[data-knob=l0_s]")).to_be_visible()
+    field.press("Escape")
+    expect(panel.locator("[data-knob=l0_s]")).to_be_hidden()
+    expect(panel.locator("[data-knob=k]")).to_be_visible()
+
+
 def test_a_preset_is_exported_and_imported_or_refused_whole(
     console: ConsoleProgram, visitor: Visitor, tmp_path: Path
 ) -> None:

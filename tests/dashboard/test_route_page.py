@@ -192,6 +192,17 @@ def test_every_router_can_be_chosen_and_decides(app: App, router: str) -> None:
     assert app.store.activity.decisions()["router"].tolist() == [router]
 
 
+def test_agents_get_the_operators_knobs_by_one_press_and_go_back_by_another(app: App) -> None:
+    page = open_page("route", **ASKED, alpha_t="0.08")
+    assert "the defaults" in text_of(page)
+    page.button(key="ask:agents:use").click().run()
+    assert app.agent_knobs.of("ehrr") == {"alpha_t": 0.08}
+    assert "Time matters, αt 0.08" in text_of(page)
+    assert page.button(key="ask:agents:use").disabled
+    page.button(key="ask:agents:reset").click().run()
+    assert app.agent_knobs.of("ehrr") == {}
+
+
 def test_the_hint_goes_into_the_decision_and_the_url(app: App) -> None:
     page = visit(**ASKED)
     checked(page.text_input(key="ask.hint").set_value("  sends letters ").run())

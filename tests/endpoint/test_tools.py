@@ -12,6 +12,7 @@ from core.app import App
 from core.domain.decision import Decision
 from core.domain.events import ActivityFilter
 from core.endpoint.endpoint import DEFINITIONS
+from core.routers.ehrr import EhrrParameters
 from core.shared.tokens import count_tokens
 from tests.endpoint.conftest import Script, ask, policy, refused, served, talk
 from tests.services.world import RAW
@@ -131,6 +132,22 @@ def test_a_search_is_short_unless_more_is_asked_for(world: App) -> None:
     whole = talk(served(world), lambda client: script(client, n=20))
     assert len(whole["candidates"]) == 20
     assert "left out" in whole["left_out"]
+
+
+def test_an_operators_knobs_decide_unless_the_address_names_its_own(world: App) -> None:
+    world.agent_knobs.put("ehrr", EhrrParameters(alpha_t=0.08, k=7))
+
+    async def script(client: Client) -> dict[str, Any]:
+        route = (await ask(client, "search_tools", task="look at stars"))["route_id"]
+        return world.routing.decision(route).parameters
+
+    addresses = ({}, {"settings": {"k": "9"}}, {"preset": "quick"})
+    found = [talk(served(world, **options), script) for options in addresses]
+    assert [(one["alpha_t"], one["k"]) for one in found] == [(0.08, 7), (0.08, 9), (0.08, 5)]
+    assert found[2]["kappa"] == 10.0  # of the preset alone
+    world.store.set_setting("agent_knobs:ehrr", {"k": 7, "alpha_t": "very", "gone": 1})
+    world.agent_knobs.read_anew()  # as after a restart with another version
+    assert world.agent_knobs.of("ehrr") == {"k": 7}
 
 
 def test_texts_of_strangers_are_data(world: App) -> None:

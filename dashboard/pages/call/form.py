@@ -170,7 +170,7 @@ def grid(fields: tuple[Field, ...], places: list[int], prefix: str, shown: Mappi
 def _field(field: Field, key: str, problem: str) -> None:
     """Draw one widget and its problem."""
     common: dict[str, Any] = {
-        "label": f"{escaped(field.name, 80) or '(no name)'}{' :red[*]' if field.required else ''}",
+        "label": f"{escaped(field.name, 80) or '(no name)'}{' (required)' if field.required else ''}",
         "key": key,
         "help": escaped(field.help, 600) or None,
         "persist_state": "session",
@@ -335,14 +335,12 @@ def _json_editor(prefix: str, shown: Mapping[str, str], secret: frozenset[str]) 
 def _fields(fields: tuple[Field, ...], prefix: str, shown: Mapping[str, str]) -> None:
     if not fields:
         st.caption("This tool takes no arguments.")
-    required = sum(field.required for field in fields)
+    required = any(field.required for field in fields)
     folded = [place for place, field in enumerate(fields) if not field.required] if len(fields) > FOLD_ABOVE else []
     grid(fields, [place for place in range(len(fields)) if place not in folded], prefix, shown)
     if folded:
         wrong = any(fields[place].name in shown for place in folded)
         with st.expander(f"{len(folded)} optional arguments", expanded=wrong or not required):
             grid(fields, folded, prefix, shown)
-    if required:
-        st.caption(":red[\\*] required")
     for name in shown.keys() - {field.name for field in fields}:
         problem_line(f"{name}: {shown[name]}" if name else shown[name])
