@@ -463,9 +463,9 @@ class App:
         """Whether a decision on this catalog at the defaults is made at once: nothing is left to be embedded or opened."""
         return self.catalogs.is_prepared(catalog) and self.encoders[0].is_open
 
-    def make_ready(self, catalog: str) -> None:
-        """Embed and open what a decision at the defaults needs. Raises WayfareError."""
-        self.catalogs.prepare(catalog)
+    def make_ready(self, catalog: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """Embed and open what a decision at the defaults needs. `progress` is that of `prepare`. Raises WayfareError."""
+        self.catalogs.prepare(catalog, progress)
         self.encoders[0].encode_query("warm up")
 
     def open_the_rest(self, catalog: str) -> None:

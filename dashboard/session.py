@@ -118,6 +118,11 @@ def known_job(key: str) -> Job | None:
     return job
 
 
+def job_about(key: str, about: object) -> Job | None:
+    """The operator's newest job of this key with this input, under way or ended: a result outlasts its page."""
+    return current_app().background.of(_owned(key), about)
+
+
 def start_job(key: str, work: Callable[[Job], object], about: Any = None, *, title: str = "", of: int = 0) -> None:
     """Start a background job. If the operator has one of this key under way, the page takes that one."""
     started = current_app().background.start(_owned(key), work, about, title=title, of=of, link=here())

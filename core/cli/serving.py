@@ -66,33 +66,33 @@ def up(
     if (running := _taken(lock, settings.db)) is not None:
         click.echo(f"{described(running)} `wayfare stop` ends it.")
         return
-    listener = _listening(host, port, otherwise_free=background)  # kept open: another console takes another port
-    port = listener.getsockname()[1]
-    guarded = sign_in or not _is_loopback(host)
-    operators = _check_store(settings, host, sign_in=sign_in)
-    import uvicorn
+    with _listening(host, port, otherwise_free=background) as listener:  # kept open: another console takes another port
+        operators = _check_store(settings, host, sign_in=sign_in)
+        import uvicorn
 
-    _keep_memory_small()
-    url = f"http://{'[' + host + ']' if ':' in host else host}:{port}"
-    click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
-    own = url if host not in EVERY_ADDRESS else f"http://127.0.0.1:{port}"
-    if guarded:
-        click.echo(_how_to_sign_in(own, host, operators=operators))
-    hosts = frozenset(name.lower() for name in mcp_hosts)
-    config = uvicorn.Config(CONSOLE, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
-    server = uvicorn.Server(config)
-    set_launch(
-        Launch(
-            settings, TerminalProgress(), own, hosts, guarded,
-            started_by="wayfare mcp" if background else "wayfare up",
-            idle_s=settings.idle_s if background else 0.0,
-            stop=partial(setattr, server, "should_exit", True),
-        )
-    )  # fmt: skip
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)  # uvicorn shuts everything down, then raises the signal again
-    server.run(sockets=[listener])
-    os._exit(0 if server.started else 3)  # at once, as after a signal
+        _keep_memory_small()
+        port = listener.getsockname()[1]
+        url = f"http://{'[' + host + ']' if ':' in host else host}:{port}"
+        click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
+        own = url if host not in EVERY_ADDRESS else f"http://127.0.0.1:{port}"
+        guarded = sign_in or not _is_loopback(host)
+        if guarded:
+            click.echo(_how_to_sign_in(own, host, operators=operators))
+        hosts = frozenset(name.lower() for name in mcp_hosts)
+        config = uvicorn.Config(CONSOLE, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+        server = uvicorn.Server(config)
+        set_launch(
+            Launch(
+                settings, TerminalProgress(), own, hosts, guarded,
+                started_by="wayfare mcp" if background else "wayfare up",
+                idle_s=settings.idle_s if background else 0.0,
+                stop=partial(setattr, server, "should_exit", True),
+            )
+        )  # fmt: skip
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _leave)  # uvicorn shuts everything down, then raises the signal again
+        server.run(sockets=[listener])
+        os._exit(0 if server.started else 3)  # at once, as after a signal
 
 
 def _taken(lock: FileLock | None, db: Path | str) -> Owner | None:

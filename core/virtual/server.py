@@ -269,14 +269,15 @@ def serve_http(server: Server, behaviour: Behaviour, port: int, *, sleep: Callab
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or "no port has this number"
         raise WayfareError(f"Cannot listen on 127.0.0.1:{port} ({reason}); choose another --http port.") from None
-    signal.signal(signal.SIGINT, _leave)  # before the URL is printed, after which it may be stopped
-    sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-    print(f"Virtual server {server.name} ({behaviour.profile}) on {url}", file=sys.stderr, flush=True)
-    app = dropping(served.streamable_http_app())
-    # critical: uvicorn would report connections that were dropped on purpose
-    config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
-    uvicorn.Server(config).run(sockets=[listener])
+    with listener:
+        signal.signal(signal.SIGINT, _leave)  # before the URL is printed, after which it may be stopped
+        sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        print(f"Virtual server {server.name} ({behaviour.profile}) on {url}", file=sys.stderr, flush=True)
+        app = dropping(served.streamable_http_app())
+        # critical: uvicorn would report connections that were dropped on purpose
+        config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 async def _crash(_: Context) -> None:

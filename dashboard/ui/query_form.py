@@ -10,8 +10,11 @@ import streamlit as st
 from core.app import App
 from core.importers.shipped_catalogs import starting_subtasks
 from core.planning.base import Usage
+from core.services.background_jobs import Stopped
 from core.shared import units
+from core.shared.errors import WayfareError
 from core.shared.progress import Step
+from dashboard.session import here
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, url_may_be_behind
 
@@ -141,7 +144,7 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
     prepare = app.make_ready if decides else app.catalogs.prepare
     key = f"{'decisions' if decides else 'index'} of {catalog}"
     job, preparation = (
-        app.background.start(key, lambda _: prepare(catalog), title=f"Embedding {catalog}"),
+        app.background.start(key, lambda job: prepare(catalog, job.report), title=f"Embedding {catalog}", link=here()),
         Preparation(),
     )
     while not job.wait(POLL_S):
@@ -149,8 +152,11 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
         with place.container(border=True, gap="xsmall"):
             _draw(preparation, job.elapsed_s)
     app.background.forget(job)
-    job.future.result()
     place.empty()
+    try:
+        job.future.result()
+    except Stopped:
+        raise WayfareError(f"The preparation of {catalog} was stopped. Open the page again to go on.") from None
 
 
 def _draw(preparation: Preparation, elapsed_s: float) -> None:

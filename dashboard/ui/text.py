@@ -14,6 +14,8 @@ import streamlit as st
 
 from core.domain.outcome import OutcomeKind
 from core.domain.trace import Drop
+from core.services.background_jobs import Job, Stopped
+from core.shared import units
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, DROPPED_SIGN, MUTED, REJECTED, REJECTED_SIGN
@@ -152,6 +154,23 @@ def cell_text(text: object, limit: int = 300) -> str:
     if not isinstance(text, str):
         return ""
     return one_line(text, limit)
+
+
+def progress_words(job: Job) -> str:
+    """Returns how far a run is, or how it ended, as Markdown."""
+    took = units.seconds(job.elapsed_s)
+    if job.under_way:
+        if job.stop.is_set():
+            return "stopping after the current step"
+        counted = f"{job.done:,} of {job.of:,}, " if job.of else ""
+        left = "" if job.left_s is None else f", about {units.seconds(job.left_s)} left"
+        return f"{counted}{took} so far{left}"
+    if job.error is None:
+        return f":green[✓ finished] in {took}"
+    if isinstance(job.error, Stopped):
+        return f"stopped after {took}"
+    why = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
+    return f":orange[✗ ended] after {took}: {escaped(why, 300)}"
 
 
 def missing(value: object) -> bool:

@@ -7,9 +7,10 @@ from functools import partial
 from core.app import App
 from core.domain.trace import Drop
 from core.routers import ROUTERS
+from dashboard.pages.compare.outcomes import LABELS
 from dashboard.ui.text import DROPPED
 from tests.cases import each
-from tests.dashboard.harness import app_with, checked, markdown_of, open_page
+from tests.dashboard.harness import TIMEOUT_S, app_with, checked, markdown_of, open_page, press, text_of
 
 CATALOG = {
     "servers": [
@@ -95,3 +96,19 @@ def test_without_a_sub_task_there_are_examples_and_without_routers_a_hint() -> N
     page = visit(**ASKED)
     checked(page.multiselect(key="compare.with").set_value([]).run())
     assert "Choose the routers" in page.info[0].value
+
+
+def test_playing_goes_on_without_its_page_and_its_result_is_found_again(app: App) -> None:
+    choice = {**ASKED, "with": "ehrr,rag_mcp"}
+    app.feedback.label("convert miles", "units::convert_length", right=True, catalog="small")
+    page = visit(**choice)
+    page.selectbox(key="compare.tasks").set_value(LABELS)
+    press(page, "compare:play")
+    (job,) = app.background.listed()
+    assert (job.title, job.of) == (f"Playing {LABELS}", 2)
+    assert job.link.endswith("with=ehrr%2Crag_mcp")
+    assert job.wait(TIMEOUT_S)
+    again = text_of(visit(**choice))  # another visit, as after a reload
+    assert "1 answerable tasks" in again
+    assert "answerable tasks" not in text_of(visit(**ASKED, **{"with": "ehrr,pa_rag"}))
+    app.feedback.label("convert miles", "units::convert_length", right=False, catalog="small")

@@ -37,4 +37,4 @@ def served(app: App, catalog: str) -> Generator[str]:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(timeout=3)
+            thread.join(timeout=30)

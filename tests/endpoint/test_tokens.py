@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -133,6 +134,8 @@ def test_pages_that_nobody_could_open_are_not_served(tmp_path: Path, capsys: pyt
     out, error = capsys.readouterr()
     assert (ended.value.code, out, error.count("\n")) == (2, "", 1)
     assert "there is none: make one with `wayfare clients add NAME --operator`" in error
+    with socket.create_server(("127.0.0.1", int(port))):
+        pass  # it left its port
 
 
 def test_the_command_line_makes_and_revokes_clients_of_a_running_console(

@@ -5,15 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
-from core.services.background_jobs import Job, Stopped
-from core.shared import units
-from core.shared.errors import WayfareError
-from dashboard.ui.text import escaped
+from core.services.background_jobs import Job
+from dashboard.ui.text import escaped, progress_words
 
 POLL_S = 1.0
 NOTHING = (
-    "No long run since the console was started. Runs, sweeps and searches of the Lab, live runs of the Network page, embedding, maps, "
-    "discovery, calibration and estimates appear here while they are under way, with Stop, and afterwards with their result."
+    "No long run since the console was started. Runs, sweeps and searches of the Lab, tasks that Compare plays, live runs of the Network page, "
+    "embedding, maps, discovery, calibration and estimates appear here while they are under way, with Stop, and afterwards with their result."
 )
 
 
@@ -57,20 +55,3 @@ def _progress(job: Job) -> None:
         st.progress(min(1.0, job.done / job.of), f"**{name}**: {progress_words(job)}")
     else:
         st.markdown(f"**{name}**: {progress_words(job)}")
-
-
-def progress_words(job: Job) -> str:
-    """Returns how far a run is, or how it ended, as Markdown."""
-    took = units.seconds(job.elapsed_s)
-    if job.under_way:
-        if job.stop.is_set():
-            return "stopping after the current step"
-        counted = f"{job.done:,} of {job.of:,}, " if job.of else ""
-        left = "" if job.left_s is None else f", about {units.seconds(job.left_s)} left"
-        return f"{counted}{took} so far{left}"
-    if job.error is None:
-        return f":green[✓ finished] in {took}"
-    if isinstance(job.error, Stopped):
-        return f"stopped after {took}"
-    why = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
-    return f":orange[✗ ended] after {took}: {escaped(why, 300)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -11,21 +12,23 @@ from core.app import App
 from core.domain.tasks import Task
 from core.lab.execution import ROUNDS, ExecutionRun, Interval
 from core.lab.sweep import unbeaten
+from core.services.background_jobs import Job
+from core.shared.errors import WayfareError
+from dashboard.session import job_about, known_job, start_job
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import frontier
 from dashboard.ui.table import table
-from dashboard.ui.text import errors_shown, escaped
+from dashboard.ui.text import errors_shown, escaped, progress_words
 from dashboard.ui.variants import Variant
 
-PLAYED = "compare.played"
+JOB, POLL_S = "compare:job", 0.5
 OWN_FILE, LABELS = "a file of mine", "the labels of this catalog"
 SEEDS = 20
-UPDATED_EVERY = 5  # tasks
 
 
 @dataclass(frozen=True)
 class Played:
-    """The tasks that were played last, their catalog, and the results."""
+    """The tasks that were played, their catalog, and the results."""
 
     catalog: str
     tasks: str
@@ -33,9 +36,8 @@ class Played:
     runs: tuple[ExecutionRun, ...]
 
 
-@st.fragment(key="compare:outcomes")
 def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
-    """Draw the choice of tasks, the button, and the last results."""
+    """Draw the choice of tasks, the button, and the last results of these routers."""
     st.markdown("##### Value of each router")
     st.caption(
         f"Plays labelled tasks without a model. The router decides, and at most {ROUNDS} candidates are tried in order. A wrong tool "
@@ -43,15 +45,19 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
     )
     shipped = app.lab.task_sets(catalog)
     labels = len(app.feedback.queries(catalog))
+    about = (catalog, tuple(variant.text for variant in variants))
+    job = known_job(JOB)
+    going = job is not None and job.under_way
     row = st.container(horizontal=True, vertical_alignment="bottom")
     chosen: str = row.selectbox(
         "Tasks to play", [*shipped, *([LABELS] if labels else []), OWN_FILE], key="compare.tasks", width=320
     )
     file = st.file_uploader("Labelled tasks, JSON Lines", key="compare.file") if chosen == OWN_FILE else None
-    ready = chosen != OWN_FILE or file is not None
+    ready = (chosen != OWN_FILE or file is not None) and bool(variants) and not going
     if row.button(
-        "Play the tasks", key="compare:play", icon=":material/play_arrow:", disabled=not ready or not variants
-    ):
+        "Play the tasks", key="compare:play", icon=":material/play_arrow:", disabled=not ready,
+        help="Tasks are being played. Stop it, or wait for its end." if going else None,
+    ):  # fmt: skip
         with errors_shown():
             if chosen == LABELS:
                 tasks = app.lab.parse_tasks(app.feedback.export(catalog).encode(), source=LABELS)
@@ -59,40 +65,55 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
                 tasks = app.lab.parse_tasks(file.getvalue(), source=file.name)
             else:
                 tasks = app.lab.read_tasks(shipped[chosen])
-            st.session_state[PLAYED] = _play(app, catalog, f"{chosen if file is None else file.name}", tasks, variants)
-    played: Played | None = st.session_state.get(PLAYED)
-    if played is not None:
-        _show(played, current=(catalog, tuple(variant.name for variant in variants)))
-
-
-def _play(app: App, catalog: str, source: str, tasks: Sequence[Task], variants: Sequence[Variant]) -> Played:
-    """Play all variants in turn, with a bar. Raises WayfareError if no task has a right tool."""
-    bar, runs = st.progress(0.0, "Playing"), list[ExecutionRun]()
-    possible = sum(bool(task.relevant) for task in tasks)
-    try:
-        for variant in variants:
-
-            def shown(done: int, variant: Variant = variant) -> None:
-                if done % UPDATED_EVERY == 0:
-                    share = (len(runs) + done / possible) / len(variants)
-                    bar.progress(share, f"Playing: {escaped(variant.name, 60)}, {done:,} of {possible:,} tasks")
-
-            runs.append(
-                app.lab.execute(
-                    tasks, catalog=catalog, router=variant.router, parameters=variant.parameters, seeds=SEEDS,
-                    progress=shown,
-                )
+            source = chosen if file is None else file.name
+            start_job(
+                JOB, partial(_play, app, catalog, source, tasks, tuple(variants)), about, title=f"Playing {source}",
+                of=len(variants) * max(1, sum(bool(task.relevant) for task in tasks)),
             )  # fmt: skip
-    finally:
-        bar.empty()
+            st.rerun()
+    if job is not None and going:
+        _progress(job)
+    elif (job := job_about(JOB, about)) is not None:
+        _ended(job)
+
+
+@st.fragment(run_every=POLL_S)
+def _progress(job: Job) -> None:
+    if not job.under_way:
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        text = f"{escaped(job.title, 80)}: {progress_words(job)}. You can leave this page meanwhile."
+        st.progress(min(1.0, job.done / job.of), text)
+        st.button("Stop", key="compare:stop", icon=":material/stop:", on_click=job.stop.set)
+
+
+def _ended(job: Job) -> None:
+    if job.result is not None:
+        _show(job.result)
+    elif isinstance(job.error, WayfareError):
+        st.error(escaped(str(job.error), 600), icon=":material/error:")
+    else:
+        st.info(f"{escaped(job.title, 80)}: {progress_words(job)}.", icon=":material/stop_circle:")
+
+
+def _play(app: App, catalog: str, source: str, tasks: Sequence[Task], variants: Sequence[Variant], job: Job) -> Played:
+    """Play the tasks with one router after the other. Raises WayfareError if no task has a right tool."""
+    each, runs = job.of // len(variants), list[ExecutionRun]()
+    for number, variant in enumerate(variants):
+
+        def routed(done: int, before: int = number * each) -> None:
+            job.report(before + done)
+
+        runs.append(
+            app.lab.execute(
+                tasks, catalog=catalog, router=variant.router, parameters=variant.parameters, seeds=SEEDS,
+                progress=routed,
+            )
+        )  # fmt: skip
     return Played(catalog, source, tuple(variant.name for variant in variants), tuple(runs))
 
 
-def _show(played: Played, *, current: tuple[str, tuple[str, ...]]) -> None:
-    if current != (played.catalog, played.names):
-        st.info(
-            "These results are for another catalog or other routers. Play the tasks again.", icon=":material/history:"
-        )
+def _show(played: Played) -> None:
     success, money = [run.success_rate for run in played.runs], [run.usd_per_solved for run in played.runs]
     chart(frontier(played.names, success, money), key="compare:frontier")
     st.caption(

@@ -18,7 +18,7 @@ from core.services.background_jobs import Job, Stopped
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.tasks import TaskSet
 from dashboard.pages.lab.words import choose_some
-from dashboard.session import known_job, start_job
+from dashboard.session import job_about, known_job, start_job
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -52,17 +52,17 @@ def busy() -> bool:
 
 
 def result(kind: str, about: object = None) -> Any:
-    """Returns the result of finished work of this kind and these inputs, or None."""
-    job = known_job(JOB)
-    return job.result if job is not None and job.about == (kind, about) else None
+    """Returns the result of the newest work of this kind with these inputs, after a reload too. Returns None if there is none."""
+    job = job_about(JOB, (kind, about))
+    return None if job is None else job.result
 
 
 def taken(kind: str) -> Any:
-    """Returns the result once, and forgets the work."""
-    found = result(kind)
-    if found is not None:
-        st.session_state.pop(JOB)
-    return found
+    """Returns the result that is stored under its id once, and forgets the work."""
+    job = known_job(JOB)
+    if job is None or job.about != (kind, None) or job.result is None:
+        return None
+    return st.session_state.pop(JOB).result
 
 
 def job_panel() -> None:

@@ -16,6 +16,7 @@ from core.shared.errors import WayfareError
 from dashboard.pages.map.charts import CONFIG, MapData, tool_map
 from dashboard.pages.map.edges import LEAST_TIMES, drawn_edges
 from dashboard.pages.map.panel import MapContent, chosen_row, click, map_content, panel
+from dashboard.session import here
 from dashboard.ui.catalog_frames import matching, tool_text
 from dashboard.ui.chart import chart
 from dashboard.ui.query_form import show_preparing
@@ -88,7 +89,9 @@ START_S, EACH_THOUSAND_S, MOST_S = 1.5, 1.6, 8.0  # measured on one core
 def ready_map(app: App, catalog: str) -> CatalogMap:
     """Returns the map, and shows progress while it is made. Raises WayfareError if the catalog cannot be prepared."""
     show_preparing(app, catalog)
-    job = app.background.start(f"map of {catalog}", lambda _: app.maps.map(catalog), title=f"Map of {catalog}")
+    job = app.background.start(
+        f"map of {catalog}", lambda _: app.maps.map(catalog), title=f"Map of {catalog}", link=here()
+    )
     tools, place = len(app.catalogs.catalog(catalog).tools), st.empty()
     while not job.wait(POLL_S):
         place.progress(*_progress(tools, job.elapsed_s))
