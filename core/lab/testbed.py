@@ -83,7 +83,7 @@ def drawn_testbed(sources: Sequence[Source], selection: Selection) -> Testbed:
         chosen.append(ChosenServer(named, source.name, found, mentions, made))
         for tool in server.tools:
             new[source.name, tool.id] = tuple(tool_id(one.name, tool.name) for one in (named, *made))
-    return Testbed(tuple(chosen), len(matching), _drawn(_fitting(sources, new), selection))
+    return Testbed(tuple(chosen), len(matching), _drawn(fitting_tasks(sources, new), selection))
 
 
 def _matching(sources: Sequence[Source], selection: Selection) -> Iterator[tuple[Source, Server, tuple[str, ...], int]]:
@@ -115,7 +115,7 @@ def _renamed(server: Server, taken: set[str]) -> Server:
     return replace(server, name=name, tools=tuple(replace(tool, server=name) for tool in server.tools))
 
 
-def _fitting(sources: Sequence[Source], new: Mapping[tuple[str, str], tuple[str, ...]]) -> list[Task]:
+def fitting_tasks(sources: Sequence[Source], new: Mapping[tuple[str, str], tuple[str, ...]]) -> list[Task]:
     """Tasks whose tools are in the testbed, with their names there; copies do what their original does. A plan has to be whole.
     An impossible task stays impossible only if there is no other source.
     """

@@ -19,6 +19,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
@@ -102,9 +103,8 @@ def missing_arguments(schema: Mapping[str, Any] | None, literals: QuestionLitera
     if not isinstance(declared, Mapping) or not isinstance(required, Sequence) or isinstance(required, str):
         return ()
     known = cast(Mapping[str, object], declared)
-    wanted = (
-        (str(name), _missing(str(name), known.get(str(name)), literals)) for name in cast(Sequence[object], required)
-    )
+    names = map(str, cast(Sequence[object], required))
+    wanted = ((name, _missing(name, known.get(name), literals)) for name in names)
     return tuple(f"{name} ({what})" for name, what in wanted if what)
 
 
@@ -126,7 +126,7 @@ def _missing(name: str, schema: object, literals: QuestionLiterals) -> str:
     if "default" in asked or "const" in asked:
         return ""
     if isinstance(asked.get("enum"), list):
-        return _missing_choice(asked["enum"], literals)
+        return "" if literals.chosen(asked["enum"]) else choice_note(asked["enum"])
     if asked.get("type") == "array":
         return _missing(name.removesuffix("s"), asked.get("items"), literals)
     kind = literal_kind(name, asked)
@@ -134,11 +134,7 @@ def _missing(name: str, schema: object, literals: QuestionLiterals) -> str:
 
 
 def kind_note(kind: str) -> str:
-    """Returns a kind with its article.
-
-    >>> kind_note("e-mail address"), kind_note("number")
-    ('an e-mail address', 'a number')
-    """
+    """Returns a kind with its article, such as "an e-mail address"."""
     return f"{_ARTICLES.get(kind, 'a')} {kind}"
 
 
@@ -149,10 +145,6 @@ def literal_kind(name: str, schema: Mapping[str, Any]) -> str:
     if schema.get("type") != "string":
         return ""
     return _FORMATS.get(str(schema.get("format")), _WANTED.get(_last_word(name), ""))
-
-
-def _missing_choice(choices: Sequence[object], literals: QuestionLiterals) -> str:
-    return "" if literals.chosen(choices) else choice_note(choices)
 
 
 def choice_note(choices: Sequence[object]) -> str:
@@ -176,11 +168,7 @@ def _admitting(schema: Mapping[str, Any]) -> Callable[[object], bool]:
     try:
         return admitted_by({key: value for key, value in schema.items() if key != "format"})
     except ValueError:
-        return _anything
-
-
-def _anything(_: object) -> bool:
-    return True
+        return lambda _: True
 
 
 def _number(found: str) -> float | int:
@@ -216,6 +204,8 @@ _ENDS = (
     re.compile(rf"\bfrom (?P<start>{_PROPER}|{_UNIT}) (?:in)?to (?P<goal>{_PROPER}|{_UNIT})"),
 )
 _PLACES = re.compile(rf"\b(?:in|at|for|near|around|of|to|from) (?:the (?:city|town) of )?(?P<place>{_PROPER})")
+_INSIDE = re.compile(rf"(?<=[\w,;] ){_PROPER}")
+_WRITTEN = {"text", "message", "comment", "body", "content", "sql", "claim", "goal"}  # more than a name is wanted
 _NO_PLACE = re.compile(rf"(?:{_MONTHS}|{_DAYS})\b", re.IGNORECASE)
 
 
@@ -232,14 +222,33 @@ def filled(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, An
     return ({}, missing) if missing else (found, ())
 
 
-def suggested(schema: Mapping[str, Any] | None, subtask: str) -> dict[str, Any]:
+def suggested(schema: Mapping[str, Any] | None, subtask: str, server: str = "") -> dict[str, Any]:
     """Returns the required arguments that the question gives. A person reads them before the call.
+
+    The one text that is left takes the one capitalised name that is left. The name of the `server` is none.
 
     >>> ends = {name: {"type": "string"} for name in ("source", "target")}
     >>> suggested({"properties": ends, "required": list(ends)}, "convert 300 miles to kilometres")
     {'source': 'miles', 'target': 'kilometres'}
+    >>> suggested({"properties": {"event": {"type": "string"}}, "required": ["event"]}, "who shows the Super Bowl")
+    {'event': 'Super Bowl'}
     """
-    return _found(schema, subtask)[0]
+    found, missing = _found(schema, subtask)
+    named = words(server).lower().split()
+    texts = [name for name, one in _required(schema).items() if name not in found and _is_text(name, one)]
+    names = [name for name in _proper_names(subtask) if name not in found.values() and name.lower() not in named]
+    one_left = len(texts) == len(names) == len(missing) == 1 and _last_word(texts[0]) not in _WRITTEN
+    return {**found, texts[0]: names[0]} if one_left else found
+
+
+def _proper_names(text: str) -> list[str]:
+    """Returns capitalised names inside the sentences, without months and days.
+
+    >>> _proper_names("Where is the Super Bowl shown in Germany in May?")
+    ['Super Bowl', 'Germany']
+    """
+    found = (re.sub(r"['’]s$", "", one[0].rstrip(".'’-")) for one in _INSIDE.finditer(text[:READ_CHARACTERS]))
+    return list(dict.fromkeys(name for name in found if name != "I" and not _NO_PLACE.match(name)))
 
 
 def _found(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -273,9 +282,7 @@ def _found(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, An
         found |= given
         missing |= lacking
     given = {name: found[name] for name in required if name in found}
-    given |= {
-        name: value for name, value in by_role.items() if name not in required
-    }  # its default would answer elsewhere
+    given |= {name: by_role[name] for name in by_role if name not in required}  # a default would answer elsewhere
     return given, tuple(f"{name} ({missing[name]})" for name in required if name in missing)
 
 
@@ -361,37 +368,31 @@ def _shared_out(
     given = literals.of_kind(kind) or (literals.of_kind("web page") if kind == TEXT else ())  # a code of an address
     values = [value.strip(QUOTES) if isinstance(value, str) else value for value in given]
     fitting = [value for value in dict.fromkeys(values) if any(_admits(asked, value) for _, asked in wanted)]
-    if len(fitting) == len(wanted) and all(
-        _admits(asked, value) for (_, asked), value in zip(wanted, fitting, strict=True)
-    ):
-        return {name: value for (name, _), value in zip(wanted, fitting, strict=True)}, {}
+    pairs = list(zip(wanted, fitting, strict=False))
+    if len(fitting) == len(wanted) and all(_admits(asked, value) for (_, asked), value in pairs):
+        return {name: value for (name, _), value in pairs}, {}
     which = f": which of {', '.join(map(str, fitting[:SHOWN]))}?" if len(fitting) > len(wanted) else ""
     return {}, {name: f"{kind_note(kind)}{which}" for name, _ in wanted}
 
 
 def _required(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
     """Returns the required arguments with their schemas, in order."""
-    names: object = (schema or {}).get("required")
-    known = _declared(schema)
-    return (
-        {str(name): known.get(str(name), {}) for name in cast("list[object]", names)} if isinstance(names, list) else {}
-    )
+    names, known = cast(object, (schema or {}).get("required")), _declared(schema)
+    listed = cast("list[object]", names if isinstance(names, list) else [])
+    return {str(name): known.get(str(name), {}) for name in listed}
 
 
 def _declared(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
     """Returns all arguments with their schemas, in order."""
     declared: object = (schema or {}).get("properties")
     known = cast("Mapping[object, object]", declared if isinstance(declared, Mapping) else {})
-    return {
-        str(name): cast("Mapping[str, Any]", one) if isinstance(one, Mapping) else {} for name, one in known.items()
-    }
+    return {str(name): cast(Mapping[str, Any], one if isinstance(one, Mapping) else {}) for name, one in known.items()}
 
 
 def _admits(schema: Mapping[str, Any], value: object) -> bool:
-    try:
+    with suppress(ValueError):
         return admitted_by(schema)(value)
-    except ValueError:
-        return False
+    return False
 
 
 def _last_word(name: str) -> str:

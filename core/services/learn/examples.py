@@ -28,7 +28,7 @@ from core.shared.untrusted_text import one_line
 
 ROUTER = "ehrr"
 TRIED, TURNED, PAIRS = 40, 12, 12
-"""Tools whose question is decided, decisions whose knobs are turned, and pairs of them that are joined."""
+"""Tools whose question is decided, decisions whose knobs are turned or that are joined, and joined pairs that are decided."""
 USUAL, LONGEST = 45, 110  # characters of a question
 KNOBS = ("alpha_t", "kappa", "alpha_s", "p_bs", "n")
 """The knobs that are turned, the best known first."""
@@ -127,16 +127,16 @@ class ExampleService:
 
     def _steps(self, decisions: Sequence[Decision], catalog: str) -> ExampleQuestion | None:
         """Two questions in one that the planner takes apart, with the tools of both."""
-        for first, second in islice(permutations(decisions[:TURNED], 2), PAIRS):
-            if first.winner is None or second.winner is None or first.winner.server == second.winner.server:
-                continue
-            joined = f"{first.subtask.rstrip('.?! ')}, then {second.subtask[0].lower()}{second.subtask[1:]}"
-            parts = self.routing.parts(joined)
-            if len(parts) != 2 or len(joined) > 2 * LONGEST:
-                continue
-            winners = tuple(_winner(self._decision(part.text, catalog)) for part in parts)
+        joined = (
+            (first, second, f"{first.subtask.rstrip('.?! ')}, then {second.subtask[0].lower()}{second.subtask[1:]}")
+            for first, second in permutations(decisions[:TURNED], 2)
+            if _server(first) != _server(second)
+        )
+        apart = (one for one in joined if len(one[2]) <= 2 * LONGEST and len(self.routing.parts(one[2])) == 2)
+        for first, second, text in islice(apart, PAIRS):
+            winners = tuple(_winner(self._decision(part.text, catalog)) for part in self.routing.parts(text))
             if winners == (_winner(first), _winner(second)):
-                return ExampleQuestion("steps", joined, winners)
+                return ExampleQuestion("steps", text, winners)
         return None
 
 
@@ -152,6 +152,10 @@ def _lead(decision: Decision) -> float:
 
 def _winner(decision: Decision) -> str:
     return "" if decision.winner is None else decision.winner.tool
+
+
+def _server(decision: Decision) -> str:
+    return "" if decision.winner is None else decision.winner.server
 
 
 def _first_sentence(description: str) -> str:

@@ -257,7 +257,7 @@ def call_form(catalog: str, tool: Tool, question: str, *, attempted: bool) -> Fi
 
 def _suggest(fields: Sequence[Field], prefix: str, tool: Tool, question: str) -> dict[str, Any]:
     """Put the arguments that a question gives into empty fields, once for each question. Returns them."""
-    said = suggested(tool.input_schema, question) if question else {}
+    said = suggested(tool.input_schema, question, tool.server) if question else {}
     said = {field.name: said[field.name] for field in fields if field.name in said and not field.secret}
     asked = f"{prefix}.question"
     if said and st.session_state.get(asked) != question:

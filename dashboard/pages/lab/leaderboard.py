@@ -221,14 +221,14 @@ EXAMPLE = (
 
 def example_runs(titles: Mapping[str, str]) -> None:
     """Draw faintly what runs will look like."""
-    routers, ranks, success, money = zip(*EXAMPLE, strict=True)
-    names = [titles[router] for router in routers]
+    names = [titles[router] for router, *_ in EXAMPLE]
     st.markdown(f":gray-badge[example] {len(names)} routers over {EXAMPLE_N:,} {EXAMPLE_TASKS} of the sample catalog")
     with st.container(key="lab-example"):
         columns = st.grid(2, min_column_width=420, gap="small")
         with columns.cell():
-            bounds = [(found.low, found.high) for found in ranks]
-            figure = intervals(names, [found.mean for found in ranks], bounds, measure=f"Example: {MEASURES['mrr']}")
+            means, bounds = zip(*((rank.mean, (rank.low, rank.high)) for _, rank, *_ in EXAMPLE), strict=True)
+            figure = intervals(names, means, bounds, measure=f"Example: {MEASURES['mrr']}")
             chart(figure, key="lab:example-intervals")
         with columns.cell():
-            chart(frontier(names, success, money), key="lab:example-frontier")
+            figure = frontier(names, [success for *_, success, _ in EXAMPLE], [money for *_, money in EXAMPLE])
+            chart(figure, key="lab:example-frontier")

@@ -24,7 +24,7 @@ ACTIONS = "route:actions"
 def candidate_cards(known: Labelling, html: Mapping[str, str], linked: Mapping[str, str], *, height: int) -> None:
     """Draw a card for each candidate, best first. `html` has the cards by `card_key`, `linked` the texts of a link to this query."""
     decision, texts = known.decision, dict(linked)
-    with st.container(height=height, border=False, gap="xxsmall"):
+    with st.container(height=height, border=False, gap="xxsmall", key="route:candidates"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown("**4 · Candidates**", help=HELP, width="content")
             _links(texts)

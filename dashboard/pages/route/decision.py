@@ -151,7 +151,7 @@ def _columns(
     """Draw four columns: servers, auction or stages, tools, candidates. A click calls `choose` with a name."""
     decision = known.decision
     drawn = figures(decision)
-    grid = st.grid(4, min_column_width=235, gap="xsmall")
+    grid = st.container(key="route:columns").grid(4, min_column_width=235, gap="xsmall")
     with grid.cell():
         chart(drawn[SERVERS], key=SERVERS, choose=choose)
     with grid.cell():

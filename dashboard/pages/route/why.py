@@ -116,16 +116,21 @@ def _numbers_of_server(decision: Decision, row: ServerRow) -> list[tuple[str, st
 
 
 def _fit(decision: Decision, index: int) -> list[tuple[str, str]]:
+    """Returns the probability of fit and the similarity, as one number if they are one."""
+    similarity = float(decision.tools.similarity[index])
     if decision.fit is None:
-        return []
+        return [("similarity", f"{similarity:.3f}")]
     chances = decision.fit_at(index)
-    return [("fits", units.share(chances["p_fit"])), ("one call solves it", units.share(chances["p_success"]))]
+    fits, solves = units.share(chances["p_fit"]), ("one call solves it", units.share(chances["p_success"]))
+    if math.isclose(chances["p_fit"], similarity):
+        return [("fits = Sim", fits), solves]
+    return [("fits", fits), solves, ("similarity", f"{similarity:.3f}")]
 
 
 def _numbers_of_tool(decision: Decision, index: int) -> list[tuple[str, str]]:
     row = decision.tool_at(index)
     numbers = [
-        ("rank", str(row.rank or "–")), *_fit(decision, index), ("similarity", f"{row.similarity:.3f}"),
+        ("rank", str(row.rank or "–")), *_fit(decision, index),
         ("latency l", units.seconds(row.latency_s)), ("success of one attempt", units.share(row.success)),
         ("time cost", units.seconds(row.time_cost_s)), ("price", units.price(row.price_usd)),
         ("money cost κ·p", units.seconds(row.money_cost_s)), (_score(decision), units.plain(row.utility)),

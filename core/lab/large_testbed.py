@@ -1,0 +1,150 @@
+"""Realistic catalogs of any size: servers varied from others, and servers made of the words of 98 fields of work.
+
+The public world has both: many servers for one service, in other words and with fewer tools, some of them plain forks; and servers for
+everything else. Server k is drawn from a generator of its own, so a smaller catalog is the beginning of a larger one. Servers are
+yielded one by one: memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from core.domain.catalog import Server, Tool, first_sentence, tool_id, words
+from core.domain.tasks import Task
+from core.lab.invented_servers import Style, distinct, drawn_size, free_name, invented_server, other_words, server_name
+from core.lab.testbed import Source, fitting_tasks
+from core.shared.english import base_form
+from core.shared.errors import CatalogError
+from core.virtual.multiply import Recipe, copies
+
+VARIED = 0.35  # share of the servers that are varied from a source's
+FORKS = 0.08  # share of these with the same words: 2 to 3 % of public tools have another's description
+EXACT = 0.01  # share of the tools with a question that names their server
+SPREAD = 4.0  # of the declared figures
+Same = Mapping[tuple[str, str], str]  # source and tool of an original -> `server::tool` here
+
+
+_NEW: Same = {}
+
+
+class LargeTestbed:
+    """Servers with so many tools together: those of the sources first, then varied and new ones. Iterated once; `tasks` after that.
+
+    >>> source = Source("one", (Server("files", tools=(Tool("files", "read", "Read a file."),)),))
+    >>> bed = LargeTestbed([source], 25)
+    >>> sum(len(server.tools) for server in bed), bed.tools
+    (25, 25)
+    """
+
+    def __init__(self, sources: Sequence[Source], tools: int, seed: int = 0) -> None:
+        self.tools, self.servers = 0, 0
+        self._sources, self._wanted, self._seed = sources, tools, seed
+        self._same: dict[tuple[str, str], list[str]] = {}  # tool of a source -> those that stand for it here
+        self._exact: list[Task] = []
+
+    def __iter__(self) -> Iterator[Server]:
+        originals = [(source.name, server) for source in self._sources for server in source.servers if server.tools]
+        taken: set[str] = set()
+        while self.tools < self._wanted:
+            rng = random.Random(f"{self._seed}|{self.servers}")  # noqa: S311 - a catalog, not a secret
+            if self.servers < len(originals):
+                server, same = _as_it_is(*originals[self.servers], taken)
+            elif originals and rng.random() < VARIED:
+                server, same = _varied(*rng.choice(originals), rng, taken)
+            else:
+                server, same = invented_server(rng, taken), _NEW
+            server = replace(server, tools=server.tools[: self._wanted - self.tools])
+            self._notice(server, same, rng)
+            taken.add(server.name)
+            yield server
+
+    def tasks(self) -> tuple[Task, ...]:
+        """The labelled tasks of the sources that can be done here, where every tool that stands for a right one is right; and for one in a
+        hundred tools a question that names its server, so that no other tool is right.
+        """
+        labelled = fitting_tasks(self._sources, {key: tuple(tools) for key, tools in self._same.items()})
+        return tuple({task.id: task for task in (*labelled, *self._exact) if task.relevant}.values())
+
+    def _notice(self, server: Server, same: Mapping[tuple[str, str], str], rng: random.Random) -> None:
+        kept = {tool.id for tool in server.tools}
+        for original, here in same.items():
+            if here in kept:
+                self._same.setdefault(original, []).append(here)
+        self._exact += _exact(server, rng)
+        self.servers += 1
+        self.tools += len(server.tools)
+
+
+def write_catalog(file: Path, servers: Iterable[Server]) -> None:
+    """A catalog as a file that `wayfare import` reads, a server a line. Raises CatalogError."""
+    try:
+        with file.open("w", encoding="utf-8") as out:
+            out.write('{"servers": [')
+            for number, server in enumerate(servers):
+                out.write(f"{',' if number else ''}\n{json.dumps(_document(server), ensure_ascii=False)}")
+            out.write("\n]}\n")
+    except OSError as error:
+        raise CatalogError(f"{file}: it cannot be written ({error.strerror}); name another file.") from None
+
+
+def _document(server: Server) -> dict[str, Any]:
+    figures = ("title", "category", "ask_usd", "conn_s", "call_s", "success", "post_accept_failure", "virtual")
+    told = {name: getattr(server, name) for name in figures if getattr(server, name) not in {None, "", False}}
+    return {"name": server.name, "description": server.description, **told, "tools": [_tool(t) for t in server.tools]}
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    figures = {name: getattr(tool, name) for name in ("price_usd", "latency_s", "success")}
+    return tool.definition() | {name: value for name, value in figures.items() if value is not None}
+
+
+def _exact(server: Server, rng: random.Random) -> tuple[Task, ...]:
+    """Questions that name the server, so that no other tool is right."""
+    drawn = [tool for tool in server.tools if tool.description.strip() and rng.random() < EXACT]
+    return tuple(
+        Task(f"exact {tool.id}", f"with {words(server.name)}, {_asked(tool)}", relevant=(tool.id,), level="exact")
+        for tool in drawn
+    )
+
+
+def _asked(tool: Tool) -> str:
+    first, _, rest = first_sentence(tool.description, 120).partition(" ")
+    return f"{base_form(first.lower())} {rest}".rstrip(" .")
+
+
+# Servers of the sources, and varied ones ------------------------------------------------------------------------------
+
+
+def _as_it_is(source: str, server: Server, taken: set[str]) -> tuple[Server, Same]:
+    named = replace(server, name=free_name(server.name, taken), connection=None, virtual=True)
+    tools = tuple(replace(tool, server=named.name) for tool in server.tools)
+    return replace(named, tools=tools), _same(source, server.tools, tools)
+
+
+def _varied(source: str, server: Server, rng: random.Random, taken: set[str]) -> tuple[Server, Same]:
+    """Another server for the same: a part of the tools, named in another style, in other words unless it is a fork."""
+    seed = rng.randrange(1 << 30)
+    (copy,) = copies(server, Recipe(1, seed, SPREAD))
+    size = min(len(copy.tools), drawn_size(rng))
+    rows = sorted(rng.sample(range(len(copy.tools)), size))
+    name = free_name(server_name(rng, words(server.name).split()[0].lower()), taken)
+    style, fork = Style(rng, name), rng.random() < FORKS
+    tools: list[Tool] = []
+    for row in rows:
+        original, reworded = server.tools[row], copy.tools[row]
+        said = original.description if fork else style.description(reworded.description, reworded, [], rng)
+        named = style.name(other_words(words(original.name), rng).split())
+        tools.append(replace(reworded, server=name, name=named, description=said, requests=(), preconditions=()))
+    kept = distinct(tools)
+    here = replace(copy, name=name, tools=kept, description=copy.description if rng.random() < 0.6 else "")
+    by_name = {tool.name: row for row, tool in zip(rows, tools, strict=True)}
+    return here, _same(source, [server.tools[by_name[tool.name]] for tool in kept], kept)
+
+
+def _same(source: str, originals: Iterable[Tool], tools: Iterable[Tool]) -> Same:
+    return {(source, one.id): tool_id(other.server, other.name) for one, other in zip(originals, tools, strict=True)}
