@@ -201,7 +201,9 @@ class Panel {
 function changesList(panel) {
   const summary = element("summary");
   const list = element("ul");
-  const box = element("details", { className: "wayfare-changes" }, summary, list);
+  const fold = element("details", {}, summary, list);
+  const none = element("span", { textContent: "Every knob is at its default" });
+  const box = element("div", { className: "wayfare-changes" }, fold, none);
   let shown = null;
   const written = (value) => (value === null ? "off" : { true: "on", false: "off" }[value] ?? String(value));
   const show = (values) => {
@@ -210,7 +212,7 @@ function changesList(panel) {
     if (now === shown) return;
     shown = now;
     const count = changed.length;
-    summary.textContent = count ? `${count} ${count > 1 ? "knobs differ" : "knob differs"} from the default` : "Every knob is at its default";
+    summary.textContent = `${count} ${count > 1 ? "knobs differ" : "knob differs"} from the default`;
     list.replaceChildren(
       ...changed.map(({ spec }) => {
         const back = element("button", { type: "button", textContent: "×", title: `Reset ${spec.title}` });
@@ -220,7 +222,8 @@ function changesList(panel) {
         return element("li", {}, element("span", {}, spec.title), element("b", {}, values_), back);
       }),
     );
-    box.classList.toggle("wayfare-none", !count);
+    fold.hidden = !count;
+    none.hidden = count > 0;
   };
   return { box, show };
 }

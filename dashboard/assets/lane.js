@@ -78,13 +78,13 @@ class Lane {
     this.soon = setTimeout(() => (drawing() ? this.foreseeSoon() : this.foresee()), SOON_MS);
   }
 
-  async fetched(kind, values = this.panel.values()) {
+  async fetched(kind, values, limit = LIMIT_MS) {
     const { token, at } = this.panel.data;
     const response = await fetch(at, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ token, kind, values }),
-      signal: AbortSignal.timeout(LIMIT_MS),
+      signal: AbortSignal.timeout(limit),
     });
     const answer = await response.json();
     if (!response.ok && response.status !== 422) throw new Error(answer.error);

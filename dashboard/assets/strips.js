@@ -2,6 +2,7 @@
 // parts; until then the old strips are faint. Colours and words come from the console.
 
 const LATER_MS = 500; // a continued turn does not wait for them
+const PATIENT_MS = 60000; // nobody waits for them; a busy machine may take longer than for a turn
 const POWERS = { linear: 1, "cube root": 3 };
 
 // The place of a value on its track, 0 to 1.
@@ -17,23 +18,25 @@ function valueAt({ low, high, scale }, share) {
 const strips = {
   known: new WeakMap(), // by row of a knob: its strip
 
-  // Request the strips of the present values after a pause.
-  refresh(panel) {
+  // Request the strips of the present values after a pause, and again after twice that if they could not be had.
+  refresh(panel, wait = LATER_MS) {
     clearTimeout(panel.stripsTimer);
-    panel.stripsTimer = setTimeout(() => strips.load(panel), LATER_MS);
+    panel.stripsTimer = setTimeout(() => strips.load(panel, wait), wait);
   },
 
-  async load(panel) {
+  async load(panel, wait) {
     if (!panel.host.isConnected || !panel.lane.open || panel.turned.size || panel.told.length) return;
     if (document.querySelector(".wayfare-chart[data-due]") || panel.lane.inFlight) return strips.refresh(panel);
-    const epoch = panel.lane.epoch;
+    const [epoch, values] = [panel.lane.epoch, panel.values()];
+    const asked = JSON.stringify(values);
     try {
-      const found = await panel.lane.fetched("strips");
-      if (epoch !== panel.lane.epoch || panel.turned.size || found.error) return;
+      const found = await panel.lane.fetched("strips", values, PATIENT_MS);
+      if (epoch !== panel.lane.epoch || asked !== JSON.stringify(panel.values()) || found.error) return;
       for (const [name, { row, spec }] of panel.controls) strips.draw(row, spec, found[name]);
       panel.host.classList.remove("wayfare-stale");
     } catch (error) {
-      console.info("The winner strips could not be had.", error);
+      console.info("The winner strips could not be had yet.", error);
+      strips.refresh(panel, 2 * wait);
     }
   },
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from .chromium import FLAGS, NoBrowser, executable
 from .serving import ConsoleProgram
@@ -30,7 +30,8 @@ def as_long_as_it_may(fixture_name: str, config: pytest.Config) -> Literal["sess
 
 @pytest.fixture(scope=as_long_as_it_may)
 def playwright() -> Iterator[Playwright]:
-    """Playwright itself: one in a process at a time."""
+    """Playwright itself: one in a process at a time. What is expected is waited for as long as what is pressed."""
+    expect.set_options(timeout=LIMIT_MS)
     with sync_playwright() as playwright:
         yield playwright
 

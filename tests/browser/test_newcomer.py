@@ -34,7 +34,7 @@ PAGES: dict[str, dict[str, str]] = {
     "govern": {},
     "activity": {},
 }
-DEAD_MS, STILL_MS = 60_000, 5_000  # the first is waited for in full only where nothing comes
+DEAD_MS, STILL_MS = 60_000, 15_000  # waited for in full only where nothing comes, or where the page was drawn anew
 TIPS = "[role=tooltip], [data-testid=stTooltipContent]"
 OPENED = "[role=dialog], [role=listbox], [data-testid=stPopoverBody]"
 STOPS = re.compile(r"^(Stop|End|Cancel|Pause)$")
@@ -224,7 +224,7 @@ class Walk:
         if offer.leads:
             return urlsplit(self.page.url).path == urlsplit(urljoin(self._at, offer.href)).path
         if offer.text.startswith("Skip to "):
-            return self.page.evaluate("document.activeElement.id") == offer.href.removeprefix("#")
+            return self.page.evaluate("document.activeElement.matches('[data-testid=stMain], [data-testid=stMain] *')")
         return self._seen() != before and self._quiet(before)
 
     def _quiet(self, before: str = "", ms: int = 100) -> bool:

@@ -84,10 +84,17 @@ def table(page: AppTest, column: str):
     return next(frame.value for frame in page.dataframe if column in frame.value.columns)
 
 
-def test_without_tasks_and_without_runs_a_sentence_says_what_to_do() -> None:
+def test_without_tasks_and_without_runs_a_sentence_says_what_to_do_and_an_example_what_comes(app: App) -> None:
     page = visit()
     assert "Upload a file of labelled tasks" in text_of(page)
-    assert "press Run" in text_of(given(page))
+    page = given(page)
+    assert "press Run" in text_of(page)
+    assert ":gray-badge[example] 4 routers" in text_of(page)
+    assert [title for title in titles(page) if "Example" in title]
+    page = finished(press(page, "lab:run-example"))
+    assert {run.router for run in app.lab_runs.runs()} == {"ehrr", "expected_value", "rag_mcp", "tool_attention"}
+    assert all(run.played for run in app.lab_runs.runs())
+    assert "example" not in text_of(page)
 
 
 def test_routers_are_measured_in_the_background_and_stored(app: App) -> None:

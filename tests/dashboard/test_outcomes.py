@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import pytest
-
 from core.app import App
 from dashboard.pages.compare.outcomes import LABELS
 from dashboard.ui.charts.shared import frontier
@@ -49,17 +47,6 @@ def test_the_tasks_that_come_with_a_catalog_are_offered_and_a_file_of_ones_own()
     page = open_page("compare", q="find a hotel", catalog="sample", **{"with": "ehrr"})
     assert page.selectbox(key="compare.tasks").options[0] == "everyday questions"
     assert visit().button(key="compare:play").disabled, "there is no file yet"
-
-
-@pytest.mark.parametrize("chosen", ["ehrr,rag_mcp"])
-def test_a_result_of_other_routers_says_so(app: App, chosen: str) -> None:
-    app.feedback.label("read a file", "files::read", right=True, catalog="small")
-    page = visit()
-    page.selectbox(key="compare.tasks").set_value(LABELS).run()
-    page = press(page, "compare:play")
-    assert "Play the tasks again" not in markdown_of(page)
-    page.multiselect(key=page.multiselect[0].key).set_value(chosen.split(",")).run()
-    assert "Play the tasks again" in markdown_of(page)
 
 
 def test_the_chart_marks_the_front_and_leaves_out_who_solved_nothing(app: App) -> None:

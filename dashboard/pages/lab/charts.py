@@ -127,7 +127,7 @@ def pareto(points: Points, front: Sequence[int], chosen: int, present: int | Non
     }  # fmt: skip
     return figure(
         [trace],
-        title="Solved, %, against money; colour: seconds; ◆ on the Pareto front, ■ present setting, ★ chosen",
+        title="Solved against money; ◆ Pareto front, ■ present setting, ★ chosen",
         height=340,
         xaxis={"title": {"text": "m$ a task (1 m$ = 0.001 USD), expected", "font": {"size": 11}}},
         yaxis={"title": {"text": "solved, %, expected", "font": {"size": 11}}},

@@ -207,3 +207,28 @@ def _bounds(result: Mapping[str, Any], key: str) -> tuple[float, float]:
 def _interval(result: Mapping[str, Any], key: str) -> Interval:
     value = result.get(key)
     return Interval(math.nan if value is None else float(value), *_bounds(result, key))
+
+
+# Measured once at the defaults, before anything was learnt: router, RR, share solved, USD per solved task, each with its interval.
+EXAMPLE_TASKS, EXAMPLE_N = "everyday questions", 160
+EXAMPLE = (
+    ("ehrr", Interval(0.833, 0.780, 0.881), Interval(0.824, 0.816, 0.831), Interval(0.0090, 0.0088, 0.0092)),
+    ("expected_value", Interval(0.806, 0.750, 0.856), Interval(0.815, 0.808, 0.821), Interval(0.0072, 0.0071, 0.0074)),
+    ("rag_mcp", Interval(0.844, 0.793, 0.888), Interval(0.830, 0.823, 0.837), Interval(0.0110, 0.0108, 0.0112)),
+    ("tool_attention", Interval(0.359, 0.296, 0.422), Interval(0.386, 0.381, 0.392), Interval(0.0241, 0.0236, 0.0246)),
+)  # fmt: skip
+
+
+def example_runs(titles: Mapping[str, str]) -> None:
+    """Draw faintly what runs will look like."""
+    names = [titles[router] for router, *_ in EXAMPLE]
+    st.markdown(f":gray-badge[example] {len(names)} routers over {EXAMPLE_N:,} {EXAMPLE_TASKS} of the sample catalog")
+    with st.container(key="lab-example"):
+        columns = st.grid(2, min_column_width=420, gap="small")
+        with columns.cell():
+            means, bounds = zip(*((rank.mean, (rank.low, rank.high)) for _, rank, *_ in EXAMPLE), strict=True)
+            figure = intervals(names, means, bounds, measure=f"Example: {MEASURES['mrr']}")
+            chart(figure, key="lab:example-intervals")
+        with columns.cell():
+            figure = frontier(names, [success for *_, success, _ in EXAMPLE], [money for *_, money in EXAMPLE])
+            chart(figure, key="lab:example-frontier")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -141,6 +141,15 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     return {"also": ",".join(also)}
 
 
+def example_button(app: App, chosen: Chosen, routers: Sequence[str]) -> None:
+    """Draw the button that measures the routers of the example over the chosen tasks."""
+    also = tuple(router for router in routers if router != chosen.router)
+    start_button(
+        st.container(), "Run the routers of the example over these tasks", partial(_start, app, chosen, also, True),
+        key="lab:run-example", icon=":material/play_arrow:",
+    )  # fmt: skip
+
+
 def _estimate(app: App, chosen: Chosen, asked: Asked, titles: Mapping[str, str], *, play: bool) -> None:
     count, routers = len(chosen.tasks.tasks), [router for router, _ in asked]
     each = count + (sum(bool(task.relevant) for task in chosen.tasks.tasks) if play else 0)
@@ -198,4 +207,4 @@ def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
             ids.append(app.lab_runs.keep(made.conditions, tasks, made.entry))
         return ids
 
-    begin(RUN, "Routing", each * len(asked), work)
+    begin(RUN, f"Routing {chosen.tasks.option}", each * len(asked), work)

@@ -204,4 +204,4 @@ def _begin(
         )  # fmt: skip
         return document["sweep"]
 
-    begin(SEARCH, "Searching", trials, work)
+    begin(SEARCH, f"Searching {len(axes)} knobs over {chosen.tasks.option}", trials, work)

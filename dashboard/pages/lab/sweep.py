@@ -314,4 +314,4 @@ def _start(app: App, chosen: Chosen, axes: tuple[Axis, ...], points: int) -> Non
         )  # fmt: skip
         return document["sweep"]
 
-    begin(SWEEP, "Sweeping", points, work)
+    begin(SWEEP, f"Sweeping over {chosen.tasks.option}", points, work)

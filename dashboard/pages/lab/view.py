@@ -10,9 +10,9 @@ from core.app import App
 from core.domain.params import Parameters
 from core.services.lab.lab import RANKED
 from dashboard.pages.lab.judge import judge_view
-from dashboard.pages.lab.leaderboard import leaderboard
+from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
 from dashboard.pages.lab.replay import replays
-from dashboard.pages.lab.run import RUN, Chosen, job_panel, knob_prefix, run_form, taken
+from dashboard.pages.lab.run import RUN, Chosen, example_button, job_panel, knob_prefix, run_form, taken
 from dashboard.pages.lab.search import searches
 from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
@@ -115,6 +115,8 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
             "No run over these tasks is stored yet. Choose routers and press Run, or use wayfare bench.",
             icon=":material/science:",
         )
+        example_button(app, chosen, [router for router, *_ in EXAMPLE])
+        example_runs({router.id: router.title for router in app.routing.routers()})
         return texts
     shown = ShownRuns(app, state, linked, runs, run_names(app, runs), chosen.tasks.tasks)
     if view == RUNS:

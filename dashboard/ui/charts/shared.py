@@ -103,13 +103,14 @@ def frontier(
     best = unbeaten([(rate.mean, taken.mean) for rate, taken in zip(success, costs, strict=True)])
     shown = [number for number, rate in enumerate(success) if rate.mean > 0]
     front = sorted((number for number in shown if best[number]), key=lambda number: costs[number].mean)
+    above = set(sorted(shown, key=lambda number: costs[number].mean)[1::2])  # neighbours do not write over each other
     line = {
         "type": "scatter", "mode": "lines", "x": [of.scale * costs[n].mean for n in front],
         "y": [100 * success[n].mean for n in front], "line": {"color": CHOSEN, "width": 1, "dash": "dot"},
         "hoverinfo": "skip",
     }  # fmt: skip
     return figure(
-        [line, *(_point(names[n], success[n], costs[n], of, best=best[n]) for n in shown)],
+        [line, *(_point(names[n], success[n], costs[n], of, best=best[n], above=n in above) for n in shown)],
         title=f"Solved, %, against {of.name} per solved sub-task · simulated",
         height=height,
         xaxis={
@@ -123,11 +124,11 @@ def frontier(
     )
 
 
-def _point(name: str, success: Interval, taken: Interval, of: Cost, *, best: bool) -> dict[str, object]:
+def _point(name: str, success: Interval, taken: Interval, of: Cost, *, best: bool, above: bool) -> dict[str, object]:
     text = label(name, 40)
     return {
         "type": "scatter", "mode": "markers+text", "name": text, "x": [of.scale * taken.mean], "y": [100 * success.mean],
-        "text": [text], "textposition": "bottom center", "textfont": {"size": 11}, "cliponaxis": False,
+        "text": [text], "textposition": f"{'top' if above else 'bottom'} center", "textfont": {"size": 11}, "cliponaxis": False,
         "error_x": {"type": "data", "array": [of.scale * (taken.high - taken.mean)], "thickness": 1, "width": 3},
         "error_y": {"type": "data", "array": [100 * (success.high - success.mean)], "thickness": 1, "width": 3},
         "marker": {"size": 11, "color": CHOSEN if best else MUTED, "symbol": "diamond" if best else "circle"},
