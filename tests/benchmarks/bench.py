@@ -54,6 +54,7 @@ SECTIONS = {
     "levels": levelling.levels,
     "planning": planning.planning,
     "refusing": refusing.refusing,
+    "honest": refusing.honest,
     "refusals": probabilities.refusals,
     "reliability": probabilities.reliability,
     "outcomes": outcomes.outcomes,

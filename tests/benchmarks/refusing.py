@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from core.app import App
+from core.domain.decision import NOTHING_FROM
+from core.domain.feedback import LabelledQuery
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.rules import LIMIT, TEXTS_READ, coverage, fit
+from core.relevance.scoring import nothing_fits
 from core.relevance.text_views import full
 from tests.benchmarks import labelled
 
@@ -86,3 +90,24 @@ def _areas(possible: Signals, impossible: Signals) -> str:
     scores = ([best for best, _ in possible + impossible], [met for _, met in possible + impossible])
     both = [fit(best, met) for best, met in possible + impossible]
     return "  ".join(f"{roc_auc_score(truth, score):.2f}" for score in (*scores, both))
+
+
+EVERYDAY = Path(__file__).parent / "everyday"
+"""Everyday questions over the sample. No tool can do those of `impossible_*.txt`; some tool can do those of `answerable_*.txt`. A rule may
+be fitted to `*_to_fit.txt`, not to `*_to_judge.txt`."""
+
+
+def honest() -> None:
+    """The share of everyday questions over the sample, with its example requests, that a decision calls *nothing*."""
+    with labelled.opened_app() as app:
+        everyday = [task.subtask for task in labelled.tasks(app, "everyday")]
+        sets = {"answerable, odd lines of everyday": everyday[0::2], "answerable, even lines": everyday[1::2]}
+        sets |= {
+            file.stem.replace("_", " "): file.read_text("utf-8").splitlines() for file in sorted(EVERYDAY.iterdir())
+        }
+        sets["impossible, level 5 as asked"] = [task.question for task in labelled.tasks(app, "l5_out_of_scope")]
+        scorer = app.catalogs.scorer(SAMPLE)
+        print(f"called nothing, from a P(nothing fits) of {NOTHING_FROM}")
+        for name, texts in sets.items():
+            chances = [nothing_fits(scorer.found(LabelledQuery(text, "", ())).raw, scorer.model) for text in texts]
+            print(f"{name:<40} {len(texts):>4} {100 * fmean(chance >= NOTHING_FROM for chance in chances):>5.0f} %")
