@@ -1,6 +1,6 @@
 """Servers as authors write them: made of the words of 98 fields of work (`domains.txt`), each in a style of its own.
 
-Lengths, the number of parameters, and how rare words are, follow public servers: docs/scale.md has the figures.
+Lengths, the number of parameters, and how rare words are, are modelled on public servers.
 """
 
 from __future__ import annotations
