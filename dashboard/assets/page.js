@@ -17,16 +17,13 @@ if (!window.wayfareAddresses) {
   };
 }
 
-// The first stop of the Tab key leads past the bar and the knobs.
+// The first stop of the Tab key leads past the bar and the knobs: to the question where the page asks one.
 
 if (!window.wayfareSkip) {
   const QUESTION = "[data-testid=stMain] input[aria-label='What is needed?']";
   const skip = (window.wayfareSkip = document.createElement("a"));
   Object.assign(skip, { className: "wayfare-skip", href: "#", textContent: "Skip to the content" });
   const goal = () => document.querySelector(QUESTION) ?? document.querySelector("[data-testid=stMainBlockContainer]");
-  skip.addEventListener("focus", () => {
-    skip.textContent = goal()?.matches("input") ? "Skip to the question" : "Skip to the content";
-  });
   skip.addEventListener("click", (event) => {
     event.preventDefault();
     const found = goal();

@@ -47,8 +47,8 @@ def test_a_search_is_drawn_and_a_trial_of_it_applied(app: App) -> None:
     page = given(visit(view="Search"))
     (sweep,) = app.lab_runs.sweeps()
     document = app.sweeps.document(sweep.id)
-    shown = [title.partition(":")[0].partition(",")[0] for title in titles(page)]
-    assert shown == ["Solved", "Importance of knobs for", "Parallel coordinates", "Slices"]
+    shown = [title.partition(":")[0].partition(",")[0].partition(";")[0] for title in titles(page)]
+    assert shown == ["Solved against money", "Importance of knobs for", "Parallel coordinates", "Slices"]
     pareto = charts(page)[0]["data"][0]
     assert pareto["y"] == [100 * point["success_rate"] for point in document["points"]]
     signs = dict(zip(map(int, pareto["customdata"]), pareto["marker"]["symbol"], strict=True))
