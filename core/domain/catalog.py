@@ -4,95 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import pairwise
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
+from core.domain.tools import Json, Tool, ToolHints, ToolRows, ToolTable, tool_id, tool_ids  # noqa: F401 - also for those who import a catalog
 from core.shared.errors import UnknownNameError
 from core.shared.settings import own_url
 from core.shared.tokens import count_tokens
 
-Json = Mapping[str, Any]
 EMPTY: Json = MappingProxyType({})
 Transport = Literal["stdio", "http", "sse"]
 Follow = Literal["show", "take", "off"]
 FOLLOW: tuple[Follow, ...] = ("show", "take", "off")
 """What is done about changes of the file that a catalog came from."""
-
-
-def tool_id(server: str, tool: str) -> str:
-    """A tool's identity everywhere: `server::tool`.
-
-    >>> tool_id("files", "read")
-    'files::read'
-    """
-    return f"{server}::{tool}"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolHints:
-    """The hints of MCP's tool annotations, None if the server does not give one."""
-
-    read_only: bool | None = None
-    destructive: bool | None = None
-    idempotent: bool | None = None
-    open_world: bool | None = None
-
-    @property
-    def retry_safe(self) -> bool:
-        """Only a tool that says it is read-only or idempotent may be called again after a lost connection."""
-        return self.read_only is True or self.idempotent is True
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool of one server. Undeclared economic figures are None, which is never zero.
-
-    `preconditions` are what has to hold before it may be called, as `core.domain.preconditions` writes them. `requests` are example
-    requests that the catalog gives; `offered` are those that the server itself sent, which count once the operator accepts them.
-    """
-
-    server: str
-    name: str
-    description: str = ""
-    title: str = ""
-    input_schema: Json | None = None
-    output_schema: Json | None = None
-    hints: ToolHints = ToolHints()
-    price_usd: float | None = None
-    latency_s: float | None = None
-    success: float | None = None
-    tier: str = ""
-    tier_reason: str = ""
-    preconditions: tuple[str, ...] = ()
-    requests: tuple[str, ...] = ()
-    offered: tuple[str, ...] = ()
-    original: str | None = None
-    """The server's own description, where `description` is the operator's wording."""
-
-    @property
-    def own_description(self) -> str:
-        """The description in the server's own words."""
-        return self.description if self.original is None else self.original
-
-    def wording_for(self, live: Tool) -> Tool:
-        """Returns the tool as its server lists it now, in the operator's words if these replace what the server says."""
-        if self.original is None or self.original != live.description:
-            return live
-        return replace(live, description=self.description, original=self.original)
-
-    @property
-    def id(self) -> str:
-        """`server::tool`."""
-        return tool_id(self.server, self.name)
-
-    def definition(self) -> dict[str, Any]:
-        """The tool as tools/list puts it before a model: what its tokens are counted on."""
-        return {"name": self.name, "description": self.description, "inputSchema": dict(self.input_schema or {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +93,7 @@ class Server:
     description: str = ""
     title: str = ""
     category: str = ""
-    tools: tuple[Tool, ...] = ()
+    tools: Sequence[Tool] = ()
     ask_usd: float | None = None
     conn_s: float | None = None
     call_s: float | None = None
@@ -192,7 +122,9 @@ class Server:
 
 
 def original_words(server: Server) -> Server:
-    """Returns a server and its tools with their own descriptions."""
+    """Returns a server and its tools with their own descriptions: itself where nobody worded them anew."""
+    if server.original is None and all(tool.original is None for tool in server.tools):
+        return server
     tools = tuple(replace(tool, description=tool.own_description, original=None) for tool in server.tools)
     return replace(server, description=server.own_description, original=None, tools=tools)
 
@@ -209,9 +141,20 @@ class Catalog:
     off: tuple[Server, ...] = ()
 
     @cached_property
-    def tools(self) -> tuple[Tool, ...]:
-        """All tools, server by server."""
-        return tuple(tool for server in self.servers for tool in server.tools)
+    def tools(self) -> Sequence[Tool]:
+        """All tools, server by server: the rows of a table if the catalog is `packed`."""
+        found = [server.tools for server in self.servers if server.tools]
+        rows = [tools for tools in found if isinstance(tools, ToolRows)]
+        if len(rows) == len(found) > 0 and all(
+            after.table is before.table and after.start == before.stop for before, after in pairwise(rows)
+        ):
+            return ToolRows(rows[0].table, rows[0].start, rows[-1].stop)
+        return tuple(tool for tools in found for tool in tools)
+
+    @cached_property
+    def tool_ids(self) -> tuple[str, ...]:
+        """`server::tool` of each row."""
+        return tool_ids(self.tools)
 
     @cached_property
     def server_row(self) -> dict[str, int]:
@@ -221,7 +164,7 @@ class Catalog:
     @cached_property
     def tool_row(self) -> dict[str, int]:
         """`server::tool` to its row in every tool array."""
-        return {tool.id: row for row, tool in enumerate(self.tools)}
+        return {id_: row for row, id_ in enumerate(self.tool_ids)}
 
     def server(self, name: str) -> Server:
         """A server by name. Raises UnknownNameError, also for one that is switched off."""
@@ -239,6 +182,23 @@ class Catalog:
         if server.name not in self.server_row:
             return replace(self, servers=(*self.servers, server))
         return replace(self, servers=tuple(server if one.name == server.name else one for one in self.servers))
+
+    def packed(self) -> Catalog:
+        """The catalog with all its tools as the rows of one table: columns instead of an object for each tool.
+
+        >>> weather = Catalog("demo", (Server("weather", tools=(Tool("weather", "today"),)),))
+        >>> weather.packed() == weather, type(weather.packed().tools).__name__
+        (True, 'ToolRows')
+        """
+        if isinstance(self.tools, ToolRows) and not self.off:
+            return self
+        on, off = list(self.servers), list(self.off)
+        table = ToolTable.of([server.tools for server in (*on, *off)])
+        made, first = list[Server](), 0
+        for server in (*on, *off):
+            made.append(replace(server, tools=ToolRows(table, first, first + len(server.tools))))
+            first += len(server.tools)
+        return replace(self, servers=tuple(made[: len(on)]), off=tuple(made[len(on) :]))
 
     def find(self, server: str, tool: str) -> tuple[Server, Tool]:
         """A server and one of its tools by name. Raises UnknownNameError with the missing name."""

@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
+from core.domain.tools import ToolRows
 from core.shared.errors import StoreError, UnknownNameError
 from core.store import Store
-from core.store.catalogs import from_json, to_json
+from core.store.catalog_rows import from_json, to_json
 from tests.cases import each
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -87,6 +88,8 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict | MappingProxyType):
         return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, ToolRows):
+        value = tuple(value)
     if isinstance(value, list | tuple):
         return [type(value).__name__, *map(plain, value)]
     return type(value).__name__, repr(value)

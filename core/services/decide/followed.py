@@ -16,7 +16,7 @@ from core.services.decide.catalogs import CatalogService
 from core.services.decide.servers import ServerEditor, switched_off, without
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from core.store import Store
-from core.store.catalogs import from_json, to_json
+from core.store.catalog_rows import from_json, to_json
 
 FILE = ""
 """The values that a file has are kept under this name beside those of its servers, so that a change of one is noticed."""
