@@ -166,8 +166,9 @@ class CatalogMaps:
             drawn = self._maps.get(index)
             if drawn is None:
                 xy = self._coordinates(index.meanings)
-                ids = tuple(tool.id for tool in index.catalog.tools)
-                drawn = self._maps[index] = CatalogMap(catalog, ids, xy, kept_share(index.meanings, xy))
+                drawn = self._maps[index] = CatalogMap(
+                    catalog, index.catalog.tool_ids, xy, kept_share(index.meanings, xy)
+                )
             return drawn
 
     def neighbours(self, catalog: str, tool_id: str, count: int = 10) -> tuple[Neighbour, ...]:
@@ -176,7 +177,7 @@ class CatalogMaps:
         if tool_id not in index.catalog.tool_row:
             raise UnknownNameError(f"There is no tool {tool_id!r} in catalog {catalog!r}; check the name.")
         rows, cosines = index.neighbours(index.catalog.tool_row[tool_id], count)
-        ids = [index.catalog.tools[int(row)].id for row in rows]
+        ids = [index.catalog.tool_ids[row] for row in rows.tolist()]
         return tuple(Neighbour(tool, cosine) for tool, cosine in zip(ids, cosines.tolist(), strict=True))
 
     def place(self, catalog: str, text: str) -> Placement:
