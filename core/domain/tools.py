@@ -152,6 +152,11 @@ class Texts:
         text = str(self.data[self.offsets[place] : self.offsets[place + 1]], "utf-8")
         return _with_halves(text) if MARK in text else text
 
+    def same_as(self, other: Texts) -> bool:
+        """Whether another column has the same values."""
+        one, its = (part.data[part.offsets[0] : part.offsets[-1]] for part in (self, other))
+        return one == its and np.array_equal(np.diff(self.offsets), np.diff(other.offsets))
+
     def raw(self, place: int) -> memoryview:
         """The bytes of one value."""
         return self.data[self.offsets[place] : self.offsets[place + 1]]
@@ -274,6 +279,17 @@ class ToolTable:
     def __len__(self) -> int:
         return len(self.block)
 
+    def same_columns(self, other: ToolTable) -> bool:
+        """Whether every column is the same, to the byte. Tables of equal tools may differ in how their schemas were written."""
+        return (
+            all(column.same_as(other.texts[name]) for name, column in self.texts.items())
+            and self.schemas.same_as(other.schemas)
+            and all(np.array_equal(self.figures[name], other.figures[name], equal_nan=True) for name in FIGURES)
+            and all(np.array_equal(self.hints[name], other.hints[name]) for name in HINTS)
+            and np.array_equal(self.block, other.block)
+            and np.array_equal(self.at, other.at)
+        )
+
     def value(self, name: str, row: int) -> Any:
         """The value of one field of one tool. Raises AttributeError for a field that tools do not have."""
         if name in self.figures:
@@ -372,17 +388,22 @@ class ToolRows(Sequence[Tool]):
         return map(self._tool, range(self.start, self.stop))
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, ToolRows) and other.table is self.table and len(other) == len(self):
-            return other.start == self.start or not len(self) or all(map(Tool.__eq__, self, other))
         if not isinstance(other, ToolRows | tuple | list):
             return NotImplemented
-        return len(other) == len(self) and all(one == its for one, its in zip(self, other, strict=True))  # type: ignore[arg-type]
+        if len(self) != len(other):
+            return False
+        if isinstance(other, ToolRows) and len(self) and self._part().same_columns(other._part()):
+            return True
+        return all(one == its for one, its in zip(self, cast("Sequence[object]", other), strict=True))
 
     def __hash__(self) -> int:
         return hash(tuple(self))
 
     def __repr__(self) -> str:
         return repr(tuple(self))
+
+    def _part(self) -> ToolTable:
+        return self.table.part(self.start, self.stop)
 
     def of_one_block(self) -> bool:
         """Whether their schemas are in one block, as those of one server are."""

@@ -210,7 +210,7 @@ def _buffers(chunk: Array) -> Texts:
     _, offsets, data = chunk.buffers()
     width = np.int64 if pa.types.is_large_string(chunk.type) or pa.types.is_large_binary(chunk.type) else np.int32
     places = np.frombuffer(offsets, dtype=width)[chunk.offset : chunk.offset + len(chunk) + 1]
-    return Texts(memoryview(b"" if data is None else data), places.astype(np.int64))
+    return Texts(memoryview(b"" if data is None else data).cast("B"), places.astype(np.int64))
 
 
 def _connection(data: dict[str, Any] | None) -> Connection | None:

@@ -105,7 +105,7 @@ class CatalogService:
         check_name(catalog.name)
         catalog = without_wordings(catalog)
         with self._lock:
-            self._store.catalogs.save_catalog(catalog, source)
+            catalog = self._store.catalogs.save_catalog(catalog, source)
             before = self._loaded.get(catalog.name)
             if before is not None and before.index is not None:
                 self._once_prepared.add(catalog.name)

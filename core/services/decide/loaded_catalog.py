@@ -54,7 +54,7 @@ class Down:
 class LoadedCatalog:
     """A catalog with everything computed from it. Its service holds a lock around every call.
 
-    The indexes are built when they are first needed; projections and contexts are cached by priors and rates.
+    The catalog is held as columns. The indexes are built when they are first needed; projections and contexts are cached by priors and rates.
     """
 
     catalog: Catalog
@@ -72,6 +72,7 @@ class LoadedCatalog:
     down: dict[str, Down] = field(default_factory=dict[str, Down])
 
     def __post_init__(self) -> None:
+        self.catalog = self.catalog.packed()
         for outcome in self.outcomes:
             self._notice(outcome)
 
