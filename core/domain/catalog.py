@@ -313,7 +313,8 @@ class Imported:
 
     `secrets` maps a reference name (as in `${secret:NAME}`) to its value: kept in memory, never stored.
     `needs_discovery` lists servers whose tools have to be asked from the server itself, `off` has those that are disabled.
-    `itself` names the entries that are Wayfare; they are left out.
+    `itself` names the entries that are Wayfare; they are left out. `left_out` counts the bad entries of a large file; the notes
+    name the first of them.
     """
 
     format: str
@@ -324,6 +325,7 @@ class Imported:
     needs_discovery: tuple[str, ...] = ()
     off: tuple[Server, ...] = ()
     itself: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

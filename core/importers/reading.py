@@ -42,6 +42,8 @@ class Reading:
     off: list[Server] = field(default_factory=list[Server])
     secrets: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     prompts: dict[str, Prompt] = field(default_factory=dict[str, Prompt])
+    first: int = 0
+    """The place of the first entry in the list of the whole document."""
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
     def problem(self, where: str, text: str) -> None:
@@ -218,15 +220,15 @@ def keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return marked
 
 
-def inspect(reading: Reading, document: object) -> None:
-    """Record faults that no format admits. Without recursion, so that a deep document does no harm.
+def inspect(reading: Reading, document: object, path: str = "") -> None:
+    """Record faults that no format admits; `path` is the document's place. Without recursion, so that a deep one does no harm.
 
     >>> reading = Reading("a.json")
     >>> inspect(reading, {"servers": [{"name": "\\ud800"}]})
     >>> reading.problems
     ['a.json: servers[0].name holds half a character (a lone surrogate); remove it.']
     """
-    stack: list[tuple[str, object, int]] = [("", document, 0)]
+    stack: list[tuple[str, object, int]] = [(path, document, path.count("["))]
     while stack:
         path, value, depth = stack.pop()
         if depth > MAX_DEPTH:
