@@ -154,7 +154,7 @@ def print_report(report: ImportReport, as_json: bool) -> None:
 
 def _lint_line(report: ImportReport) -> str:
     count = report.lint_errors
-    found = f"{count} error{'' if count == 1 else 's'}" if count else "no errors"
+    found = f"{count} error{'' if count == 1 else 's'}" if count else "no errors" if count == 0 else "not yet looked at"
     return f"lint: {found}; `wayfare lint --catalog {shlex.quote(printable(report.catalog))}` shows every finding."
 
 

@@ -31,8 +31,8 @@ SERVER_FIGURES = ("ask_usd", "conn_s", "call_s", "success", "success_variance", 
 # Writing.
 
 
-def write_rows(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    """Put the rows of a packed catalog in place of those of its name, within a transaction.
+def write_rows(connection: duckdb.DuckDBPyConnection, catalog: Catalog, name: str) -> None:
+    """Put the rows of a catalog in place of those under a name, within a transaction.
 
     Raises StoreError where a connection holds a value instead of a reference, or where something is not JSON.
     """
@@ -42,7 +42,7 @@ def write_rows(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     table = ToolTable.of([server.tools for server in servers])
     if not all(np.isfinite(column[~np.isnan(column)]).all() for column in table.figures.values()):
         raise ValueError("a figure of a tool is not finite")
-    delete_rows(connection, catalog.name)
+    delete_rows(connection, name)
     parts = {
         "servers": (_server_rows(servers[at:to], switched_off=len(catalog.servers) - at) for at, to in _spans(servers)),
         "tools": (_tool_rows(table, at, to) for at, to in _spans(table)),
@@ -50,12 +50,12 @@ def write_rows(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
             {"schemas": _arrow(table.schemas[at:to], pa.large_binary())} for at, to in _spans(table.schemas)
         ),
     }
-    for name, batches in parts.items():
+    for rows, batches in parts.items():
         first = 0
         for columns in batches:
             count = len(next(iter(columns.values())))
-            place = {"catalog": [catalog.name] * count, "number": np.arange(first, first + count)}
-            insert_arrow(connection, f"INSERT INTO {name} BY NAME SELECT * FROM incoming", pa.table(place | columns))  # noqa: S608
+            place = {"catalog": [name] * count, "number": np.arange(first, first + count)}
+            insert_arrow(connection, f"INSERT INTO {rows} BY NAME SELECT * FROM incoming", pa.table(place | columns))  # noqa: S608
             first += count
 
 
@@ -118,8 +118,6 @@ def _plain(value: object) -> object:
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return dict(cast(Json, value))
-    if isinstance(value, ToolRows):
-        return list(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -224,29 +222,11 @@ def _connection(data: dict[str, Any] | None) -> Connection | None:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A catalog as one JSON document: what a followed file had, and what every stored catalog was before 018_tools.sql.
-
-
-def to_json(catalog: Catalog) -> str:
-    """The document of a catalog.
-
-    Raises StoreError where a connection holds a value instead of a reference, or where something is not JSON.
-    """
-    for server in (*catalog.servers, *catalog.off):
-        _require_references(server)
-    try:
-        return json.dumps(catalog, default=_plain, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise StoreError(f"The catalog {catalog.name} cannot be stored, it is not valid JSON: {error}.") from error
+# A catalog as one JSON document, which it was before 018_tools.sql.
 
 
 def from_json(document: str) -> Catalog:
-    """The catalog of a document. Raises KeyError, TypeError or ValueError where it does not fit this version.
-
-    >>> weather = Catalog("demo", (Server("weather", tools=(Tool("weather", "today", price_usd=0.002),)),))
-    >>> from_json(to_json(weather)) == weather
-    True
-    """
+    """The catalog of a document. Raises KeyError, TypeError or ValueError where it does not fit this version."""
     data = json.loads(document)
     servers, off = (tuple(map(_server, data.get(part, ()))) for part in ("servers", "off"))
     return Catalog(data["name"], servers, off)

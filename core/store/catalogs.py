@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 
+import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +25,7 @@ catalog = ? AND value IS NOT NULL AND sequence IN (
 """
 
 
+TAKEN = "\x1ftaken "  # before a catalog's name: rows of what its files said. No catalog's name has such a character
 FOUND = "SELECT document <> '' AS old FROM catalogs WHERE name = ?"
 
 
@@ -61,15 +64,20 @@ class Catalogs:
         return self._save(catalog, source, self._clock())
 
     def _save(self, catalog: Catalog, source: str, at: datetime) -> Catalog:
-        try:
+        with self._writing(catalog) as connection:
             packed = catalog.packed()
+            write_rows(connection, packed, catalog.name)
+            row = _Stored(catalog.name, source, len(packed.servers), len(packed.tools), at, "")
+            self._stored.write(connection, [row])
+        return packed
+
+    @contextmanager
+    def _writing(self, catalog: Catalog) -> Generator[duckdb.DuckDBPyConnection]:
+        try:
             with self._database.transaction() as connection:
-                write_rows(connection, packed)
-                row = _Stored(catalog.name, source, len(packed.servers), len(packed.tools), at, "")
-                self._stored.write(connection, [row])
+                yield connection
         except (TypeError, ValueError, RecursionError) as error:
             raise StoreError(f"The catalog {catalog.name} cannot be stored, it is not valid JSON: {error}.") from error
-        return packed
 
     def load_catalog(self, name: str) -> Catalog | None:
         """The saved catalog, as columns. Returns None for an unknown name.
@@ -86,7 +94,24 @@ class Catalogs:
             catalog = from_json(before.document)
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"The stored catalog {name} cannot be read ({error}); import it again.") from error
-        return self._save(catalog, before.source, before.imported_at)
+        try:
+            return self._save(catalog, before.source, before.imported_at)
+        except StoreError:  # an earlier version kept what this one refuses
+            return catalog.packed()
+
+    def save_taken(self, catalog: Catalog) -> None:
+        """Keep what the files said that a catalog follows. Raises StoreError as `save_catalog` does."""
+        with self._writing(catalog) as connection:
+            write_rows(connection, catalog.packed(), TAKEN + catalog.name)
+
+    def load_taken(self, name: str) -> Catalog:
+        """What the files of a catalog said."""
+        return catalog_of_rows(name, *self._database.read_together(*SELECTS, parameters=[TAKEN + name]))
+
+    def remove_taken(self, name: str) -> None:
+        """Forget it."""
+        with self._database.transaction() as connection:
+            delete_rows(connection, TAKEN + name)
 
     def list_catalogs(self) -> tuple[CatalogRow, ...]:
         """All catalogs by name."""

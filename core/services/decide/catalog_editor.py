@@ -210,10 +210,13 @@ class ImportReport:
     servers: int
     tools: int
     imported: Imported
-    lint_errors: int
+    lint_errors: int | None
+    """None where the catalog is too large to wait for them."""
     discoveries: tuple[Discovery, ...] = ()
 
 
+MOST_LINTED = 20_000
+"""Tools whose errors an import counts at once, in some seconds."""
 OWN = "catalog"
 """The format of an import that has the servers of a stored catalog themselves."""
 
@@ -349,5 +352,5 @@ class CatalogEditor:
         self, catalog: Catalog, source: str, imported: Imported, found: tuple[Discovery, ...] = ()
     ) -> ImportReport:
         self.catalogs.save(catalog, source)
-        errors = count_errors(catalog)
+        errors = count_errors(catalog) if len(catalog.tools) <= MOST_LINTED else None
         return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, found)
