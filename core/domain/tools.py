@@ -380,8 +380,9 @@ class ToolRows(Sequence[Tool]):
         """One tool; or of a slice without steps rows again."""
         found = range(self.start, self.stop)[place]
         if isinstance(found, range):
-            step = len(found) > 1 and found.step != 1
-            return tuple(self._tool(row) for row in found) if step else ToolRows(self.table, found.start, found.stop)
+            if len(found) > 1 and found.step != 1:
+                return tuple(map(self._tool, found))
+            return ToolRows(self.table, found.start, found.start + len(found))
         return self._tool(found)
 
     def __iter__(self) -> Iterator[Tool]:

@@ -14,7 +14,7 @@ from typing import IO, Any, cast
 
 from core.domain.catalog import Catalog, Imported, Note, Prompt, Server
 from core.importers.formats import Importer
-from core.importers.reading import BrokenDocumentError, Reading, keep_repeats, shown
+from core.importers.reading import BrokenDocumentError, Reading, keep_repeats, kind, shown
 
 STREAMED_BYTES = 4 * 1024 * 1024
 """A larger file is read entry by entry."""
@@ -41,10 +41,13 @@ def read_large(path: Path, detect: Callable[[object], Importer | None]) -> Impor
         for key, position, entry in _entries(_Window(file)):
             whole: object = {key: [entry]} if key else [entry]
             importer = importer or (detect(whole) if isinstance(entry, dict) else None)
+            place = f"{key}[{position}]"
             if importer is None:
-                kept.leave_out([f"{key}[{position}]: its form is none of those known"])
+                kept.leave_out(
+                    [f"{place} is {kind(entry)}, or of no known form; give an object as in the formats that there are"]
+                )
             else:
-                kept.take(importer.read_entry(entry, key, source=str(path), position=position))
+                kept.take(importer.read_entry(entry, key, source=str(path), position=position), place)
     return kept.result("" if importer is None else importer.name)
 
 
@@ -62,7 +65,7 @@ class _Kept:
     off: list[Server] = field(default_factory=list[Server])
     secrets: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     prompts: dict[str, Prompt] = field(default_factory=dict[str, Prompt])
-    _places: dict[str, int] = field(default_factory=dict[str, int])
+    _places: dict[str, str] = field(default_factory=dict[str, str])
     _columns: int = 0  # of `servers`, those whose tools are columns
     _objects: int = 0  # tools that are not
 
@@ -73,19 +76,17 @@ class _Kept:
         if self.left_out <= MOST_NAMED:
             self.faults += problems
 
-    def take(self, entry: Reading) -> None:
+    def take(self, entry: Reading, place: str) -> None:
         """Take one entry: its servers, or its faults."""
         for server in (*entry.servers, *entry.off):
             if server.name in self._places:
-                entry.problem(
-                    f"[{entry.first}] {shown(server.name)}",
-                    f"name is the same as that of [{self._places[server.name]}]",
-                )
+                fault = f"name is the same as that of {self._places[server.name]}; rename one of them"
+                entry.problem(f"{place} {shown(server.name)}", fault)
         if entry.problems:
             self.leave_out([one.removeprefix(f"{self.source}: ").removesuffix(".") for one in entry.problems])
             return
         self.entries += 1
-        self._places |= {server.name: entry.first for server in (*entry.servers, *entry.off)}
+        self._places |= {server.name: place for server in (*entry.servers, *entry.off)}
         self.servers += entry.servers
         self.off += entry.off
         self.secrets |= entry.secrets
@@ -109,7 +110,7 @@ class _Kept:
         self._to_columns()
         notes = [Note(self.source, f"left out: {one}") for one in self.faults]
         if self.left_out:
-            first = ", the first of them for these reasons" if self.left_out > MOST_NAMED else ""
+            first = "; the first of them for these reasons" if self.left_out > MOST_NAMED else ""
             notes.insert(0, Note(self.source, f"{self.left_out:,} of {self.entries:,} entries were left out{first}"))
         if self.more_notes > len(self.notes):
             self.notes.append(Note(self.source, f"{self.more_notes - len(self.notes):,} more remarks are not listed"))
