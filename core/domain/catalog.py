@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from itertools import pairwise
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
-from core.domain.tools import Json, Tool, ToolHints, ToolRows, ToolTable, tool_id, tool_ids  # noqa: F401 - also for those who import a catalog
+from core.domain.tools import Json, Tool, ToolHints, ToolSequence, tool_id  # noqa: F401  # pyright: ignore[reportUnusedImport] - a catalog's words in one place
 from core.shared.errors import UnknownNameError
 from core.shared.settings import own_url
 from core.shared.tokens import count_tokens
@@ -142,19 +141,20 @@ class Catalog:
 
     @cached_property
     def tools(self) -> Sequence[Tool]:
-        """All tools, server by server: the rows of a table if the catalog is `packed`."""
+        """All tools, server by server: the rows of a table where `core.domain.tool_table` has packed them."""
         found = [server.tools for server in self.servers if server.tools]
-        rows = [tools for tools in found if isinstance(tools, ToolRows)]
-        if len(rows) == len(found) > 0 and all(
-            after.table is before.table and after.start == before.stop for before, after in pairwise(rows)
-        ):
-            return ToolRows(rows[0].table, rows[0].start, rows[-1].stop)
-        return tuple(tool for tools in found for tool in tools)
+        whole = found[0] if found else ()
+        for tools in found[1:]:
+            both = whole.followed_by(tools) if isinstance(whole, ToolSequence) else None
+            if both is None:
+                return tuple(tool for tools in found for tool in tools)
+            whole = both
+        return whole if isinstance(whole, ToolSequence) else tuple(whole)
 
     @cached_property
     def tool_ids(self) -> tuple[str, ...]:
         """`server::tool` of each row."""
-        return tool_ids(self.tools)
+        return self.tools.ids() if isinstance(self.tools, ToolSequence) else tuple(tool.id for tool in self.tools)
 
     @cached_property
     def server_row(self) -> dict[str, int]:
@@ -182,23 +182,6 @@ class Catalog:
         if server.name not in self.server_row:
             return replace(self, servers=(*self.servers, server))
         return replace(self, servers=tuple(server if one.name == server.name else one for one in self.servers))
-
-    def packed(self) -> Catalog:
-        """The catalog with all its tools as the rows of one table: columns instead of an object for each tool.
-
-        >>> weather = Catalog("demo", (Server("weather", tools=(Tool("weather", "today"),)),))
-        >>> weather.packed() == weather, type(weather.packed().tools).__name__
-        (True, 'ToolRows')
-        """
-        if isinstance(self.tools, ToolRows) and not self.off:
-            return self
-        on, off = list(self.servers), list(self.off)
-        table = ToolTable.of([server.tools for server in (*on, *off)])
-        made, first = list[Server](), 0
-        for server in (*on, *off):
-            made.append(replace(server, tools=ToolRows(table, first, first + len(server.tools))))
-            first += len(server.tools)
-        return replace(self, servers=tuple(made[: len(on)]), off=tuple(made[len(on) :]))
 
     def find(self, server: str, tool: str) -> tuple[Server, Tool]:
         """A server and one of its tools by name. Raises UnknownNameError with the missing name."""

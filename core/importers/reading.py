@@ -253,7 +253,7 @@ def _sound(value: object, depth: int) -> bool:
         return value.isascii() or _SURROGATE.search(value) is None
     if isinstance(value, dict):
         inner = cast("dict[str, object]", value)
-        names = type(value) is not RepeatedKeys and all(key.isascii() or _sound(key, 0) for key in inner)
+        names = not isinstance(value, RepeatedKeys) and all(key.isascii() or _sound(key, 0) for key in inner)
         return names and all(_sound(one, depth + 1) for one in inner.values())
     return not isinstance(value, list) or all(_sound(one, depth + 1) for one in cast("list[object]", value))
 

@@ -10,11 +10,11 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from core.domain.catalog import Catalog, Imported, Note, Prompt, Server
 from core.importers.formats import Importer
-from core.importers.reading import BrokenDocumentError, Reading, keep_repeats, kind, shown
+from core.importers.reading import BrokenDocumentError, Reading, keep_repeats, shown
 
 STREAMED_BYTES = 4 * 1024 * 1024
 """A larger file is read entry by entry."""
@@ -24,6 +24,9 @@ MOST_NAMED = 20  # bad entries, of those left out
 MOST_NOTES = 1_000
 TOOLS_TOGETHER = 2_000  # they become columns together
 
+Pack = Callable[[Catalog], Catalog]
+"""`core.domain.tool_table.packed`, which needs NumPy; a virtual server reads its file without."""
+
 _DECODER = json.JSONDecoder(object_pairs_hook=keep_repeats)
 
 
@@ -31,21 +34,19 @@ class NotAListError(Exception):
     """The text is no list of entries in plain JSON; read as a whole it may be a document, or its fault has a place."""
 
 
-def read_large(path: Path, detect: Callable[[object], Importer | None]) -> Imported:
-    """The servers of a list in a large file, without its bad entries; `notes` names the first of these.
+def read_large(path: Path, detect: Callable[[object], Importer | None], pack: Pack) -> Imported:
+    """The servers of a list in a large file, without its bad entries; `notes` names the first of these. `pack` is applied to a few
+    servers at a time.
 
     Raises NotAListError where the file has another form, and BrokenDocumentError where no entry can be taken.
     """
-    kept, importer = _Kept(str(path)), None
+    kept, importer = _Kept(str(path), pack), None
     with path.open(encoding="utf-8-sig") as file:
         for key, position, entry in _entries(_Window(file)):
-            whole: object = {key: [entry]} if key else [entry]
-            importer = importer or (detect(whole) if isinstance(entry, dict) else None)
-            place = f"{key}[{position}]"
+            place, whole = f"{key}[{position}]", {key: [entry]} if key else [entry]
+            importer = importer or detect(whole)
             if importer is None:
-                kept.leave_out(
-                    [f"{place} is {kind(entry)}, or of no known form; give an object as in the formats that there are"]
-                )
+                kept.leave_out([f"{place} is of no form that is known; give an object as the others"])
             else:
                 kept.take(importer.read_entry(entry, key, source=str(path), position=position), place)
     return kept.result("" if importer is None else importer.name)
@@ -56,6 +57,7 @@ class _Kept:
     """What was taken so far. Tools are columns, all but the last few."""
 
     source: str
+    pack: Pack
     entries: int = 0
     left_out: int = 0
     faults: list[str] = field(default_factory=list[str])
@@ -98,7 +100,7 @@ class _Kept:
             self._to_columns()
 
     def _to_columns(self) -> None:
-        self.servers[self._columns :] = Catalog("", tuple(self.servers[self._columns :])).packed().servers
+        self.servers[self._columns :] = self.pack(Catalog("", tuple(self.servers[self._columns :]))).servers
         self._columns, self._objects = len(self.servers), 0
 
     def result(self, format_name: str) -> Imported:
@@ -158,6 +160,7 @@ class _Window:
         """The next value. Raises NotAListError where none is complete."""
         self.next()
         while True:
+            value: Any = None
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except (ValueError, RecursionError):
@@ -182,7 +185,7 @@ def _entries(window: _Window) -> Iterator[tuple[str, int, Any]]:
     key = ""
     if window.expect("[{") == "{":
         while window.next() == '"':
-            key = cast("str", window.value())
+            key = str(window.value())
             window.expect(":")
             if key == "servers":
                 break

@@ -14,7 +14,7 @@ from core.domain.catalog import Catalog
 from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Array, ServerStatistics, Source, Statistics, ToolStatistics
-from core.domain.tools import figures
+from core.domain.tool_table import figures
 from core.stats.ema import Rates, Running, RunningTable
 
 LARGEST_FIGURE = 1e9

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
-from core.domain.tools import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable
+from core.domain.tool_table import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable
 from core.shared.errors import StoreError
 from core.shared.leaks import plain_value
 from core.store.connection import Array, Table, insert_arrow, pa
@@ -173,7 +173,7 @@ def catalog_of_rows(name: str, servers: Table, tools: Table, blocks: Table) -> C
     plain = {column: servers[column].to_pylist() for column in (*SERVER_FIGURES, "virtual", "seldom_json", "tools")}
     first, made = 0, list[Server]()
     for row, (tool_count, seldom) in enumerate(zip(plain["tools"], plain["seldom_json"], strict=True)):
-        rare = json.loads(seldom) if seldom else {}
+        rare: dict[str, Any] = json.loads(seldom) if seldom else {}
         made.append(
             Server(
                 **{column: said[column][row] for column in SERVER_TEXTS},

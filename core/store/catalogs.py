@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.domain.events import Override
+from core.domain.tool_table import packed
 from core.shared.errors import StoreError, UnknownNameError
 from core.store.catalog_rows import SELECTS, catalog_of_rows, delete_rows, from_json, write_rows
 from core.store.connection import Array, Database, Table, TypedTable, insert_arrow, pa
@@ -65,11 +66,11 @@ class Catalogs:
 
     def _save(self, catalog: Catalog, source: str, at: datetime) -> Catalog:
         with self._writing(catalog) as connection:
-            packed = catalog.packed()
-            write_rows(connection, packed, catalog.name)
-            row = _Stored(catalog.name, source, len(packed.servers), len(packed.tools), at, "")
+            kept = packed(catalog)
+            write_rows(connection, kept, catalog.name)
+            row = _Stored(catalog.name, source, len(kept.servers), len(kept.tools), at, "")
             self._stored.write(connection, [row])
-        return packed
+        return kept
 
     @contextmanager
     def _writing(self, catalog: Catalog) -> Generator[duckdb.DuckDBPyConnection]:
@@ -97,12 +98,12 @@ class Catalogs:
         try:
             return self._save(catalog, before.source, before.imported_at)
         except StoreError:  # an earlier version kept what this one refuses
-            return catalog.packed()
+            return packed(catalog)
 
     def save_taken(self, catalog: Catalog) -> None:
         """Keep what the files said that a catalog follows. Raises StoreError as `save_catalog` does."""
         with self._writing(catalog) as connection:
-            write_rows(connection, catalog.packed(), TAKEN + catalog.name)
+            write_rows(connection, packed(catalog), TAKEN + catalog.name)
 
     def load_taken(self, name: str) -> Catalog:
         """What the files of a catalog said."""

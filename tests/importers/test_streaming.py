@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.domain.catalog import Imported
-from core.domain.tools import ToolRows
+from core.domain.tool_table import ToolRows, packed
 from core.importers import BrokenDocumentError, read_document, read_files
 from core.importers.streaming import MOST_NAMED, STREAMED_BYTES
 from tests.cases import each
@@ -44,7 +44,7 @@ def project(name: str) -> dict[str, Any]:
 def read(tmp_path: Path, text: str) -> Imported:
     file = tmp_path / "large.json"
     file.write_text(text, "utf-8")
-    return read_files([file])
+    return read_files([file], pack=packed)
 
 
 @each(

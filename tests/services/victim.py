@@ -16,6 +16,7 @@ from pathlib import Path
 from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.outcome import ToolCall
+from core.domain.tool_table import packed
 from core.governance.calls import Wanted
 from core.services.decide.decision_log import AGENT
 from core.store import Store
@@ -35,7 +36,7 @@ def large(description: str) -> Catalog:
     """A catalog that takes a while to write."""
     names = [f"s{number}" for number in range(400)]
     servers = (Server(s, description, tools=tuple(Tool(s, f"t{n}", description) for n in range(20))) for s in names)
-    return Catalog("large", tuple(servers)).packed()
+    return packed(Catalog("large", tuple(servers)))
 
 
 def save(path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
-from core.domain.tools import ToolRows
+from core.domain.tool_table import ToolRows, packed
 from core.store import Store
 from core.store.catalog_rows import ROWS_AT_ONCE
 from core.store.connection import Database
@@ -136,7 +136,7 @@ def test_more_rows_than_are_written_together(store: Store) -> None:
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.DataObject) -> None:
-    columns, objects = WORLD.packed(), WORLD
+    columns, objects = packed(WORLD), WORLD
     for _ in range(3):
         to, of = (data.draw(st.integers(0, len(objects.servers) - 1)) for _ in range(2))
         cut = slice(
@@ -154,7 +154,7 @@ def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.Data
             servers[to] = replace(servers[to], tools=tools)
             return replace(catalog, servers=tuple(servers))
 
-        columns, objects = edited(columns).packed(), edited(objects)
+        columns, objects = packed(edited(columns)), edited(objects)
         assert columns == objects
         assert list(columns.tools) == list(objects.tools)
         assert columns.tool_row == objects.tool_row
@@ -166,10 +166,10 @@ def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.Data
     "other", [MAIL, replace(FILES, tools=FILES.tools[::-1]), replace(FILES, tools=FILES.tools[:1])]
 )
 def test_columns_of_other_tools_differ(other: Server) -> None:
-    one, its = (Catalog("c", (server,)).packed() for server in (FILES, other))
+    one, its = (packed(Catalog("c", (server,))) for server in (FILES, other))
     assert one != its
     assert one.servers[0] != other
-    assert one == Catalog("c", (FILES,)).packed()
+    assert one == packed(Catalog("c", (FILES,)))
 
 
 def test_what_files_said_is_apart_from_the_catalog(store: Store) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from core.domain.catalog import Catalog, Connection, Discovery, Follow, Imported, Server, ServerId
+from core.domain.tool_table import packed
 from core.importers import BrokenDocumentError, read_files
 from core.mcp_bridge.secrets import SecretVault, names_in, reference_names
 from core.services.decide.catalogs import CatalogService
@@ -224,7 +225,7 @@ class FollowedFiles:
 
     def _read(self, catalog: str, file: FollowedFile, signature: Signature) -> FileState:
         try:
-            found = read_files(file.paths)
+            found = read_files(file.paths, pack=packed)
         except BrokenDocumentError as error:
             return FileState(file, problem=f"{error} The catalog stays as it is.", signature=signature)
         changes = differences(file.taken, found, self._changed_values(catalog, found.secrets))

@@ -15,6 +15,7 @@ from core.domain.catalog import Catalog, definition_text
 from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Statistics
+from core.domain.tool_table import packed
 from core.network.traces import OUTAGE_S, CallHistory
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import text_hash
@@ -72,7 +73,7 @@ class LoadedCatalog:
     down: dict[str, Down] = field(default_factory=dict[str, Down])
 
     def __post_init__(self) -> None:
-        self.catalog = self.catalog.packed()
+        self.catalog = packed(self.catalog)
         for outcome in self.outcomes:
             self._notice(outcome)
 
