@@ -6,8 +6,9 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, cast, overload
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +111,7 @@ class ToolTable(Columns):
     A block is opened when a schema of its tools is asked for.
     """
 
-    __slots__ = ("_opened", "at", "block", "figures", "hints", "schemas", "texts")
+    __slots__ = ("__weakref__", "_compared", "_opened", "at", "block", "figures", "hints", "schemas", "texts")
 
     def __init__(
         self,
@@ -123,7 +124,8 @@ class ToolTable(Columns):
     ) -> None:
         self.texts, self.figures, self.hints = texts, figures, hints
         self.schemas, self.block, self.at = schemas, block, at
-        self._opened = lru_cache(SCHEMA_BLOCKS_OPEN)(self._open)
+        self._opened = lru_cache(SCHEMA_BLOCKS_OPEN)(partial(_opened, schemas))
+        self._compared: tuple[ref[ToolTable] | None, bool] = None, False
 
     @classmethod
     def of(cls, tools: Sequence[Sequence[Tool]]) -> ToolTable:
@@ -188,7 +190,17 @@ class ToolTable(Columns):
         return len(self.block)
 
     def same_columns(self, other: ToolTable) -> bool:
-        """Whether every column is the same, to the byte. Tables of equal tools may differ in how their schemas were written."""
+        """Whether every column is the same, to the byte. Tables of equal tools may differ in how their schemas were written.
+
+        The last answer is kept: two catalogs are compared server by server.
+        """
+        known, same = self._compared
+        if known is None or known() is not other:
+            same = self._differs_nowhere(other)
+            self._compared = ref(other), same
+        return same
+
+    def _differs_nowhere(self, other: ToolTable) -> bool:
         return (
             all(column.same_as(other.texts[name]) for name, column in self.texts.items())
             and self.schemas.same_as(other.schemas)
@@ -215,8 +227,9 @@ class ToolTable(Columns):
         value = json.loads(said).get(name, _DEFAULTS[name]) if said else _DEFAULTS[name]
         return tuple(cast("list[str]", value)) if isinstance(value, list) else value
 
-    def _open(self, block: int) -> list[tuple[Json | None, Json | None]]:
-        return json.loads(zlib.decompress(self.schemas.raw(block)))
+
+def _opened(schemas: Texts, block: int) -> list[tuple[Json | None, Json | None]]:
+    return json.loads(zlib.decompress(schemas.raw(block)))
 
 
 def _made(servers: Sequence[Sequence[Tool]]) -> ToolTable:
@@ -302,8 +315,11 @@ class ToolRows(ToolSequence):
         others = cast("Sequence[object]", other)
         if len(self) != len(others):
             return False
-        if isinstance(other, ToolRows) and len(self) and self._part().same_columns(other._part()):
-            return True
+        if isinstance(other, ToolRows) and len(self):
+            if self.start == other.start and self.table.same_columns(other.table):
+                return True
+            if self._part().same_columns(other._part()):
+                return True
         return all(one == its for one, its in zip(self, others, strict=True))
 
     def __hash__(self) -> int:
