@@ -53,6 +53,11 @@ class Texts:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process: its own part of the buffer."""
+        first, last = self.offsets[0], self.offsets[-1]
+        return _texts, (bytes(self.data[first:last]), self.offsets - first)
+
     @overload
     def __getitem__(self, place: int) -> str: ...
     @overload
@@ -72,6 +77,10 @@ class Texts:
     def raw(self, place: int) -> memoryview:
         """The bytes of one value."""
         return self.data[self.offsets[place] : self.offsets[place + 1]]
+
+
+def _texts(data: bytes, offsets: NDArray[np.int64]) -> Texts:
+    return Texts(memoryview(data), offsets)
 
 
 def _starts(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -188,6 +197,10 @@ class ToolTable(Columns):
 
     def __len__(self) -> int:
         return len(self.block)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process, which opens schemas for itself."""
+        return ToolTable, (self.texts, self.figures, self.hints, self.schemas, self.block, self.at)
 
     def same_columns(self, other: ToolTable) -> bool:
         """Whether every column is the same, to the byte. Tables of equal tools may differ in how their schemas were written.

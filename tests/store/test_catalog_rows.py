@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
@@ -119,6 +120,16 @@ def test_schemas_stay_closed_until_one_is_asked_for(store: Store) -> None:
     assert loaded.find("mail", "send")[1].input_schema == {"a": 1}
     assert loaded.find("mail", "drop")[1].input_schema is None
     assert opened().misses == 1
+
+
+def test_columns_go_to_another_process(store: Store) -> None:
+    store.catalogs.save_catalog(WORLD, "")
+    loaded = store.catalogs.load_catalog("world")
+    sent = pickle.loads(pickle.dumps(loaded.tools))
+    assert sent == WORLD.tools
+    assert pickle.loads(pickle.dumps(loaded.tools[0])) == FULL
+    part = pickle.loads(pickle.dumps(loaded.tools.table.part(2, 5)))
+    assert len(part.texts["name"].data) == len("senddropfind")
 
 
 def test_more_rows_than_are_written_together(store: Store) -> None:
