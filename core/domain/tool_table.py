@@ -32,15 +32,14 @@ class Texts:
 
     __slots__ = ("data", "offsets")
 
-    def __init__(self, data: memoryview, offsets: NDArray[np.int64]) -> None:
-        self.data = data
-        self.offsets = offsets
+    def __init__(self, data: memoryview | bytes, offsets: NDArray[np.int64]) -> None:
+        self.data, self.offsets = memoryview(data), offsets
 
     @classmethod
     def of(cls, values: Iterable[str | bytes]) -> Texts:
         """A column of these values."""
         parts = [value if isinstance(value, bytes) else _utf8(value) for value in values]
-        return cls(memoryview(b"".join(parts)), _starts(list(map(len, parts))))
+        return cls(b"".join(parts), _starts(list(map(len, parts))))
 
     @classmethod
     def joined(cls, parts: Sequence[Texts]) -> Texts:
@@ -48,7 +47,7 @@ class Texts:
         if len(parts) == 1:
             return parts[0]
         data = b"".join(part.data[part.offsets[0] : part.offsets[-1]] for part in parts)
-        return cls(memoryview(data), _starts(np.concatenate([np.diff(part.offsets) for part in parts])))
+        return cls(data, _starts(np.concatenate([np.diff(part.offsets) for part in parts])))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -56,7 +55,7 @@ class Texts:
     def __reduce__(self) -> tuple[Any, ...]:
         """For another process: its own part of the buffer."""
         first, last = self.offsets[0], self.offsets[-1]
-        return _texts, (bytes(self.data[first:last]), self.offsets - first)
+        return Texts, (bytes(self.data[first:last]), self.offsets - first)
 
     @overload
     def __getitem__(self, place: int) -> str: ...
@@ -77,10 +76,6 @@ class Texts:
     def raw(self, place: int) -> memoryview:
         """The bytes of one value."""
         return self.data[self.offsets[place] : self.offsets[place + 1]]
-
-
-def _texts(data: bytes, offsets: NDArray[np.int64]) -> Texts:
-    return Texts(memoryview(data), offsets)
 
 
 def _starts(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -207,11 +202,9 @@ class ToolTable(Columns):
 
         The last answer is kept: two catalogs are compared server by server.
         """
-        known, same = self._compared
-        if known is None or known() is not other:
-            same = self._differs_nowhere(other)
-            self._compared = ref(other), same
-        return same
+        if self._compared[0] is None or self._compared[0]() is not other:
+            self._compared = ref(other), self._differs_nowhere(other)
+        return self._compared[1]
 
     def _differs_nowhere(self, other: ToolTable) -> bool:
         return (
