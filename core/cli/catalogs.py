@@ -131,6 +131,7 @@ def print_report(report: ImportReport, as_json: bool) -> None:
             "format": imported.format,
             "servers": report.servers,
             "tools": report.tools,
+            "left_out": imported.left_out,
             "notes": [{"where": n.where, "text": n.text} for n in imported.notes],
             "refused": [{"server": d.name, "error": why, "kept": d.kept} for d, why in refused],
             "needs_discovery": [] if report.discoveries else list(imported.needs_discovery),
@@ -153,7 +154,7 @@ def print_report(report: ImportReport, as_json: bool) -> None:
 
 def _lint_line(report: ImportReport) -> str:
     count = report.lint_errors
-    found = f"{count} error{'' if count == 1 else 's'}" if count else "no errors"
+    found = f"{count} error{'' if count == 1 else 's'}" if count else "no errors" if count == 0 else "not yet looked at"
     return f"lint: {found}; `wayfare lint --catalog {shlex.quote(printable(report.catalog))}` shows every finding."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -12,87 +12,16 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
+from core.domain.tools import Json, Tool, ToolHints, ToolSequence, tool_id  # noqa: F401  # pyright: ignore[reportUnusedImport] - a catalog's words in one place
 from core.shared.errors import UnknownNameError
 from core.shared.settings import own_url
 from core.shared.tokens import count_tokens
 
-Json = Mapping[str, Any]
 EMPTY: Json = MappingProxyType({})
 Transport = Literal["stdio", "http", "sse"]
 Follow = Literal["show", "take", "off"]
 FOLLOW: tuple[Follow, ...] = ("show", "take", "off")
 """What is done about changes of the file that a catalog came from."""
-
-
-def tool_id(server: str, tool: str) -> str:
-    """A tool's identity everywhere: `server::tool`.
-
-    >>> tool_id("files", "read")
-    'files::read'
-    """
-    return f"{server}::{tool}"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolHints:
-    """The hints of MCP's tool annotations, None if the server does not give one."""
-
-    read_only: bool | None = None
-    destructive: bool | None = None
-    idempotent: bool | None = None
-    open_world: bool | None = None
-
-    @property
-    def retry_safe(self) -> bool:
-        """Only a tool that says it is read-only or idempotent may be called again after a lost connection."""
-        return self.read_only is True or self.idempotent is True
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool of one server. Undeclared economic figures are None, which is never zero.
-
-    `preconditions` are what has to hold before it may be called, as `core.domain.preconditions` writes them. `requests` are example
-    requests that the catalog gives; `offered` are those that the server itself sent, which count once the operator accepts them.
-    """
-
-    server: str
-    name: str
-    description: str = ""
-    title: str = ""
-    input_schema: Json | None = None
-    output_schema: Json | None = None
-    hints: ToolHints = ToolHints()
-    price_usd: float | None = None
-    latency_s: float | None = None
-    success: float | None = None
-    tier: str = ""
-    tier_reason: str = ""
-    preconditions: tuple[str, ...] = ()
-    requests: tuple[str, ...] = ()
-    offered: tuple[str, ...] = ()
-    original: str | None = None
-    """The server's own description, where `description` is the operator's wording."""
-
-    @property
-    def own_description(self) -> str:
-        """The description in the server's own words."""
-        return self.description if self.original is None else self.original
-
-    def wording_for(self, live: Tool) -> Tool:
-        """Returns the tool as its server lists it now, in the operator's words if these replace what the server says."""
-        if self.original is None or self.original != live.description:
-            return live
-        return replace(live, description=self.description, original=self.original)
-
-    @property
-    def id(self) -> str:
-        """`server::tool`."""
-        return tool_id(self.server, self.name)
-
-    def definition(self) -> dict[str, Any]:
-        """The tool as tools/list puts it before a model: what its tokens are counted on."""
-        return {"name": self.name, "description": self.description, "inputSchema": dict(self.input_schema or {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +92,7 @@ class Server:
     description: str = ""
     title: str = ""
     category: str = ""
-    tools: tuple[Tool, ...] = ()
+    tools: Sequence[Tool] = ()
     ask_usd: float | None = None
     conn_s: float | None = None
     call_s: float | None = None
@@ -192,7 +121,9 @@ class Server:
 
 
 def original_words(server: Server) -> Server:
-    """Returns a server and its tools with their own descriptions."""
+    """Returns a server and its tools with their own descriptions: itself where nobody worded them anew."""
+    if server.original is None and all(tool.original is None for tool in server.tools):
+        return server
     tools = tuple(replace(tool, description=tool.own_description, original=None) for tool in server.tools)
     return replace(server, description=server.own_description, original=None, tools=tools)
 
@@ -209,9 +140,21 @@ class Catalog:
     off: tuple[Server, ...] = ()
 
     @cached_property
-    def tools(self) -> tuple[Tool, ...]:
-        """All tools, server by server."""
-        return tuple(tool for server in self.servers for tool in server.tools)
+    def tools(self) -> Sequence[Tool]:
+        """All tools, server by server: the rows of a table where `core.domain.tool_table` has packed them."""
+        found = [server.tools for server in self.servers if server.tools]
+        whole = found[0] if found else ()
+        for tools in found[1:]:
+            both = whole.followed_by(tools) if isinstance(whole, ToolSequence) else None
+            if both is None:
+                return tuple(tool for tools in found for tool in tools)
+            whole = both
+        return whole if isinstance(whole, ToolSequence) else tuple(whole)
+
+    @cached_property
+    def tool_ids(self) -> tuple[str, ...]:
+        """`server::tool` of each row."""
+        return self.tools.ids() if isinstance(self.tools, ToolSequence) else tuple(tool.id for tool in self.tools)
 
     @cached_property
     def server_row(self) -> dict[str, int]:
@@ -221,7 +164,7 @@ class Catalog:
     @cached_property
     def tool_row(self) -> dict[str, int]:
         """`server::tool` to its row in every tool array."""
-        return {tool.id: row for row, tool in enumerate(self.tools)}
+        return {id_: row for row, id_ in enumerate(self.tool_ids)}
 
     def server(self, name: str) -> Server:
         """A server by name. Raises UnknownNameError, also for one that is switched off."""
@@ -353,7 +296,8 @@ class Imported:
 
     `secrets` maps a reference name (as in `${secret:NAME}`) to its value: kept in memory, never stored.
     `needs_discovery` lists servers whose tools have to be asked from the server itself, `off` has those that are disabled.
-    `itself` names the entries that are Wayfare; they are left out.
+    `itself` names the entries that are Wayfare; they are left out. `left_out` counts the bad entries of a large file; the notes
+    name the first of them.
     """
 
     format: str
@@ -364,6 +308,7 @@ class Imported:
     needs_discovery: tuple[str, ...] = ()
     off: tuple[Server, ...] = ()
     itself: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from core.domain.catalog import Imported
 from core.importers.formats import ClientConfig, Importer, LiveMcpBench, Plain, merge, without_wayfare
 from core.importers.reading import MAX_BYTES, BrokenDocumentError, kind, parse
 from core.importers.server_json import ServerJson
+from core.importers.streaming import STREAMED_BYTES, NotAListError, Pack, read_large
 from core.importers.tasks import read_tasks, tasks_text
 
 __all__ = [
@@ -59,13 +60,17 @@ def read_document(text: str | bytes, *, source: str) -> Imported:
     return without_wayfare(importer.read(document, source=source))
 
 
-def read_files(paths: Iterable[Path | str]) -> Imported:
-    """Several files as one import. Raises BrokenDocumentError with the faults of all files, and where names collide."""
+def read_files(paths: Iterable[Path | str], *, pack: Pack = lambda catalog: catalog) -> Imported:
+    """Several files as one import. Raises BrokenDocumentError with the faults of all files, and where names collide.
+
+    A list of servers in a large file is read entry by entry: bad entries are left out, and the notes name the first of them. `pack`
+    turns servers into columns as they come (`core.domain.tool_table.packed`).
+    """
     results: list[tuple[str, Imported]] = []
     problems: list[str] = []
     for path in paths:
         try:
-            results.append((str(path), read_document(_read_bytes(Path(path)), source=str(path))))
+            results.append((str(path), _read_file(Path(path), pack)))
         except BrokenDocumentError as error:
             problems += error.problems
     if not results and not problems:
@@ -73,6 +78,15 @@ def read_files(paths: Iterable[Path | str]) -> Imported:
     if problems:
         raise BrokenDocumentError(problems)
     return merge(results)
+
+
+def _read_file(path: Path, pack: Pack) -> Imported:
+    if path.suffix.lower() != ".toml" and path.is_file() and path.stat().st_size > STREAMED_BYTES:
+        try:
+            return without_wayfare(read_large(path, detect, pack))
+        except NotAListError:
+            pass  # as a whole it may be of another form, or its fault gets a line and a column
+    return read_document(_read_bytes(path), source=str(path))
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, cast
 
 from core.domain.catalog import Prompt, Tool, ToolHints
@@ -41,7 +42,7 @@ class Entry:
     def get(self, key: str) -> Any:
         """The value of a key in either spelling. Returns None for an absent key or null."""
         found = self.value.get(key)
-        return found if found is not None else self.value.get(re.sub(r"([A-Z])", r"_\1", key).lower())
+        return found if found is not None else self.value.get(_snake_case(key))
 
     def raw_text(self, key: str) -> str:
         """A text, unchanged. Returns "" if it is absent, and records a fault if it is too long or no text."""
@@ -144,9 +145,14 @@ class Entry:
                 self.problem(f"{step} is {checks.kind(item)}; give an object")
 
 
+@cache
+def _snake_case(key: str) -> str:
+    return re.sub(r"([A-Z])", r"_\1", key).lower()
+
+
 def entries(reading: Reading, where: str, key: str, items: list[Any]) -> Iterator[Entry]:
     """The objects of a list, each with its place and name; anything else in it is a fault."""
-    for position, item in enumerate(items):
+    for position, item in enumerate(items, start=0 if where else reading.first):
         step = f"{key}[{position}]"
         if not isinstance(item, dict):
             reading.problem(where, f"{step} is {checks.kind(item)}; give an object")

@@ -40,6 +40,14 @@ class Importer(ABC):
             self._fill(reading, document)
         return reading.finish(self.name)
 
+    def read_entry(self, entry: object, key: str, *, source: str, position: int) -> Reading:
+        """One entry of a document's list `key` ("" where the document is the list), with its faults."""
+        reading = Reading(source, first=position)
+        inspect(reading, entry, f"{key}[{position}]")
+        if not reading.problems:
+            self._fill(reading, {key: [entry]} if key else [entry])
+        return reading
+
     @abstractmethod
     def _fill(self, reading: Reading, document: object) -> None:
         """Add the document's servers, notes and prompts to the reading, and its faults."""
@@ -306,6 +314,7 @@ def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
         needs_discovery=tuple(name for one in imports for name in one.needs_discovery),
         off=tuple(server for one in imports for server in one.off),
         itself=tuple(name for one in imports for name in one.itself),
+        left_out=sum(one.left_out for one in imports),
     )
 
 

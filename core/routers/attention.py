@@ -265,7 +265,7 @@ class SchemaLoader:
         with self._lock:
             entry = self._cache.get(key)
             age_s = 0.0 if entry is None else self._clock() - entry.read_at_s
-            if entry is None or entry.declared is not tool or (source == "live" and age_s > self._max_age_s):
+            if entry is None or entry.declared != tool or (source == "live" and age_s > self._max_age_s):
                 return None
             return LoadedSchema(entry.tool, source, age_s, hit=True)
 

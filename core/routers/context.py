@@ -102,7 +102,7 @@ class RoutingContext:
     ) -> RoutingContext:
         """The routing context of a catalog, with all that is computed once for it."""
         server_names = tuple(server.name for server in catalog.servers)
-        tool_ids = tuple(tool.id for tool in catalog.tools)
+        tool_ids = catalog.tool_ids
         return cls(
             catalog,
             statistics,

@@ -15,6 +15,7 @@ import numpy as np
 
 from core.domain.decision import PlannedTry, Stage, TryPlan
 from core.domain.params import CUBE_ROOT, Range, knob
+from core.domain.tool_table import hints
 from core.domain.trace import DROPS, KEPT, Array, Drop
 from core.economics.order_of_tries import (
     LARGEST_SEARCH,
@@ -142,7 +143,7 @@ def prospects(p_fit: Array, context: RoutingContext) -> Prospects:
         ),
         listed_usd=known.price_usd,
         time_s=servers.fixed_s[context.tool_server] + known.latency_s,
-        writes=np.array([tool.hints.read_only is not True for tool in context.catalog.tools], dtype=np.float64),
+        writes=(hints(context.catalog.tools, "read_only") != 1).astype(np.float64),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal
@@ -117,22 +116,22 @@ CONN_ROW = len(SOURCES) - 1
 class RunningTable:
     """Rows go in and out as `Running`. Each keeps the time of its last write, in seconds of any one clock.
 
-    `sources` are those of the figures of each row of `start`, in the order of `Running`.
+    `start` (5, N) are the figures before any call in the order of `Running`, `sources` (5, N) theirs.
 
     Figures fade back to a base. With `rates.fading` "everything" it is the start. With "failures" it is the row after its last call
     that succeeded, so only what failures have taught since then fades. The half-life is then at least as long as the failures have
     lasted: a server that was down for a second is tried again soon, one that has been down for a day is tried ever more rarely.
     """
 
-    def __init__(self, start: Sequence[Running], sources: Sequence[Sequence[Source]], *, rates: Rates) -> None:
-        rows = list(map(_figures, start))
-        self._base = np.array(rows, dtype=np.float64).reshape(len(rows), len(SOURCES)).T.copy()
-        self._figures = self._base.copy()  # (5, N)
-        self._sources = np.array(sources, dtype=np.int8).reshape(len(rows), len(SOURCES)).T.copy()
-        self._counts = np.zeros((2, len(rows)), dtype=np.int64)  # calls, connects
-        self._seen_s = np.full((2, len(rows)), np.nan)  # the last call, the last connect
-        self._seen_version = np.zeros(len(rows), dtype=np.int64)
-        self._failing_since_s = np.full(len(rows), np.nan)
+    def __init__(self, start: Array, sources: NDArray[Any], *, rates: Rates) -> None:
+        rows = start.shape[1]
+        self._base = start.copy()
+        self._figures = start.copy()
+        self._sources = sources.astype(np.int8)
+        self._counts = np.zeros((2, rows), dtype=np.int64)  # calls, connects
+        self._seen_s = np.full((2, rows), np.nan)  # the last call, the last connect
+        self._seen_version = np.zeros(rows, dtype=np.int64)
+        self._failing_since_s = np.full(rows, np.nan)
         self._rates = rates
 
     @property

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
 from datetime import datetime
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog, Server, Tool
+from core.domain.catalog import Catalog
 from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
-from core.domain.statistics import ServerStatistics, Source, Statistics, ToolStatistics
+from core.domain.statistics import Array, ServerStatistics, Source, Statistics, ToolStatistics
+from core.domain.tool_table import figures
 from core.stats.ema import Rates, Running, RunningTable
 
 LARGEST_FIGURE = 1e9
+_CHANCES = [0, 2]  # success and failure after acceptance, in the order of `Running`
 T = TypeVar("T", ServerStatistics, ToolStatistics)
 
 
 @dataclass(frozen=True, slots=True)
 class Priors:
-    """The figures assumed without a declaration and without a call. Units: probabilities, s."""
+    """The figures assumed without a declaration and without a call, in the order of `Running`. Units: probabilities, s."""
 
     success: float = 0.9
     variance: float = 0.0
@@ -49,13 +51,8 @@ class StatisticsProjection:
         self._catalog = catalog
         self._rates = rates or Rates()
         priors = priors or Priors()
-        servers, tools = catalog.servers, catalog.tools
-        self._servers = RunningTable(
-            [_server_start(s, priors) for s in servers], [_server_sources(s) for s in servers], rates=self._rates
-        )
-        self._tools = RunningTable(
-            [_tool_start(t, priors) for t in tools], [_tool_sources(t) for t in tools], rates=self._rates
-        )
+        self._servers = _table(_server_figures(catalog), astuple(priors), self._rates)
+        self._tools = _table(_tool_figures(catalog), (priors.success, 0.0, 0.0, priors.call_s, 0.0), self._rates)
         self._ask, self._ask_source, self._price, self._price_source = _prices(catalog, overrides)
         self._version = 0
         self._latest_s = -np.inf
@@ -160,43 +157,37 @@ def known(value: float | None) -> bool:
     return value is not None and 0 <= value <= LARGEST_FIGURE
 
 
-def _or(value: float | None, otherwise: float) -> float:
-    return value if value is not None and known(value) else otherwise
+def _usable(column: Sequence[float | None] | Array) -> Array:
+    """`known` for a column: (N,), NaN for the others."""
+    found = np.array(column, dtype=np.float64)
+    return np.where((found >= 0) & (found <= LARGEST_FIGURE), found, np.nan)
 
 
-def _server_start(server: Server, priors: Priors) -> Running:
-    return Running(
-        success=min(1.0, _or(server.success, priors.success)),
-        success_variance=_or(server.success_variance, priors.variance),
-        post_accept_failure=min(1.0, _or(server.post_accept_failure, priors.failure)),
-        call_s=_or(server.call_s, priors.call_s),
-        conn_s=_or(server.conn_s, priors.conn_s),
-    )
+def _server_figures(catalog: Catalog) -> Array:
+    """(5, S) declared figures in the order of `Running`, NaN for none."""
+    names = ("success", "success_variance", "post_accept_failure", "call_s", "conn_s")
+    return np.stack([_usable([getattr(server, name) for server in catalog.servers]) for name in names])
 
 
-def _tool_start(tool: Tool, priors: Priors) -> Running:
-    success = min(1.0, _or(tool.success, priors.success))
-    return Running(success, 0.0, 0.0, _or(tool.latency_s, priors.call_s), 0.0)
+def _tool_figures(catalog: Catalog) -> Array:
+    """(5, T) likewise: of tools success and latency alone."""
+    success, latency_s = (_usable(figures(catalog.tools, name)) for name in ("success", "latency_s"))
+    none = np.full(len(success), np.nan)
+    return np.stack([success, none, none, latency_s, none])
 
 
-def _server_sources(server: Server) -> tuple[Source, ...]:
-    figures = (server.success, server.success_variance, server.post_accept_failure, server.call_s, server.conn_s)
-    return tuple(map(_source, figures))
-
-
-def _tool_sources(tool: Tool) -> tuple[Source, ...]:
-    return tuple(map(_source, (tool.success, None, None, tool.latency_s, None)))
-
-
-def _source(declared: float | None) -> Source:
-    return Source.DECLARED if known(declared) else Source.PRIOR
+def _table(declared: Array, priors: Sequence[float], rates: Rates) -> RunningTable:
+    """The running figures before any call; `priors` are those of figures that are not declared."""
+    start = np.where(np.isnan(declared), np.array(priors)[:, None], declared)
+    start[_CHANCES] = np.minimum(start[_CHANCES], 1.0)
+    return RunningTable(start, np.where(np.isnan(declared), Source.PRIOR, Source.DECLARED), rates=rates)
 
 
 def _prices(catalog: Catalog, overrides: Iterable[Override]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Ask per server and price per tool with their sources. An undeclared ask is the median of the server's prices."""
-    price = np.array([_or(t.price_usd, np.nan) for t in catalog.tools], dtype=np.float64)
+    price = _usable(figures(catalog.tools, "price_usd"))
     price_source = np.where(np.isnan(price), Source.PRIOR, Source.DECLARED).astype(np.int8)
-    ask = np.array([_or(s.ask_usd, np.nan) for s in catalog.servers], dtype=np.float64)
+    ask = _usable([server.ask_usd for server in catalog.servers])
     ask_source = np.where(np.isnan(ask), Source.PRIOR, Source.DECLARED).astype(np.int8)
     latest = {(edit.server, edit.tool): edit for edit in overrides}
     for edit in latest.values():
@@ -205,10 +196,21 @@ def _prices(catalog: Catalog, overrides: Iterable[Override]) -> tuple[np.ndarray
             continue
         target, source = (price, price_source) if edit.tool else (ask, ask_source)
         target[row], source[row] = edit.value, Source.EDITED
-    first = 0
-    for row, server in enumerate(catalog.servers):
-        prices = price[first : first + len(server.tools)]
-        first += len(server.tools)
-        if np.isnan(ask[row]) and not np.all(np.isnan(prices)):
-            ask[row], ask_source[row] = np.nanmedian(prices), Source.MEDIAN
+    median = _medians(price, np.array([len(server.tools) for server in catalog.servers], dtype=np.int64))
+    taken = np.isnan(ask) & ~np.isnan(median)
+    ask[taken], ask_source[taken] = median[taken], Source.MEDIAN
     return ask, ask_source, price, price_source
+
+
+def _medians(values: Array, sizes: NDArray[np.int64]) -> Array:
+    """(T,) values of S groups of `sizes`, one after the other -> (S,) the median of each without NaN; NaN of nothing.
+
+    >>> _medians(np.array([3.0, 1.0, np.nan, 2.0, np.nan]), np.array([4, 0, 1])).tolist()
+    [2.0, nan, nan]
+    """
+    group = np.repeat(np.arange(len(sizes)), sizes)[~np.isnan(values)]
+    ordered = np.append(values[~np.isnan(values)][np.lexsort((values[~np.isnan(values)], group))], np.nan)
+    counts = np.bincount(group, minlength=len(sizes))
+    first = np.cumsum(counts) - counts
+    middle = (ordered[first + np.maximum(counts - 1, 0) // 2] + ordered[first + counts // 2]) / 2
+    return np.where(counts > 0, middle, np.nan)

@@ -3,112 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from datetime import datetime
-from types import MappingProxyType
-from typing import Any, cast
 
+import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
+from core.domain.catalog import Catalog
 from core.domain.events import Override
+from core.domain.tool_table import packed
 from core.shared.errors import StoreError, UnknownNameError
-from core.shared.leaks import plain_value
+from core.store.catalog_rows import SELECTS, catalog_of_rows, delete_rows, from_json, write_rows
 from core.store.connection import Array, Database, Table, TypedTable, insert_arrow, pa
 from core.store.log import Log, entry
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A catalog as one JSON document and back, every field as it was.
-
-REFERENCE = re.compile(r"((bearer|basic|token|apikey) )?\$\{[^{}]+\}", re.IGNORECASE)
-
-
-def to_json(catalog: Catalog) -> str:
-    """The document of a catalog.
-
-    Raises StoreError where a connection holds a value instead of a reference, or where something is not JSON.
-    """
-    for server in (*catalog.servers, *catalog.off):
-        _require_references(server)
-    try:
-        return json.dumps(catalog, default=_plain, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise StoreError(f"The catalog {catalog.name} cannot be stored, it is not valid JSON: {error}.") from error
-
-
-def from_json(document: str) -> Catalog:
-    """The catalog of a document.
-
-    >>> weather = Catalog("demo", (Server("weather", tools=(Tool("weather", "today", price_usd=0.002),)),))
-    >>> from_json(to_json(weather)) == weather
-    True
-    """
-    data = json.loads(document)
-    servers, off = (tuple(map(_server, data.get(part, ()))) for part in ("servers", "off"))
-    return Catalog(data["name"], servers, off)
-
-
-def is_reference(value: str) -> bool:
-    """Whether the value of an environment variable or header holds no secret.
-
-    >>> [is_reference(v) for v in ("${secret:KEY}", "Bearer ${env:TOKEN}", "", "sk-123", "sk-123 ${env:TOKEN}")]
-    [True, True, True, False, False]
-    """
-    return not value or REFERENCE.fullmatch(value) is not None
-
-
-def _require_references(server: Server) -> None:
-    if server.connection is None:
-        return
-    shown = server.connection.shown
-    for part, values in (("variable", server.connection.env), ("header", server.connection.headers)):
-        for name, value in values.items():
-            plain = part == "variable" and (name in shown or bool(plain_value(name, value)))
-            if not plain and not is_reference(value):
-                raise StoreError(
-                    f"The {part} {name} of server {server.name} may be a secret, which is never stored; replace it with "
-                    "a reference such as ${secret:NAME}."
-                )
-
-
-def _plain(value: object) -> object:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return dict(cast(Json, value))
-    raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-def _server(data: dict[str, Any]) -> Server:
-    connection = data["connection"]
-    data["tools"] = tuple(map(_tool, data["tools"]))
-    data["connection"] = None if connection is None else _connection(connection)
-    return Server(**data)
-
-
-def _tool(data: dict[str, Any]) -> Tool:
-    data["hints"] = ToolHints(**data["hints"])
-    for name in ("preconditions", "requests", "offered"):
-        data[name] = tuple(data.get(name, ()))
-    return Tool(**data)
-
-
-def _connection(data: dict[str, Any]) -> Connection:
-    data["args"] = tuple(data["args"])
-    data["shown"], data["without"] = tuple(data.get("shown", ())), tuple(data.get("without", ()))
-    data["env"] = MappingProxyType(data["env"])
-    data["headers"] = MappingProxyType(data["headers"])
-    return Connection(**data)
-
 
 LATEST = """
 catalog = ? AND value IS NOT NULL AND sequence IN (
     SELECT max(sequence) FROM overrides WHERE catalog = ? GROUP BY server, tool, field
 )
 """
+
+
+TAKEN = "\x1ftaken "  # before a catalog's name: rows of what its files said. No catalog's name has such a character
+FOUND = "SELECT document <> '' AS old FROM catalogs WHERE name = ?"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,32 +50,69 @@ class Catalogs:
     """A catalog is saved whole or not at all. Edits are kept beside it and outlive a new import under its name."""
 
     def __init__(self, database: Database, log: Log, clock: Callable[[], datetime]) -> None:
+        self._database = database
         self._rows = TypedTable(database, CatalogRow, "catalogs")
         self._stored = TypedTable(database, _Stored, "catalogs")
         self._log = log
         self._clock = clock
 
-    def save_catalog(self, catalog: Catalog, source: str) -> None:
-        """Keep a catalog, in place of the one of its name. `source` says where it came from.
+    def save_catalog(self, catalog: Catalog, source: str) -> Catalog:
+        """Keep a catalog, in place of the one of its name. `source` says where it came from. Returns it as columns.
 
         Raises StoreError where a connection holds a value instead of a reference such as `${secret:NAME}`, or where
         something in it is not JSON; the old catalog stays then.
         """
-        counts = len(catalog.servers), len(catalog.tools)
-        self._stored.put(_Stored(catalog.name, source, *counts, self._clock(), to_json(catalog)))
+        return self._save(catalog, source, self._clock())
+
+    def _save(self, catalog: Catalog, source: str, at: datetime) -> Catalog:
+        with self._writing(catalog) as connection:
+            kept = packed(catalog)
+            write_rows(connection, kept, catalog.name)
+            row = _Stored(catalog.name, source, len(kept.servers), len(kept.tools), at, "")
+            self._stored.write(connection, [row])
+        return kept
+
+    @contextmanager
+    def _writing(self, catalog: Catalog) -> Generator[duckdb.DuckDBPyConnection]:
+        try:
+            with self._database.transaction() as connection:
+                yield connection
+        except (TypeError, ValueError, RecursionError) as error:
+            raise StoreError(f"The catalog {catalog.name} cannot be stored, it is not valid JSON: {error}.") from error
 
     def load_catalog(self, name: str) -> Catalog | None:
-        """The saved catalog. Returns None for an unknown name.
+        """The saved catalog, as columns. Returns None for an unknown name.
 
-        Raises StoreError where its document does not fit this version.
+        Raises StoreError where what is stored does not fit this version.
         """
-        found = self._stored.first("name = ?", [name])
-        if found is None:
+        found, *rows = self._database.read_together(FOUND, *SELECTS, parameters=[name])
+        if not len(found):
             return None
         try:
-            return from_json(found.document)
+            if not found["old"][0].as_py():
+                return catalog_of_rows(name, *rows)
+            before = self._stored.select("name = ?", [name])[0]
+            catalog = from_json(before.document)
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"The stored catalog {name} cannot be read ({error}); import it again.") from error
+        try:
+            return self._save(catalog, before.source, before.imported_at)
+        except StoreError:  # an earlier version kept what this one refuses
+            return packed(catalog)
+
+    def save_taken(self, catalog: Catalog) -> None:
+        """Keep what the files said that a catalog follows. Raises StoreError as `save_catalog` does."""
+        with self._writing(catalog) as connection:
+            write_rows(connection, packed(catalog), TAKEN + catalog.name)
+
+    def load_taken(self, name: str) -> Catalog:
+        """What the files of a catalog said."""
+        return catalog_of_rows(name, *self._database.read_together(*SELECTS, parameters=[TAKEN + name]))
+
+    def remove_taken(self, name: str) -> None:
+        """Forget it."""
+        with self._database.transaction() as connection:
+            delete_rows(connection, TAKEN + name)
 
     def list_catalogs(self) -> tuple[CatalogRow, ...]:
         """All catalogs by name."""
@@ -164,8 +120,10 @@ class Catalogs:
 
     def remove_catalog(self, name: str) -> None:
         """Remove a catalog; its events and edits stay. Raises UnknownNameError for an unknown name."""
-        if not self._rows.remove("name = ?", [name]):
-            raise UnknownNameError(f"There is no catalog {name!r} in the store; choose one of those it lists.")
+        with self._database.transaction() as connection:
+            if not self._rows.delete(connection, "name = ?", [name]):
+                raise UnknownNameError(f"There is no catalog {name!r} in the store; choose one of those it lists.")
+            delete_rows(connection, name)
 
     def set_override(self, override: Override) -> None:
         """Keep an operator's edit; earlier ones of the same price stay in the log. `value` None clears it."""

@@ -124,6 +124,15 @@ class Database:
         except duckdb.Error as error:
             raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
 
+    def read_together(self, *statements: str, parameters: Sequence[object] = ()) -> tuple[Table, ...]:
+        """The rows of several SELECTs with the same parameters, as they are at one time. Raises StoreError as `read` does."""
+        try:
+            with self._cursor() as cursor:
+                cursor.begin()
+                return tuple(cursor.sql(sql, params=list(parameters)).to_arrow_table() for sql in statements)
+        except duckdb.Error as error:
+            raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
+
     @contextmanager
     def _cursor(self) -> Generator[duckdb.DuckDBPyConnection]:
         with self._readers:

@@ -9,7 +9,18 @@ import pytest
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.cli.conftest import Command, server, tool
 
-KEYS = {"catalog", "format", "servers", "tools", "notes", "refused", "needs_discovery", "needs_values", "lint_errors"}
+KEYS = {
+    "catalog",
+    "format",
+    "servers",
+    "tools",
+    "left_out",
+    "notes",
+    "refused",
+    "needs_discovery",
+    "needs_values",
+    "lint_errors",
+}
 FILES = {"servers": [server("files", tool("read"), tool("write"))]}
 MAIL = {"servers": [server("mail", tool("send"))]}
 CLIENT = {"mcpServers": {"web": {"url": "https://example.org/mcp"}, "local": {"command": "npx", "args": ["-y", "x"]}}}

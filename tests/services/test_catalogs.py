@@ -13,6 +13,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from tests.cases import each
+from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import Scripted, call, document, figures, open_test_app
 
 ONE = '{"servers": [{"name": "new", "description": "New.", "tools": [{"name": "tool", "description": "A tool."}]}]}'
@@ -171,3 +172,37 @@ class TestPrices:
     def test_what_is_not_there(self, app: App, place: tuple[str, str, str]) -> None:
         with pytest.raises(UnknownNameError, match="nope"):
             app.catalog_editor.set_figure(*place, 0.1)
+
+
+def test_only_the_texts_of_a_changed_server_are_embedded_again(path: Path) -> None:
+    encoder = WordEncoder()
+    with open_test_app(path, encoder=encoder) as app:
+        app.catalog_editor.import_text(document(), "mine")
+        app.catalogs.prepare("mine")
+        changed = json.loads(document())
+        changed["servers"][2]["tools"].append({"name": "weigh", "description": "Weigh a parcel."})
+        encoder.seen.clear()
+        app.catalog_editor.import_text(json.dumps(changed), "mine")
+        app.catalogs.prepare("mine")
+        assert {text for text in encoder.seen if "mail" not in text} == {
+            "weigh",
+            "weigh: Weigh a parcel.",
+            "Weigh a parcel.",
+        }
+        encoder.seen.clear()
+        app.catalog_editor.import_text(document(), "mine")
+        app.catalogs.prepare("mine")
+    assert encoder.seen == []
+
+
+def test_two_catalogs_are_open_side_by_side(app: App, path: Path) -> None:
+    app.catalog_editor.import_text(ONE, "one")
+    mail = app.catalogs.catalog("world").tools[6]
+    app.close()
+    with open_test_app(path) as again:
+        one, world = again.catalogs.catalog("one"), again.catalogs.catalog("world")
+        assert again.routing.route("a tool", catalog="one").winner.tool == "new::tool"
+        assert again.routing.route("send a letter", catalog="world").winner.tool == "mail::send"
+        again.catalogs.edit("one", lambda known: known.with_server(world.server("mail")))
+        assert [tool.id for tool in again.catalogs.catalog("one").tools] == ["new::tool", "mail::send"]
+        assert (len(one.tools), world.tools[6]) == (1, mail)

@@ -12,6 +12,8 @@ import pytest
 
 from core.app import App
 from core.domain.outcome import OutcomeKind
+from core.store import Store
+from tests.services.victim import large
 from tests.services.world import ROOT, call, figures, open_test_app
 
 
@@ -40,6 +42,22 @@ def test_killed(app: App, path: Path, what: str) -> None:
         assert activity.decision_count() == 2
     if what == "call":
         assert_gone(int(server_pid))
+
+
+def test_a_catalog_that_was_being_saved_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
+    for lines in (1, 9, 30):
+        path = tmp_path / f"{lines}.duckdb"
+        line = [sys.executable, "-m", "tests.services.victim", str(path), "save"]
+        with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
+            for _ in range(lines):
+                assert victim.stdout.readline() == "saving\n"
+            victim.kill()
+        with Store(path) as store:
+            found = store.catalogs.load_catalog("large")
+            assert found in (large("old"), large("new"))
+            assert store.catalogs.list_catalogs()[0].tools == len(found.tools) == 8_000
+            store.catalogs.save_catalog(large("again"), "")
+            assert store.catalogs.load_catalog("large") == large("again")
 
 
 def test_every_answered_call_is_found_after_kills(app: App, path: Path) -> None:

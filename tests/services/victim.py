@@ -1,19 +1,25 @@
-"""A process with an app that is killed on purpose: `python -m tests.services.victim DB decide|call|answer`.
+"""A process with an app that is killed on purpose: `python -m tests.services.victim DB decide|call|answer|save`.
 
 It prints the id of its decision once that is on the disk; for `call` a call hangs then, and it prints the server's id. For `answer`
-it answers an agent's calls as fast as it can, and prints of each answered one the id of its outcome and that of its spending.
+it answers an agent's calls as fast as it can, and prints of each answered one the id of its outcome and that of its spending. For
+`save` it saves two large catalogs under one name by turns, and prints a line every few milliseconds.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
+import threading
 import time
 from pathlib import Path
 
 from core.app import App
+from core.domain.catalog import Catalog, Server, Tool
 from core.domain.outcome import ToolCall
+from core.domain.tool_table import packed
 from core.governance.calls import Wanted
 from core.services.decide.decision_log import AGENT
+from core.store import Store
 from tests.services.world import Scripted, call, open_test_app, under_way
 
 
@@ -26,9 +32,34 @@ def answer(app: App) -> None:
         print(made.report().outcome.id, made.permit.id, flush=True)
 
 
+def large(description: str) -> Catalog:
+    """A catalog that takes a while to write."""
+    names = [f"s{number}" for number in range(400)]
+    servers = (Server(s, description, tools=tuple(Tool(s, f"t{n}", description) for n in range(20))) for s in names)
+    return packed(Catalog("large", tuple(servers)))
+
+
+def save(path: Path) -> None:
+    """Save without an end."""
+    with Store(path) as store:
+        turns = [large("old"), large("new")]
+        store.catalogs.save_catalog(turns[0], "")
+        threading.Thread(target=tick, daemon=True).start()
+        for catalog in itertools.cycle(turns):
+            store.catalogs.save_catalog(catalog, "")
+
+
+def tick() -> None:
+    """Print a line every few milliseconds."""
+    while not threading.Event().wait(0.005):
+        print("saving", flush=True)
+
+
 def main() -> None:
     """Decide, perhaps call, and wait for the end."""
     path, what = sys.argv[1:]
+    if what == "save":
+        save(Path(path))
     with open_test_app(Path(path), caller=Scripted if what == "answer" else None) as app:
         if what == "answer":
             answer(app)

@@ -19,6 +19,7 @@ from core.domain.events import Override
 from core.domain.findable import Findable
 from core.domain.lint import Finding, LintReport, Severity
 from core.domain.statistics import CatalogMap, Neighbour, Placement
+from core.domain.tool_table import packed
 from core.importers import read_document, read_files
 from core.importers.shipped_catalogs import check_name
 from core.lint import RULES, Context, lint
@@ -166,8 +167,9 @@ class CatalogMaps:
             drawn = self._maps.get(index)
             if drawn is None:
                 xy = self._coordinates(index.meanings)
-                ids = tuple(tool.id for tool in index.catalog.tools)
-                drawn = self._maps[index] = CatalogMap(catalog, ids, xy, kept_share(index.meanings, xy))
+                drawn = self._maps[index] = CatalogMap(
+                    catalog, index.catalog.tool_ids, xy, kept_share(index.meanings, xy)
+                )
             return drawn
 
     def neighbours(self, catalog: str, tool_id: str, count: int = 10) -> tuple[Neighbour, ...]:
@@ -176,7 +178,7 @@ class CatalogMaps:
         if tool_id not in index.catalog.tool_row:
             raise UnknownNameError(f"There is no tool {tool_id!r} in catalog {catalog!r}; check the name.")
         rows, cosines = index.neighbours(index.catalog.tool_row[tool_id], count)
-        ids = [index.catalog.tools[int(row)].id for row in rows]
+        ids = [index.catalog.tool_ids[int(row)] for row in rows]
         return tuple(Neighbour(tool, cosine) for tool, cosine in zip(ids, cosines.tolist(), strict=True))
 
     def place(self, catalog: str, text: str) -> Placement:
@@ -209,10 +211,13 @@ class ImportReport:
     servers: int
     tools: int
     imported: Imported
-    lint_errors: int
+    lint_errors: int | None
+    """None where the catalog is too large to wait for them."""
     discoveries: tuple[Discovery, ...] = ()
 
 
+MOST_LINTED = 20_000
+"""Tools whose errors an import counts at once, in some seconds."""
 OWN = "catalog"
 """The format of an import that has the servers of a stored catalog themselves."""
 
@@ -249,7 +254,7 @@ class CatalogEditor:
         files = [Path(path) for path in paths]
         if not files:
             raise CatalogError("No file was given; name at least one catalog or client configuration.")
-        imported, name = read_files(files), name or files[0].stem
+        imported, name = read_files(files, pack=packed), name or files[0].stem
         known = self.followed.of(name)
         report = self.keep(imported, name, ", ".join(path.name for path in files))
         self.followed.remember(name, files, imported, follow or (known.follow if known is not None else None))
@@ -261,7 +266,7 @@ class CatalogEditor:
 
     def discover_file(self, path: Path, name: str | None = None, *, follow: Follow | None = None) -> ImportReport:
         """Read a client configuration and take its servers' tools live. The catalog follows the file."""
-        imported, name = read_files([path]), name or path.stem
+        imported, name = read_files([path], pack=packed), name or path.stem
         known = self.followed.of(name)
         report = self.discover(imported, name, path.name)
         refused = {one.name for one in report.discoveries if one.server is None}
@@ -348,5 +353,5 @@ class CatalogEditor:
         self, catalog: Catalog, source: str, imported: Imported, found: tuple[Discovery, ...] = ()
     ) -> ImportReport:
         self.catalogs.save(catalog, source)
-        errors = count_errors(catalog)
+        errors = count_errors(catalog) if len(catalog.tools) <= MOST_LINTED else None
         return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, found)

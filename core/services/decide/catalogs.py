@@ -17,6 +17,7 @@ from core.domain.catalog import Catalog, ServerId
 from core.domain.events import OutcomeEvent, Override
 from core.domain.params import Parameters
 from core.domain.statistics import Statistics
+from core.domain.tool_table import packed
 from core.importers import read_files
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, check_name, shipped, shipped_size
 from core.relevance.catalog_index import CatalogIndex
@@ -90,7 +91,7 @@ class CatalogService:
         """A catalog by name, or read from a file for this process only. A name comes before a file of that name."""
         path = Path(name_or_path)
         if not self._knows(name_or_path) and (path.suffix or _is_file(path)):
-            imported = read_files([path])
+            imported = read_files([path], pack=packed)
             with self._lock:
                 self._loaded[name_or_path] = LoadedCatalog(Catalog(name_or_path, imported.servers), str(path))
         return self.catalog(name_or_path)
@@ -105,7 +106,7 @@ class CatalogService:
         check_name(catalog.name)
         catalog = without_wordings(catalog)
         with self._lock:
-            self._store.catalogs.save_catalog(catalog, source)
+            catalog = self._store.catalogs.save_catalog(catalog, source)
             before = self._loaded.get(catalog.name)
             if before is not None and before.index is not None:
                 self._once_prepared.add(catalog.name)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from core.domain.catalog import Catalog, Connection, Discovery, Follow, Imported, Server, ServerId
+from core.domain.tool_table import packed
 from core.importers import BrokenDocumentError, read_files
 from core.mcp_bridge.secrets import SecretVault, names_in, reference_names
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.servers import ServerEditor, switched_off, without
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from core.store import Store
-from core.store.catalogs import from_json, to_json
+from core.store.catalog_rows import from_json
 
 FILE = ""
 """The values that a file has are kept under this name beside those of its servers, so that a change of one is noticed."""
@@ -85,6 +86,7 @@ class FollowedFiles:
         """Follow no file."""
         if self.of(catalog) is not None:
             self._store.set_setting(SETTING + catalog, None)
+            self._store.catalogs.remove_taken(catalog)
             self._files[catalog] = None
 
     def by_operator(self, catalog: Catalog) -> set[str]:
@@ -100,7 +102,7 @@ class FollowedFiles:
         """The files of a catalog, None if it came from none."""
         if catalog not in self._files:
             known = self._store.get_setting(SETTING + catalog)
-            self._files[catalog] = None if known is None else _from_setting(known)
+            self._files[catalog] = None if known is None else self._of_setting(catalog, known)
         return self._files[catalog]
 
     def look(self, catalog: str) -> FileState | None:
@@ -195,11 +197,16 @@ class FollowedFiles:
         return {name for name, value in before.items() if values[name] != value}
 
     def _keep(self, catalog: str, file: FollowedFile, values: Mapping[str, str]) -> None:
-        document = {"paths": file.paths, "follow": file.follow, "taken": to_json(file.taken)}
-        self._store.set_setting(SETTING + catalog, document)
+        self._store.catalogs.save_taken(file.taken)
+        self._store.set_setting(SETTING + catalog, {"paths": file.paths, "follow": file.follow})
         self._files[catalog] = file
         self._vault.put_all((ServerId(catalog, FILE), name, value) for name, value in values.items())
         self._failed.pop(catalog, None)
+
+    def _of_setting(self, catalog: str, known: Mapping[str, Any]) -> FollowedFile:
+        before = known.get("taken")  # until a version kept it as rows
+        taken = from_json(before) if before is not None else self._store.catalogs.load_taken(catalog)
+        return FollowedFile(tuple(known["paths"]), known["follow"], taken)
 
     def _known(self, catalog: str) -> FollowedFile:
         known = self.of(catalog)
@@ -218,7 +225,7 @@ class FollowedFiles:
 
     def _read(self, catalog: str, file: FollowedFile, signature: Signature) -> FileState:
         try:
-            found = read_files(file.paths)
+            found = read_files(file.paths, pack=packed)
         except BrokenDocumentError as error:
             return FileState(file, problem=f"{error} The catalog stays as it is.", signature=signature)
         changes = differences(file.taken, found, self._changed_values(catalog, found.secrets))
@@ -305,7 +312,3 @@ def _signature(path: str) -> tuple[int, int, int] | None:
     except (OSError, ValueError):
         return None
     return at.st_mtime_ns, at.st_size, at.st_ino
-
-
-def _from_setting(known: dict[str, Any]) -> FollowedFile:
-    return FollowedFile(tuple(known["paths"]), known["follow"], from_json(known["taken"]))

@@ -15,6 +15,7 @@ from core.domain.catalog import Catalog, definition_text
 from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Statistics
+from core.domain.tool_table import packed
 from core.network.traces import OUTAGE_S, CallHistory
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import text_hash
@@ -54,7 +55,7 @@ class Down:
 class LoadedCatalog:
     """A catalog with everything computed from it. Its service holds a lock around every call.
 
-    The indexes are built when they are first needed; projections and contexts are cached by priors and rates.
+    The catalog is held as columns. The indexes are built when they are first needed; projections and contexts are cached by priors and rates.
     """
 
     catalog: Catalog
@@ -72,6 +73,7 @@ class LoadedCatalog:
     down: dict[str, Down] = field(default_factory=dict[str, Down])
 
     def __post_init__(self) -> None:
+        self.catalog = packed(self.catalog)
         for outcome in self.outcomes:
             self._notice(outcome)
 

@@ -56,12 +56,15 @@ def reworded(catalog: Catalog, wordings: Iterable[Wording]) -> Catalog:
             return {}
         return {"description": found.text, "original": one.own_description}
 
+    spoken_of = {server for server, _ in by_place}
     servers = (
         replace(
             server,
             tools=tuple(replace(tool, **said(tool, server.name, tool.name)) for tool in server.tools),
             **said(server, server.name, ""),
         )
+        if server.name in spoken_of
+        else server
         for server in catalog.servers
     )
     return replace(catalog, servers=tuple(servers))

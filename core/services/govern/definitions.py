@@ -23,6 +23,7 @@ FIRST_USE, APPROVED, DENIED = "first_use", "approved", "denied"
 State = Literal["new", "known", "changed", "denied", "waiting"]
 Key = tuple[str, str, str]
 HELD_BACK = {"changed", "denied", "waiting"}
+MOST_COMPARED = 4_096  # definitions found unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class KnownDefinitions:
         """Whether a tool's definition is known, and whether it is unchanged."""
         key = (catalog, tool.server, tool.name)
         found, compared = self._known.get(key), self._compared.get(key)
-        if compared is not None and compared[0] is found and compared[1] is tool:
+        if compared is not None and compared[0] is found and compared[1] == tool:
             return "known"
         if found is None:
             if not self.errors_wait() or not self.error(catalog, tool):
@@ -89,6 +90,8 @@ class KnownDefinitions:
             return "denied" if self._is_denied(key, definition_json(tool)) else "waiting"
         text = definition_json(tool)
         if found.definition_json == text:
+            if len(self._compared) > MOST_COMPARED:
+                self._compared.clear()  # each keeps the catalog that its tool is of
             self._compared[key] = found, tool
             return "known"
         return "denied" if self._is_denied(key, text) else "changed"

@@ -297,6 +297,11 @@ def _import(app: App, read: Read, suggestion: str) -> None:
     begin_first_look(app, name)
     state.close_dialog()
     state.go_to(name)
-    found = counted(report.lint_errors, "error") if report.lint_errors else "no errors"
-    sentence = f"Imported as {name}. {summary(imported)} Lint found {found}."
-    state.say(sentence, remarks(imported), findings=report.lint_errors > 0)
+    errors = report.lint_errors
+    found = (
+        "Lint has not looked at it yet"
+        if errors is None
+        else f"Lint found {counted(errors, 'error') if errors else 'no errors'}"
+    )
+    sentence = f"Imported as {name}. {summary(imported)} {found}."
+    state.say(sentence, remarks(imported), findings=errors != 0)

@@ -1,0 +1,400 @@
+"""The tools of a catalog as a table of columns, and sequences of tools that read their columns when asked."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, replace
+from functools import lru_cache, partial
+from typing import Any, cast, overload
+from weakref import ref
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog, Server
+from core.domain.tools import Columns, Json, Tool, ToolHints, ToolSequence, tool_id
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A column of texts: one buffer of UTF-8 with the place of each, as Arrow has it.
+
+MARK = "\ufffe"  # no character: it stands before the number of half a character, which UTF-8 does not have
+
+
+class Texts:
+    """N texts, or N byte strings. `data` holds them one after the other, `offsets` (N + 1,) where each begins.
+
+    >>> said = Texts.of(["one", "zwölf", "\\ud800"])
+    >>> len(said), said[1], said[2] == "\\ud800", said[1:2][0]
+    (3, 'zwölf', True, 'zwölf')
+    """
+
+    __slots__ = ("data", "offsets")
+
+    def __init__(self, data: memoryview | bytes, offsets: NDArray[np.int64]) -> None:
+        self.data, self.offsets = memoryview(data), offsets
+
+    @classmethod
+    def of(cls, values: Iterable[str | bytes]) -> Texts:
+        """A column of these values."""
+        parts = [value if isinstance(value, bytes) else _utf8(value) for value in values]
+        return cls(b"".join(parts), _starts(list(map(len, parts))))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Texts]) -> Texts:
+        """One column of several."""
+        if len(parts) == 1:
+            return parts[0]
+        data = b"".join(part.data[part.offsets[0] : part.offsets[-1]] for part in parts)
+        return cls(data, _starts(np.concatenate([np.diff(part.offsets) for part in parts])))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process: its own part of the buffer."""
+        first, last = self.offsets[0], self.offsets[-1]
+        return Texts, (bytes(self.data[first:last]), self.offsets - first)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Texts: ...
+    def __getitem__(self, place: int | slice) -> str | Texts:
+        """One text, or a part of the column that shares its buffer."""
+        if isinstance(place, slice):
+            return Texts(self.data, self.offsets[place.start : place.stop + 1])
+        text = str(self.data[self.offsets[place] : self.offsets[place + 1]], "utf-8")
+        return _with_halves(text) if MARK in text else text
+
+    def same_as(self, other: Texts) -> bool:
+        """Whether another column has the same values."""
+        one, its = (part.data[part.offsets[0] : part.offsets[-1]] for part in (self, other))
+        return one == its and np.array_equal(np.diff(self.offsets), np.diff(other.offsets))
+
+    def raw(self, place: int) -> memoryview:
+        """The bytes of one value."""
+        return self.data[self.offsets[place] : self.offsets[place + 1]]
+
+
+def _starts(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        if MARK not in text:
+            return text.encode()
+    except UnicodeEncodeError:
+        pass
+    return "".join(f"{MARK}{ord(c):04x}" if c == MARK or "\ud800" <= c <= "\udfff" else c for c in text).encode()
+
+
+def _with_halves(text: str) -> str:
+    first, *others = text.split(MARK)
+    return first + "".join(chr(int(part[:4], 16)) + part[4:] for part in others)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The table.
+
+TEXTS = ("server", "name", "description", "title", "tier", "tier_reason")
+FIGURES = ("price_usd", "latency_s", "success")
+HINTS = tuple(field.name for field in fields(ToolHints))
+SCHEMAS = ("input_schema", "output_schema")
+SELDOM = ("preconditions", "requests", "offered", "original")  # few tools have them: JSON of those that there are
+_DEFAULTS = {field.name: field.default for field in fields(Tool) if field.default is not MISSING}
+SCHEMA_BLOCKS_OPEN = 8  # servers whose schemas are kept open: a form, a client and a rule look at one after the other
+
+
+class ToolTable(Columns):
+    """T tools as columns. `texts` has TEXTS and `seldom`; `figures` FIGURES with NaN for None, `hints` HINTS with -1 for None, (T,) each.
+
+    The schemas of one server are one compressed block of `schemas` (B,): `block` (T,) and `at` (T,) say which, and the place in it.
+    A block is opened when a schema of its tools is asked for.
+    """
+
+    __slots__ = ("__weakref__", "_compared", "_opened", "at", "block", "figures", "hints", "schemas", "texts")
+
+    def __init__(
+        self,
+        texts: Mapping[str, Texts],
+        figures: Mapping[str, NDArray[np.float64]],
+        hints: Mapping[str, NDArray[np.int8]],
+        schemas: Texts,
+        block: NDArray[np.int64],
+        at: NDArray[np.int64],
+    ) -> None:
+        self.texts, self.figures, self.hints = texts, figures, hints
+        self.schemas, self.block, self.at = schemas, block, at
+        self._opened = lru_cache(SCHEMA_BLOCKS_OPEN)(partial(_opened, schemas))
+        self._compared: tuple[ref[ToolTable] | None, bool] = None, False
+
+    @classmethod
+    def of(cls, tools: Sequence[Sequence[Tool]]) -> ToolTable:
+        """The table of the tools of several servers. Rows of one table that follow each other are taken as they are.
+
+        Raises TypeError, ValueError or RecursionError where a schema has no JSON form.
+        """
+        parts: list[ToolTable] = []
+        fresh: list[Sequence[Tool]] = []
+        runs: list[ToolRows] = []
+
+        def close() -> None:
+            parts.extend(run.table.part(run.start, run.stop) for run in runs)
+            if fresh:
+                parts.append(_made(fresh))
+            runs.clear()
+            fresh.clear()
+
+        for of_server in tools:
+            if isinstance(of_server, ToolRows) and of_server.of_one_block():
+                if fresh:
+                    close()
+                both = runs[-1].followed_by(of_server) if runs else None
+                runs[-1 if both else len(runs) :] = [both or of_server]
+            elif of_server:
+                if runs:
+                    close()
+                fresh.append(of_server)
+        close()
+        return cls.joined(parts) if parts else _made([])
+
+    @classmethod
+    def joined(cls, parts: Sequence[ToolTable]) -> ToolTable:
+        """One table of several."""
+        if len(parts) == 1:
+            return parts[0]
+        first = _starts([len(part.schemas) for part in parts])
+        return cls(
+            {name: Texts.joined([part.texts[name] for part in parts]) for name in parts[0].texts},
+            {name: np.concatenate([part.figures[name] for part in parts]) for name in FIGURES},
+            {name: np.concatenate([part.hints[name] for part in parts]) for name in HINTS},
+            Texts.joined([part.schemas for part in parts]),
+            np.concatenate([part.block + start for part, start in zip(parts, first, strict=False)]),
+            np.concatenate([part.at for part in parts]),
+        )
+
+    def part(self, start: int, stop: int) -> ToolTable:
+        """The rows from `start` to `stop`; they share the buffers of this table."""
+        if (start, stop) == (0, len(self)):
+            return self
+        first, last = int(self.block[start]), int(self.block[stop - 1])
+        return ToolTable(
+            {name: column[start:stop] for name, column in self.texts.items()},
+            {name: column[start:stop] for name, column in self.figures.items()},
+            {name: column[start:stop] for name, column in self.hints.items()},
+            self.schemas[first : last + 1],
+            self.block[start:stop] - first,
+            self.at[start:stop],
+        )
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process, which opens schemas for itself."""
+        return ToolTable, (self.texts, self.figures, self.hints, self.schemas, self.block, self.at)
+
+    def same_columns(self, other: ToolTable) -> bool:
+        """Whether every column is the same, to the byte. Tables of equal tools may differ in how their schemas were written.
+
+        The last answer is kept: two catalogs are compared server by server.
+        """
+        if self._compared[0] is None or self._compared[0]() is not other:
+            self._compared = ref(other), self._differs_nowhere(other)
+        return self._compared[1]
+
+    def _differs_nowhere(self, other: ToolTable) -> bool:
+        return (
+            all(column.same_as(other.texts[name]) for name, column in self.texts.items())
+            and self.schemas.same_as(other.schemas)
+            and all(np.array_equal(self.figures[name], other.figures[name], equal_nan=True) for name in FIGURES)
+            and all(np.array_equal(self.hints[name], other.hints[name]) for name in HINTS)
+            and np.array_equal(self.block, other.block)
+            and np.array_equal(self.at, other.at)
+        )
+
+    def value(self, name: str, row: int) -> Any:
+        """The value of one field of one tool. Raises AttributeError for a field that tools do not have."""
+        if name in self.figures:
+            value = float(self.figures[name][row])
+            return None if value != value else value  # noqa: PLR0124 - NaN
+        if name in TEXTS:
+            return self.texts[name][row]
+        if name == "hints":
+            return _hints(*(int(self.hints[hint][row]) for hint in HINTS))
+        if name in SCHEMAS:
+            return self._opened(int(self.block[row]))[int(self.at[row])][SCHEMAS.index(name)]
+        if name not in SELDOM:
+            raise AttributeError(name)
+        said = self.texts["seldom"][row]
+        value = json.loads(said).get(name, _DEFAULTS[name]) if said else _DEFAULTS[name]
+        return tuple(cast("list[str]", value)) if isinstance(value, list) else value
+
+
+def _opened(schemas: Texts, block: int) -> list[tuple[Json | None, Json | None]]:
+    return json.loads(zlib.decompress(schemas.raw(block)))
+
+
+def _made(servers: Sequence[Sequence[Tool]]) -> ToolTable:
+    """The table of tools that are objects."""
+    tools = [tool for of_server in servers for tool in of_server]
+    sizes = [len(of_server) for of_server in servers]
+    texts = {name: Texts.of([getattr(tool, name) for tool in tools]) for name in TEXTS}
+    return ToolTable(
+        texts | {"seldom": Texts.of(map(_seldom, tools))},
+        {name: np.array([getattr(tool, name) for tool in tools], dtype=np.float64) for name in FIGURES},
+        {name: np.array([_flag(getattr(tool.hints, name)) for tool in tools], dtype=np.int8) for name in HINTS},
+        Texts.of([_packed_schemas(of_server) for of_server in servers]),
+        np.repeat(np.arange(len(servers)), sizes),
+        np.concatenate([np.arange(size) for size in sizes]) if servers else np.zeros(0, dtype=np.int64),
+    )
+
+
+def _packed_schemas(tools: Sequence[Tool]) -> bytes:
+    pairs = [(tool.input_schema, tool.output_schema) for tool in tools]
+    return zlib.compress(json.dumps(pairs, default=_plain, allow_nan=False, separators=(",", ":")).encode())
+
+
+def _seldom(tool: Tool) -> str:
+    said = {name: value for name in SELDOM if (value := getattr(tool, name)) != _DEFAULTS[name]}
+    return json.dumps(said) if said else ""
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return dict(cast(Json, value))
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _flag(value: bool | None) -> int:
+    return -1 if value is None else int(value)
+
+
+@lru_cache(3**4)
+def _hints(*values: int) -> ToolHints:
+    return ToolHints(*(None if value < 0 else bool(value) for value in values))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The tools of a server or of a catalog.
+
+
+class ToolRows(ToolSequence):
+    """The rows of a table from `start` to `stop`, as tools. Equal to every sequence of equal tools.
+
+    >>> read = Tool("files", "read", input_schema={"type": "object"})
+    >>> rows = ToolRows(ToolTable.of([[read]]), 0, 1)
+    >>> rows[0].input_schema, rows[0] == read, rows == (read,), (read,) == rows
+    ({'type': 'object'}, True, True, True)
+    """
+
+    __slots__ = ("start", "stop", "table")
+
+    def __init__(self, table: ToolTable, start: int, stop: int) -> None:
+        self.table, self.start, self.stop = table, start, stop
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @overload
+    def __getitem__(self, place: int) -> Tool: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Tool]: ...
+    def __getitem__(self, place: int | slice) -> Tool | Sequence[Tool]:
+        """One tool; or of a slice without steps rows again."""
+        found = range(self.start, self.stop)[place]
+        if isinstance(found, range):
+            if len(found) > 1 and found.step != 1:
+                return tuple(map(self._tool, found))
+            return ToolRows(self.table, found.start, found.start + len(found))
+        return self._tool(found)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return map(self._tool, range(self.start, self.stop))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ToolRows | tuple | list):
+            return NotImplemented
+        others = cast("Sequence[object]", other)
+        if len(self) != len(others):
+            return False
+        if isinstance(other, ToolRows) and len(self):
+            if self.start == other.start and self.table.same_columns(other.table):
+                return True
+            if self._part().same_columns(other._part()):
+                return True
+        return all(one == its for one, its in zip(self, others, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def _part(self) -> ToolTable:
+        return self.table.part(self.start, self.stop)
+
+    def ids(self) -> tuple[str, ...]:
+        """The `server::tool` of each."""
+        servers, names = (self.table.texts[column] for column in ("server", "name"))
+        return tuple(tool_id(servers[row], names[row]) for row in range(self.start, self.stop))
+
+    def followed_by(self, others: Sequence[Tool]) -> ToolRows | None:
+        """Both as one. Returns None where the others are not the rows after these."""
+        if isinstance(others, ToolRows) and others.table is self.table and others.start == self.stop:
+            return ToolRows(self.table, self.start, others.stop)
+        return None
+
+    def of_one_block(self) -> bool:
+        """Whether their schemas are in one block, as those of one server are."""
+        return len(self) > 0 and self.table.block[self.start] == self.table.block[self.stop - 1]
+
+    def _tool(self, row: int) -> Tool:
+        made = object.__new__(Tool)
+        object.__setattr__(made, "_place", (self.table, row))
+        return made
+
+
+def figures(tools: Sequence[Tool], name: str) -> NDArray[np.float64]:
+    """(T,) one of FIGURES of some tools, NaN where a tool has none; a view of the column where they are rows.
+
+    >>> figures((Tool("a", "one", price_usd=0.5), Tool("a", "two")), "price_usd").tolist()
+    [0.5, nan]
+    """
+    if isinstance(tools, ToolRows):
+        return tools.table.figures[name][tools.start : tools.stop]
+    return np.array([getattr(tool, name) for tool in tools], dtype=np.float64)
+
+
+def hints(tools: Sequence[Tool], name: str) -> NDArray[np.int8]:
+    """(T,) one of HINTS of some tools: 1, 0, or -1 where a tool does not say.
+
+    >>> hints((Tool("a", "one", hints=ToolHints(read_only=True)), Tool("a", "two")), "read_only").tolist()
+    [1, -1]
+    """
+    if isinstance(tools, ToolRows):
+        return tools.table.hints[name][tools.start : tools.stop]
+    return np.array([_flag(getattr(tool.hints, name)) for tool in tools], dtype=np.int8)
+
+
+def packed(catalog: Catalog) -> Catalog:
+    """The catalog with all its tools as the rows of one table: columns instead of an object for each tool.
+
+    Raises TypeError, ValueError or RecursionError where a schema has no JSON form.
+
+    >>> weather = Catalog("demo", (Server("weather", tools=(Tool("weather", "today"),)),))
+    >>> packed(weather) == weather, type(packed(weather).tools).__name__
+    (True, 'ToolRows')
+    """
+    if isinstance(catalog.tools, ToolRows) and not catalog.off:
+        return catalog
+    servers, made, first = (*catalog.servers, *catalog.off), list[Server](), 0
+    table = ToolTable.of([server.tools for server in servers])
+    for server in servers:
+        made.append(replace(server, tools=ToolRows(table, first, first + len(server.tools))))
+        first += len(server.tools)
+    on = len(catalog.servers)
+    return replace(catalog, servers=tuple(made[:on]), off=tuple(made[on:]))

@@ -1,0 +1,203 @@
+"""Reading a large list of servers entry by entry: memory stays bounded, and a bad entry is left out with its fault named.
+
+Nobody mends a file of thousands of entries by hand before it is of any use; a small document is read whole, and refused whole
+(`core.importers.reading`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from core.domain.catalog import Catalog, Imported, Note, Prompt, Server
+from core.importers.formats import Importer
+from core.importers.reading import BrokenDocumentError, Reading, keep_repeats, shown
+
+STREAMED_BYTES = 4 * 1024 * 1024
+"""A larger file is read entry by entry."""
+READ_AT_ONCE = 1024 * 1024  # characters
+MOST_OF_ENTRY = 32 * READ_AT_ONCE
+MOST_NAMED = 20  # bad entries, of those left out
+MOST_NOTES = 1_000
+TOOLS_TOGETHER = 2_000  # they become columns together
+
+Pack = Callable[[Catalog], Catalog]
+"""`core.domain.tool_table.packed`, which needs NumPy; a virtual server reads its file without."""
+
+_DECODER = json.JSONDecoder(object_pairs_hook=keep_repeats)
+
+
+class NotAListError(Exception):
+    """The text is no list of entries in plain JSON; read as a whole it may be a document, or its fault has a place."""
+
+
+def read_large(path: Path, detect: Callable[[object], Importer | None], pack: Pack) -> Imported:
+    """The servers of a list in a large file, without its bad entries; `notes` names the first of these. `pack` is applied to a few
+    servers at a time.
+
+    Raises NotAListError where the file has another form, and BrokenDocumentError where no entry can be taken.
+    """
+    kept, importer = _Kept(str(path), pack), None
+    with path.open(encoding="utf-8-sig") as file:
+        for key, position, entry in _entries(_Window(file)):
+            place, whole = f"{key}[{position}]", {key: [entry]} if key else [entry]
+            importer = importer or detect(whole)
+            if importer is None:
+                kept.leave_out([f"{place} is of no form that is known; give an object as the others"])
+            else:
+                kept.take(importer.read_entry(entry, key, source=str(path), position=position), place)
+    return kept.result("" if importer is None else importer.name)
+
+
+@dataclass
+class _Kept:
+    """What was taken so far. Tools are columns, all but the last few."""
+
+    source: str
+    pack: Pack
+    entries: int = 0
+    left_out: int = 0
+    faults: list[str] = field(default_factory=list[str])
+    notes: list[Note] = field(default_factory=list[Note])
+    more_notes: int = 0
+    servers: list[Server] = field(default_factory=list[Server])
+    off: list[Server] = field(default_factory=list[Server])
+    secrets: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    prompts: dict[str, Prompt] = field(default_factory=dict[str, Prompt])
+    _places: dict[str, str] = field(default_factory=dict[str, str])
+    _columns: int = 0  # of `servers`, those whose tools are columns
+    _objects: int = 0  # tools that are not
+
+    def leave_out(self, problems: list[str]) -> None:
+        """Count a bad entry, and keep its faults if it is one of the first."""
+        self.entries += 1
+        self.left_out += 1
+        if self.left_out <= MOST_NAMED:
+            self.faults += problems
+
+    def take(self, entry: Reading, place: str) -> None:
+        """Take one entry: its servers, or its faults."""
+        for server in (*entry.servers, *entry.off):
+            if server.name in self._places:
+                fault = f"name is the same as that of {self._places[server.name]}; rename one of them"
+                entry.problem(f"{place} {shown(server.name)}", fault)
+        if entry.problems:
+            self.leave_out([one.removeprefix(f"{self.source}: ").removesuffix(".") for one in entry.problems])
+            return
+        self.entries += 1
+        self._places |= {server.name: place for server in (*entry.servers, *entry.off)}
+        self.servers += entry.servers
+        self.off += entry.off
+        self.secrets |= entry.secrets
+        self.prompts = entry.prompts | self.prompts
+        self.notes += entry.notes[: MOST_NOTES - len(self.notes)]
+        self.more_notes += len(entry.notes)
+        self._objects += sum(len(server.tools) for server in entry.servers)
+        if self._objects > TOOLS_TOGETHER:
+            self._to_columns()
+
+    def _to_columns(self) -> None:
+        self.servers[self._columns :] = self.pack(Catalog("", tuple(self.servers[self._columns :]))).servers
+        self._columns, self._objects = len(self.servers), 0
+
+    def result(self, format_name: str) -> Imported:
+        """The import. Raises BrokenDocumentError where nothing was taken."""
+        if not (self.servers or self.off):
+            raise BrokenDocumentError([
+                f"{self.source}: {one}." for one in self.faults or ["it lists no server that can be taken; give at least one"]
+            ])  # fmt: skip
+        self._to_columns()
+        notes = [Note(self.source, f"left out: {one}") for one in self.faults]
+        if self.left_out:
+            first = "; the first of them for these reasons" if self.left_out > MOST_NAMED else ""
+            notes.insert(0, Note(self.source, f"{self.left_out:,} of {self.entries:,} entries were left out{first}"))
+        if self.more_notes > len(self.notes):
+            self.notes.append(Note(self.source, f"{self.more_notes - len(self.notes):,} more remarks are not listed"))
+        return Imported(
+            format=format_name,
+            servers=tuple(self.servers),
+            notes=(*notes, *self.notes),
+            secrets=self.secrets,
+            prompts=tuple(self.prompts.values()),
+            needs_discovery=tuple(s.name for s in self.servers if s.connection is not None and not s.tools),
+            off=tuple(self.off),
+            left_out=self.left_out,
+        )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# JSON of any length, value by value.
+
+
+class _Window:
+    """A part of a file's text, which moves forward."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file, self._text, self._at = file, "", 0
+
+    def next(self) -> str:
+        """The next character that is no space, "" at the end."""
+        while True:
+            while self._at < len(self._text):
+                if not self._text[self._at].isspace():
+                    return self._text[self._at]
+                self._at += 1
+            if not self._more():
+                return ""
+
+    def expect(self, characters: str) -> str:
+        """Step over one of these characters. Raises NotAListError for another one."""
+        found = self.next()
+        if not found or found not in characters:
+            raise NotAListError
+        self._at += 1
+        return found
+
+    def value(self) -> Any:
+        """The next value. Raises NotAListError where none is complete."""
+        self.next()
+        while True:
+            value: Any = None
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except (ValueError, RecursionError):
+                end = len(self._text)
+            if end < len(self._text):
+                self._at = end
+                return value
+            if len(self._text) - self._at > MOST_OF_ENTRY or not self._more():
+                raise NotAListError
+
+    def _more(self) -> bool:
+        try:
+            read = self._file.read(max(READ_AT_ONCE, len(self._text) - self._at))  # an entry is tried anew a few times
+        except UnicodeDecodeError:
+            raise NotAListError from None
+        self._text, self._at = self._text[self._at :] + read, 0
+        return bool(read)
+
+
+def _entries(window: _Window) -> Iterator[tuple[str, int, Any]]:
+    """The entries of a list, or of the list `servers` of an object: the key of the list, and the place of each."""
+    key = ""
+    if window.expect("[{") == "{":
+        while window.next() == '"':
+            key = str(window.value())
+            window.expect(":")
+            if key == "servers":
+                break
+            window.value()
+            if window.expect(",}") == "}":
+                break
+        if key != "servers":
+            raise NotAListError
+        window.expect("[")
+    position = 0
+    while window.next() != "]":
+        yield key, position, window.value()
+        position += 1
+        if window.expect(",]") == "]":
+            return

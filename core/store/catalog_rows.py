@@ -1,0 +1,245 @@
+"""A catalog as rows of the store and back: Arrow tables over the columns of its tools, without an object for each."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, cast
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
+from core.domain.tool_table import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable
+from core.shared.errors import StoreError
+from core.shared.leaks import plain_value
+from core.store.connection import Array, Table, insert_arrow, pa
+
+REFERENCE = re.compile(r"((bearer|basic|token|apikey) )?\$\{[^{}]+\}", re.IGNORECASE)
+TABLES = ("servers", "tools", "schema_blocks")
+ROWS_AT_ONCE = 20_000  # written together: what a write takes of memory does not grow with the catalog
+
+SERVER_TEXTS = ("name", "description", "title", "category")
+SERVER_FIGURES = ("ask_usd", "conn_s", "call_s", "success", "success_variance", "post_accept_failure")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Writing.
+
+
+def write_rows(connection: duckdb.DuckDBPyConnection, catalog: Catalog, name: str) -> None:
+    """Put the rows of a catalog in place of those under a name, within a transaction.
+
+    Raises StoreError where a connection holds a value instead of a reference, or where something is not JSON.
+    """
+    servers = (*catalog.servers, *catalog.off)
+    for server in servers:
+        _require_references(server)
+    table = ToolTable.of([server.tools for server in servers])
+    if not all(np.isfinite(column[~np.isnan(column)]).all() for column in table.figures.values()):
+        raise ValueError("a figure of a tool is not finite")
+    delete_rows(connection, name)
+    parts = {
+        "servers": (_server_rows(servers[at:to], switched_off=len(catalog.servers) - at) for at, to in _spans(servers)),
+        "tools": (_tool_rows(table, at, to) for at, to in _spans(table)),
+        "schema_blocks": (
+            {"schemas": _arrow(table.schemas[at:to], pa.large_binary())} for at, to in _spans(table.schemas)
+        ),
+    }
+    for rows, batches in parts.items():
+        first = 0
+        for columns in batches:
+            count = len(next(iter(columns.values())))
+            place = {"catalog": [name] * count, "number": np.arange(first, first + count)}
+            insert_arrow(connection, f"INSERT INTO {rows} BY NAME SELECT * FROM incoming", pa.table(place | columns))  # noqa: S608
+            first += count
+
+
+def delete_rows(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Delete the rows of a catalog, within a transaction."""
+    for table in TABLES:
+        connection.execute(f"DELETE FROM {table} WHERE catalog = ?", [name])  # noqa: S608
+
+
+def _spans(rows: Sequence[Any] | ToolTable | Texts) -> Iterator[tuple[int, int]]:
+    return ((at, min(at + ROWS_AT_ONCE, len(rows))) for at in range(0, len(rows), ROWS_AT_ONCE))
+
+
+def _server_rows(servers: Sequence[Server], switched_off: int) -> dict[str, Any]:
+    """The columns of some servers, of which those from the row `switched_off` on are switched off."""
+    return {
+        **{name: _arrow(Texts.of([getattr(one, name) for one in servers])) for name in SERVER_TEXTS},
+        **{name: pa.array([getattr(one, name) for one in servers], pa.float64()) for name in SERVER_FIGURES},
+        "virtual": [one.virtual for one in servers],
+        "switched_off": [row >= switched_off for row in range(len(servers))],
+        "tools": [len(one.tools) for one in servers],
+        "seldom_json": [_seldom(one) for one in servers],
+    }
+
+
+def _seldom(server: Server) -> str:
+    said = {"connection": server.connection, "original": server.original}
+    given = {name: value for name, value in said.items() if value is not None}
+    return json.dumps(given, default=_plain, allow_nan=False) if given else ""
+
+
+def _tool_rows(table: ToolTable, at: int, to: int) -> dict[str, Any]:
+    return {
+        **{name: _arrow(table.texts[name][at:to]) for name in TEXTS},
+        "seldom_json": _arrow(table.texts["seldom"][at:to]),
+        **{name: _figures(table.figures[name][at:to]) for name in FIGURES},
+        **{name: _flags(table.hints[name][at:to]) for name in HINTS},
+        "schema_block": table.block[at:to],
+        "schema_at": table.at[at:to],
+    }
+
+
+def _figures(column: NDArray[np.float64]) -> Array:
+    return pa.array(column, pa.float64(), mask=np.isnan(column))
+
+
+def _flags(column: NDArray[np.int8]) -> Array:
+    return pa.array(column == 1, pa.bool_(), mask=column < 0)
+
+
+def _arrow(column: Texts, kind: Any = None) -> Array:
+    """The same buffers as an Arrow array."""
+    offsets = np.ascontiguousarray(column.offsets)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(column.data)]
+    return pa.Array.from_buffers(kind or pa.large_string(), len(column), buffers)
+
+
+def _plain(value: object) -> object:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return dict(cast(Json, value))
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def is_reference(value: str) -> bool:
+    """Whether the value of an environment variable or header holds no secret.
+
+    >>> [is_reference(v) for v in ("${secret:KEY}", "Bearer ${env:TOKEN}", "", "sk-123", "sk-123 ${env:TOKEN}")]
+    [True, True, True, False, False]
+    """
+    return not value or REFERENCE.fullmatch(value) is not None
+
+
+def _require_references(server: Server) -> None:
+    if server.connection is None:
+        return
+    shown = server.connection.shown
+    for part, values in (("variable", server.connection.env), ("header", server.connection.headers)):
+        for name, value in values.items():
+            plain = part == "variable" and (name in shown or bool(plain_value(name, value)))
+            if not plain and not is_reference(value):
+                raise StoreError(
+                    f"The {part} {name} of server {server.name} may be a secret, which is never stored; replace it with "
+                    "a reference such as ${secret:NAME}."
+                )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Reading.
+
+_TOOL_COLUMNS = ", ".join([
+    *TEXTS,
+    "seldom_json, schema_block, schema_at",
+    *(f"coalesce({column}, 'NaN'::DOUBLE) AS {column}" for column in FIGURES),
+    *(f"coalesce({column}::TINYINT, (-1)::TINYINT) AS {column}" for column in HINTS),
+])  # fmt: skip
+SELECTS = tuple(
+    f"SELECT {columns} FROM {name} WHERE catalog = ? ORDER BY number"  # noqa: S608
+    for name, columns in zip(TABLES, ("*", _TOOL_COLUMNS, "schemas"), strict=True)
+)
+
+
+def catalog_of_rows(name: str, servers: Table, tools: Table, blocks: Table) -> Catalog:
+    """The catalog of the rows that SELECTS give. Schemas stay compressed until one is asked for."""
+    table = ToolTable(
+        {column: _texts(tools[column]) for column in TEXTS} | {"seldom": _texts(tools["seldom_json"])},
+        {column: _numbers(tools[column]) for column in FIGURES},
+        {column: _numbers(tools[column]) for column in HINTS},
+        _texts(blocks["schemas"]),
+        _numbers(tools["schema_block"]),
+        _numbers(tools["schema_at"]),
+    )
+    said = {column: _texts(servers[column]) for column in SERVER_TEXTS}
+    plain = {column: servers[column].to_pylist() for column in (*SERVER_FIGURES, "virtual", "seldom_json", "tools")}
+    first, made = 0, list[Server]()
+    for row, (tool_count, seldom) in enumerate(zip(plain["tools"], plain["seldom_json"], strict=True)):
+        rare: dict[str, Any] = json.loads(seldom) if seldom else {}
+        made.append(
+            Server(
+                **{column: said[column][row] for column in SERVER_TEXTS},
+                tools=ToolRows(table, first, first + tool_count),
+                **{column: plain[column][row] for column in (*SERVER_FIGURES, "virtual")},
+                connection=_connection(rare.get("connection")),
+                original=rare.get("original"),
+            )
+        )
+        first += tool_count
+    off = servers["switched_off"].to_pylist()
+    kept, others = (
+        tuple(one for one, is_off in zip(made, off, strict=True) if is_off is part) for part in (False, True)
+    )
+    return Catalog(name, kept, others)
+
+
+def _texts(column: Array) -> Texts:
+    """The buffers of an Arrow column as a column of the domain."""
+    parts = [_buffers(chunk) for chunk in column.chunks if len(chunk)]
+    return Texts.joined(parts) if parts else Texts.of(())
+
+
+def _numbers(column: Array) -> NDArray[Any]:
+    """The values of a column without missing ones. `to_numpy` would import pandas."""
+    kind = {"double": np.float64, "int64": np.int64, "int8": np.int8}[str(column.type)]
+    parts = [np.frombuffer(chunk.buffers()[1], kind)[chunk.offset :][: len(chunk)] for chunk in column.chunks]
+    return np.concatenate([np.zeros(0, kind), *parts])
+
+
+def _buffers(chunk: Array) -> Texts:
+    _, offsets, data = chunk.buffers()
+    width = np.int64 if pa.types.is_large_string(chunk.type) or pa.types.is_large_binary(chunk.type) else np.int32
+    places = np.frombuffer(offsets, dtype=width)[chunk.offset : chunk.offset + len(chunk) + 1]
+    return Texts(memoryview(b"" if data is None else data).cast("B"), places.astype(np.int64))
+
+
+def _connection(data: dict[str, Any] | None) -> Connection | None:
+    if data is None:
+        return None
+    data["args"] = tuple(data["args"])
+    data["shown"], data["without"] = tuple(data.get("shown", ())), tuple(data.get("without", ()))
+    data["env"] = MappingProxyType(data["env"])
+    data["headers"] = MappingProxyType(data["headers"])
+    return Connection(**data)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A catalog as one JSON document, which it was before 018_tools.sql.
+
+
+def from_json(document: str) -> Catalog:
+    """The catalog of a document. Raises KeyError, TypeError or ValueError where it does not fit this version."""
+    data = json.loads(document)
+    servers, off = (tuple(map(_server, data.get(part, ()))) for part in ("servers", "off"))
+    return Catalog(data["name"], servers, off)
+
+
+def _server(data: dict[str, Any]) -> Server:
+    data["tools"] = tuple(map(_tool, data["tools"]))
+    data["connection"] = _connection(data["connection"])
+    return Server(**data)
+
+
+def _tool(data: dict[str, Any]) -> Tool:
+    data["hints"] = ToolHints(**data["hints"])
+    for name in ("preconditions", "requests", "offered"):
+        data[name] = tuple(data.get(name, ()))
+    return Tool(**data)

@@ -1,0 +1,121 @@
+"""Large lists of servers: read entry by entry, without their bad entries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.catalog import Imported
+from core.domain.tool_table import ToolRows, packed
+from core.importers import BrokenDocumentError, read_document, read_files
+from core.importers.streaming import MOST_NAMED, STREAMED_BYTES
+from tests.cases import each
+
+SPACE = " " * STREAMED_BYTES
+
+
+def server(name: str, **changes: Any) -> dict[str, Any]:
+    tool = {"name": "get", "description": "Gets.", "inputSchema": {"type": "object"}}
+    return {"name": name, "description": "It.", "tools": [tool], **changes}
+
+
+def registry(name: str) -> dict[str, Any]:
+    return {
+        "server": {
+            "name": name,
+            "description": "It.",
+            "remotes": [{"type": "streamable-http", "url": "https://x.org/mcp"}],
+        }
+    }
+
+
+def project(name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": "It.",
+        "config": {"mcpServers": {}},
+        "tools": {name: {"tools": server("")["tools"]}},
+    }
+
+
+def read(tmp_path: Path, text: str) -> Imported:
+    file = tmp_path / "large.json"
+    file.write_text(text, "utf-8")
+    return read_files([file], pack=packed)
+
+
+@each(
+    "document",
+    [
+        {"servers": [server("a"), server("b", ask_usd=0.5), server("c", tools=[])]},
+        {"about": {"count": 2}, "servers": [registry("org.x/a"), registry("org.x/b")]},
+        [project("a"), project("b")],
+    ],
+    ids=["plain", "registry", "projects"],
+)
+def test_a_large_file_gives_what_a_small_one_gives(tmp_path: Path, document: Any) -> None:
+    text = json.dumps(document)
+    whole = read_document(text, source=str(tmp_path / "large.json"))
+    streamed = read(tmp_path, text.replace("},", f"}},{SPACE}", 1))
+    assert streamed == whole
+    assert isinstance(streamed.servers[0].tools, ToolRows) or not streamed.servers[0].tools
+
+
+def test_bad_entries_are_left_out_and_named(tmp_path: Path) -> None:
+    bad = [
+        7,
+        server("b", ask_usd=-1),
+        server("a"),
+        server("x::y"),
+        server("d", tools=[{"description": "No name."}]),
+        server("\ud800"),
+    ]
+    found = read(tmp_path, json.dumps({"servers": [server("a"), *bad, server("z")]}) + SPACE)
+    assert [one.name for one in found.servers] == ["a", "z"]
+    assert found.left_out == 6
+    said = [note.text for note in found.notes]
+    assert said[0] == "6 of 8 entries were left out"
+    assert said[1:7] == [
+        "left out: servers[1] is a number; give an object",
+        'left out: servers[2] "b": ask_usd is -1; give a number of at least 0 or leave it out',
+        'left out: servers[3] "a": name is the same as that of servers[0]; rename one of them',
+        'left out: servers[4] "x::y": name holds "::", which separates server and tool; rename it',
+        'left out: servers[5] "d" → tools[0]: name is missing; give one',
+        "left out: servers[6].name holds half a character (a lone surrogate); remove it",
+    ]
+    assert {note.where for note in found.notes[:7]} == {str(tmp_path / "large.json")}
+
+
+def test_only_the_first_bad_entries_are_named(tmp_path: Path) -> None:
+    bad = [server(f"s{n}", ask_usd="dear") for n in range(3 * MOST_NAMED)]
+    found = read(tmp_path, json.dumps({"servers": [*bad, server("good")]}) + SPACE)
+    assert found.left_out == 3 * MOST_NAMED
+    said = [note.text for note in found.notes if note.text.startswith("left out: ")]
+    assert len(said) == MOST_NAMED
+    assert (
+        found.notes[0].text
+        == f"{3 * MOST_NAMED} of {3 * MOST_NAMED + 1} entries were left out; the first of them for these reasons"
+    )
+
+
+def test_a_list_without_a_good_entry_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BrokenDocumentError, match=r"servers\[0\].*ask_usd is text"):
+        read(tmp_path, json.dumps({"servers": [server("a", ask_usd="dear")]}) + SPACE)
+
+
+@each("end", [', {"name": "cut', "} nonsense", ""], ids=["cut", "nonsense", "ended"])
+def test_a_file_that_is_not_json_is_refused_with_its_place(tmp_path: Path, end: str) -> None:
+    with pytest.raises(BrokenDocumentError, match=r"line 1, column .* is not JSON"):
+        read(tmp_path, SPACE + json.dumps({"servers": [server("a")]})[:-2] + end)
+
+
+@each(
+    "text",
+    [f'// of mine\n{{"servers": [{json.dumps(server("a"))}]}}', '{"mcpServers": {"a": {"url": "https://x.org/mcp"}}}'],
+    ids=["comment", "no list"],
+)
+def test_other_large_documents_are_read_whole(tmp_path: Path, text: str) -> None:
+    assert [one.name for one in read(tmp_path, text + SPACE).servers] == ["a"]
