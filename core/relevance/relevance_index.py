@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Tool
+from core.relevance.coarse import CoarseRows
 from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
@@ -215,10 +216,24 @@ def _unit(rows: NDArray[np.float32]) -> Vectors:
 
 WORD_LENGTH_SHARE = 0.3  # BM25's b: the length of a schema says little about a tool
 SMALL = 1e-6
+LOOK_AT_ALL = 2000
+"""Tools up to which a catalog has no coarse rows: of so few, every one is looked at in a millisecond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coarse:
+    """The mixed views of the tools and the profiles of the servers in eight bits; a profile counts for each tool of its server. `first` are the
+    rows of the first tools of the `servers` that have any.
+    """
+
+    tools: CoarseRows
+    profiles: CoarseRows
+    first: NDArray[np.int64]
+    servers: NDArray[np.int64]
 
 
 class RelevanceIndex:
-    """Immutable; safe for several threads. Built once for each catalog."""
+    """Immutable; safe for several threads. Built once for each catalog. `coarse` is None for a small one."""
 
     def __init__(
         self,
@@ -239,6 +254,13 @@ class RelevanceIndex:
         self._lexical = lexical
         self._examples = examples
         self._everyday = Everyday.shipped()
+        self.coarse = self._coarse() if len(mixed) > LOOK_AT_ALL else None
+
+    def _coarse(self) -> Coarse:
+        sizes = np.bincount(self.server_of, minlength=self.servers)
+        first = np.cumsum(sizes) - sizes
+        filled = np.flatnonzero(sizes)
+        return Coarse(CoarseRows(self._mixed), CoarseRows(self._profiles, sizes), first[filled], filled)
 
     @classmethod
     def build(
@@ -281,22 +303,36 @@ class RelevanceIndex:
 
     def dense(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
         """(T,) cosines with a query that examples move towards tools. `moved` (D,) replaces its `vector`."""
+        return self._mixed @ self.towards_tools(vector, moved)
+
+    def towards_tools(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
+        """(D,) the query that the dense signal compares: moved by examples, of length 1 where `moved` does not replace its `vector`."""
         base = vector if moved is None else moved
         if self._examples is None:
-            return self._mixed @ base
+            return base
         shift = self._examples.shift(vector)
         length = max(float(np.linalg.norm(vector + shift)), SMALL)
-        return self._mixed @ ((base + shift) / length).astype(np.float32)
+        return ((base + shift) / length).astype(np.float32)
 
     def signals(self, text: str, vector: Vectors, moved: Vectors | None = None) -> dict[str, Vectors]:
         """A query's signals for every tool before normalising, (T,) each.
 
         `vector` (D,) is the text's; `moved` replaces it in the dense signal.
         """
-        everyday = self._everyday.met(text)
         return {
             "dense": self.dense(vector, moved),
-            "profile": (self._profiles @ vector)[self.server_of],
+            "profile": self.profiles(vector)[self.server_of],
+            **self.signals_of_words(text),
+        }
+
+    def profiles(self, vector: Vectors, servers: NDArray[np.int64] | None = None) -> Vectors:
+        """(S,) cosines with the profiles of the servers, or of some of them."""
+        return (self._profiles if servers is None else self._profiles[servers]) @ vector
+
+    def signals_of_words(self, text: str) -> dict[str, Vectors]:
+        """The signals of a query that no vector is compared for, (T,) each."""
+        everyday = self._everyday.met(text)
+        return {
             "words": self._lexical.scores_of(words_and_stems(text)),
             "everyday": self._lexical.weighted(self._tool_words(everyday)),
             "concept": self._concept(everyday),
