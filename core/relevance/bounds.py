@@ -39,6 +39,7 @@ from core.relevance.scoring import (
 
 Rows = NDArray[np.int64]
 NEAREST = 100  # tools that are surely looked at: more than a decision shows, so that the rest fits far worse
+GROUP = 64
 ROUNDING = 1e-4  # of a sum in single precision, with room to spare
 
 
@@ -77,23 +78,20 @@ class BoundedFit:
         self._words = {name: x for name, x in index.signals_of_words(text).items() if x.any()}
         self._lines = self._drawn_lines()
         self._shift = learnt.shift(alone)
-        cosines = coarse.tools.products(self._dense)
-        base, error = self._sums(cosines)
+        cosines, errors, farthest = coarse.tools.products(self._dense)
+        base, error = self._sums(cosines, errors)
         self._asked: dict[str, Vectors] = {}
         self._asked_line = np.float32(0.0), np.float32(1.0)
         if learnt.requests is not None:
             base, error = self._with_requests(text, base, error)
         if self._shift is not None:
             base += self._shift / model.fit["behind"]
-        error += np.float32(ROUNDING)
-        count = len(base)
-        best = np.argpartition(base, count - NEAREST)[count - NEAREST :]
+        best = greatest_rows(base, NEAREST)
+        least = float((base[best] - error[best]).min()) - 2 * ROUNDING
         self._upper = base + error
-        near = self._upper >= (base[best] - error[best]).min()
-        farthest = 2 * float(coarse.tools.errors(self._dense).max())
-        near |= cosines >= cosines.max() - farthest  # the greatest cosine tells whether nothing fits
+        near = self._upper >= np.float32(least)
+        near |= cosines >= cosines.max() - np.float32(2 * farthest)  # the greatest cosine tells whether nothing fits
         self.near: Rows = np.flatnonzero(near)
-        self._near = near
         self._cosine = float((index.rows[self.near] @ self._dense).max())
         self._fit = self.fit(self.near)
 
@@ -124,18 +122,20 @@ class BoundedFit:
                 lines[name] = Line(line.weight, line.mean, line.deviation, damping(best))
         return lines
 
-    def _sums(self, cosines: Vectors) -> tuple[Vectors, Vectors]:
+    def _sums(self, cosines: Vectors, errors: Vectors) -> tuple[Vectors, Vectors]:
         """(T,) the relevance without requests and labels, and how far off it may be."""
-        lines, coarse, index = self._lines, self._coarse, self._index
-        base = lines["dense"].slope * cosines
-        error = abs(lines["dense"].slope) * coarse.tools.errors(self._dense)
-        slope = lines["profile"].slope
-        base += (slope * coarse.profiles.products(self._vector))[index.server_of]
-        error += (abs(slope) * coarse.profiles.errors(self._vector))[index.server_of]
+        lines, index = self._lines, self._index
+        profiles, _, farthest = self._coarse.profiles.products(self._vector)
+        means = sum(float(line.slope) * float(line.mean) for line in lines.values())
+        profiles *= lines["profile"].slope
+        profiles -= np.float32(means)
+        base = profiles.take(index.server_of)
+        base += lines["dense"].slope * cosines
         for name, x in self._words.items():
             base += lines[name].slope * x
-        base -= np.float32(sum(float(line.slope) * float(line.mean) for line in lines.values()))
-        return base, error
+        errors *= abs(lines["dense"].slope)
+        errors += np.float32(abs(lines["profile"].slope) * farthest + ROUNDING)
+        return base, errors
 
     def _with_requests(self, text: str, base: Vectors, error: Vectors) -> tuple[Vectors, Vectors]:
         """The same with the signals of requests: exact for tools that have some, and a line of relevance for all others."""
@@ -198,17 +198,34 @@ class BoundedFit:
         """(S,) twice: what the best tool of each server fits with at least and at most."""
         index, coarse = self._index, self._coarse
         low, high = np.zeros(index.servers), np.zeros(index.servers)
-        others = np.maximum.reduceat(np.where(self._near, -np.inf, self._upper), coarse.first)
-        ahead = np.clip(others.astype(np.float64) - rival_of(self._fit.relevance.max()), -LEAD_LIMIT, LEAD_LIMIT)
+        rival = rival_of(self._fit.relevance.max())
+        upper = self._upper.copy()
+        upper[self.near] = -np.inf
+        others = np.full(index.servers, rival - LEAD_LIMIT)
+        rows = np.flatnonzero(upper > np.float32(rival - LEAD_LIMIT))  # all farther ones fit the same
+        np.maximum.at(others, index.server_of[rows], upper[rows].astype(np.float64))
+        ahead = np.clip(others - rival, -LEAD_LIMIT, LEAD_LIMIT)
         # the least that any tool fits with, in the same array: the same in the last bit
         chances = probabilities(np.append(ahead, -LEAD_LIMIT), self._model, self._calibration)
-        high[coarse.servers], low[coarse.servers] = chances[:-1], chances[-1]
+        filled = coarse.filled
+        low[filled], high[filled] = chances[-1], chances[:-1][filled]
         np.maximum.at(low, index.server_of[self.near], self._fit.tools)
         return low, np.maximum(low, high)
 
     @property
     def _calibration(self) -> tuple[float, float]:
         return self._learnt.values.slope, self._learnt.values.offset
+
+
+def greatest_rows(values: Vectors, count: int) -> Rows:
+    """At least `count` rows of values (T,), the `count` greatest among them. Of T / 64 groups, each has a greatest value: the `count` greatest
+    of these are a limit that as many values reach.
+    """
+    groups = len(values) // GROUP
+    if groups <= count:
+        return np.arange(len(values))
+    greatest = values[: groups * GROUP].reshape(GROUP, groups).max(axis=0)
+    return np.flatnonzero(values >= np.partition(greatest, groups - count)[groups - count])
 
 
 def _sum(parts: Mapping[str, Vectors]) -> Floats:

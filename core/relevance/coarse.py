@@ -11,8 +11,9 @@ eight, whose product costs what one costs, because reading the rows is what take
 >>> rows = np.eye(3, dtype=np.float32)
 >>> coarse = CoarseRows(rows)
 >>> query = np.array([0.6, 0.8, 0.0], dtype=np.float32)
->>> bool((np.abs(coarse.products(query) - rows @ query) <= coarse.errors(query)).all())
-True
+>>> products, errors, greatest = coarse.products(query)
+>>> bool((np.abs(products - rows @ query) <= errors).all()), greatest < 1e-4
+(True, True)
 """
 
 from __future__ import annotations
@@ -52,23 +53,22 @@ class CoarseRows:
             weighted = block * counts[part, None]
             self._sum += weighted.sum(axis=0)
             self._squares += weighted.T @ block
-        self._greatest = greatest
+        self._greatest, self._farthest = greatest, self._error.max(initial=0.0)
         self._product = _product_with(whole)
 
-    def products(self, vector: Vectors) -> Vectors:
-        """(N,) products with a query (D,), each within its `errors`."""
+    def products(self, vector: Vectors) -> tuple[Vectors, Vectors, float]:
+        """(N,) products with a query (D,), how far each is from the exact one at most, (N,), and the greatest of these distances."""
         step, high, low = _two_halves(vector)
-        asked = np.stack([high, low]).astype(np.int16) + HIGH // 2
+        asked = np.stack([high, low]) + HIGH // 2
         by_high, by_low = self._product.run(None, {"query": asked.astype(np.uint8)})[0]
         by_high *= HIGH
         by_high += by_low
-        return by_high * self._scale * np.float32(step)
-
-    def errors(self, vector: Vectors) -> Vectors:
-        """(N,) how far each product is from the exact one at most."""
-        step, high, low = _two_halves(vector)
+        found = by_high.astype(np.float32)
+        found *= self._scale
+        found *= np.float32(step)
         lost = float(np.linalg.norm(vector - step * (HIGH * high + low))) * self._greatest
-        return np.float32(np.linalg.norm(vector)) * self._error + np.float32(lost)
+        length = float(np.linalg.norm(vector))
+        return found, self._error * np.float32(length) + np.float32(lost), float(self._farthest) * length + lost
 
     def sums(self, vector: Vectors) -> tuple[int, float, float]:
         """How many exact products with a query (D,) there are, their sum, and that of their squares."""

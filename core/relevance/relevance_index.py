@@ -222,14 +222,13 @@ LOOK_AT_ALL = 2000
 
 @dataclass(frozen=True, slots=True)
 class Coarse:
-    """The mixed views of the tools and the profiles of the servers in eight bits; a profile counts for each tool of its server. `first` are the
-    rows of the first tools of the `servers` that have any.
+    """The mixed views of the tools and the profiles of the servers in eight bits; a profile counts for each tool of its server. `filled` (S,):
+    the servers that have tools.
     """
 
     tools: CoarseRows
     profiles: CoarseRows
-    first: NDArray[np.int64]
-    servers: NDArray[np.int64]
+    filled: NDArray[np.bool_]
 
 
 class RelevanceIndex:
@@ -258,9 +257,7 @@ class RelevanceIndex:
 
     def _coarse(self) -> Coarse:
         sizes = np.bincount(self.server_of, minlength=self.servers)
-        first = np.cumsum(sizes) - sizes
-        filled = np.flatnonzero(sizes)
-        return Coarse(CoarseRows(self._mixed), CoarseRows(self._profiles, sizes), first[filled], filled)
+        return Coarse(CoarseRows(self._mixed), CoarseRows(self._profiles, sizes), sizes > 0)
 
     @classmethod
     def build(
@@ -347,10 +344,10 @@ class RelevanceIndex:
         return wanted
 
     def _concept(self, met: Mapping[int, float]) -> Vectors:
-        if not met:
-            return np.zeros(len(self._mixed), dtype=np.float32)
-        rows, weights = list(met), np.array(list(met.values()), dtype=np.float32)
-        return weights @ self._concepts[rows]
+        found = np.zeros(len(self._mixed), dtype=np.float32)
+        for row, weight in met.items():  # a copy of all rows would take longer than the sum
+            found += np.float32(weight) * self._concepts[row]
+        return found
 
 
 def asked_text(subtask: str, hint: str) -> str:

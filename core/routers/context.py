@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from cachetools import LRUCache, cached
@@ -260,19 +260,19 @@ Rest = ParamSpec("Rest")
 CATALOGS_KEPT = 8
 
 
-class _SameCatalog:
+class Same(Generic[T]):
     """A cache key that is equal for the same object alone: comparing catalogs by value would compare all their tools."""
 
-    __slots__ = ("catalog",)
+    __slots__ = ("one",)
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog  # kept alive, so that no other catalog gets its id
+    def __init__(self, one: T) -> None:
+        self.one = one  # kept alive, so that no other object gets its id
 
     def __hash__(self) -> int:
-        return id(self.catalog)
+        return id(self.one)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameCatalog) and other.catalog is self.catalog
+        return isinstance(other, Same) and other.one is self.one
 
 
 def per_catalog(work: Callable[Concatenate[Catalog, Rest], T]) -> Callable[Concatenate[Catalog, Rest], T]:
@@ -286,7 +286,7 @@ def per_catalog(work: Callable[Concatenate[Catalog, Rest], T]) -> Callable[Conca
     """
 
     def key(catalog: Catalog, *rest: Any) -> tuple[object, ...]:
-        return (_SameCatalog(catalog), *rest)
+        return (Same(catalog), *rest)
 
     cache: LRUCache[tuple[object, ...], T] = LRUCache(CATALOGS_KEPT)
     return cached(cache, key=key, lock=threading.Lock())(work)

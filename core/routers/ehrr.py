@@ -113,8 +113,7 @@ def narrowed(query: Query, context: RoutingContext, p: EhrrParameters) -> Routin
     """The context with the tools and servers alone that can matter, where the parameters let that be told (`core.routers.looking`)."""
     if p.similarity != FIT or not p.hierarchy or p.exploration != "none":
         return context
-    cost_s = estimate_servers(context, l_route_s=p.l_route_s, eps=p.eps).cost_s
-    return looked_at(query, context, k=p.k, alpha=p.weights_of_time()[0], cost_s=cost_s)
+    return looked_at(query, context, p.k, p.weights_of_time()[0], l_route_s=p.l_route_s, eps=p.eps)
 
 
 def matched(query: Query, context: RoutingContext, p: EhrrParameters) -> Match:
@@ -420,8 +419,7 @@ class RagMcp(Router[RagMcpParameters]):
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
         """Two top-k by similarity."""
         if parameters.similarity == FIT:
-            no_time = np.zeros(len(context.server_names))
-            context = looked_at(query, context, k=parameters.k, alpha=0.0, cost_s=no_time)
+            context = looked_at(query, context, parameters.k)
         match = query.match(parameters)
         listed = top(match.servers, match.servers, context.server_order, parameters.k)
         within = int(listed[context.tool_server].sum())

@@ -9,26 +9,34 @@ tools of a server that can be on it are looked at, so that those it is chosen by
 
 from __future__ import annotations
 
-import numpy as np
+import threading
 
-from core.economics.utility import highest, utility
+import numpy as np
+from cachetools import LRUCache, cached
+
+from core.domain.statistics import Statistics
 from core.domain.trace import Array
+from core.economics.utility import Mask, Rows, highest, utility
 from core.relevance.bounds import BoundedFit
-from core.routers.context import Query, RoutingContext, Rows
+from core.routers.context import Query, RoutingContext, Same
+from core.routers.estimates import EPS, estimate_servers
 
 MOST = 0.25
 """The share of the tools from which on looking at all of them takes no longer."""
+KEPT = 8
 
 
-def looked_at(query: Query, context: RoutingContext, *, k: int, alpha: float, cost_s: Array) -> RoutingContext:
-    """The context with the tools and servers alone that can matter to a short-list of k by utility. It is the one that was given where the
-    catalog is small, or too many can. `cost_s` (S,) is the expected time of each server in s, `alpha` its weight in 1/s.
+def looked_at(
+    query: Query, context: RoutingContext, k: int, alpha: float = 0.0, *, l_route_s: float = 0.0, eps: float = EPS
+) -> RoutingContext:
+    """The context with the tools and servers alone that can matter to a short-list of k by utility, where a second of a server's expected
+    time costs `alpha`. It is the one that was given where the catalog is small, or too many tools can matter.
     """
     bounds = query.bounds()
     if bounds is None or k >= len(context.server_names):
         return context
-    listed = contenders(bounds, context, k=k, alpha=alpha, cost_s=cost_s)
-    chosen = listed[context.tool_server]
+    listed = contenders(bounds, context, k, alpha, _server_cost_s(context, l_route_s, eps))
+    chosen = listed.take(context.tool_server)
     chosen[bounds.near] = True
     tools = np.flatnonzero(chosen)
     if len(tools) > MOST * len(chosen):
@@ -39,7 +47,7 @@ def looked_at(query: Query, context: RoutingContext, *, k: int, alpha: float, co
     return context.narrowed(tools, servers)
 
 
-def contenders(bounds: BoundedFit, context: RoutingContext, *, k: int, alpha: float, cost_s: Array) -> np.ndarray:
+def contenders(bounds: BoundedFit, context: RoutingContext, k: int, alpha: float, cost_s: Array) -> Mask:
     """(S,) the servers of which all tools are looked at: those that can be among the k best, and those of near tools that are unsettled."""
     low, high = bounds.servers()
     settled = low == high
@@ -51,3 +59,13 @@ def contenders(bounds: BoundedFit, context: RoutingContext, *, k: int, alpha: fl
         listed[known] = highest(least[known], low[known], context.server_order[known], k)
     listed[context.tool_server[bounds.near]] |= ~settled[context.tool_server[bounds.near]]
     return listed
+
+
+def _key(context: RoutingContext, l_route_s: float, eps: float) -> tuple[Same[Statistics], float, float]:
+    return Same(context.statistics), l_route_s, eps
+
+
+@cached(LRUCache(KEPT), key=_key, lock=threading.Lock())
+def _server_cost_s(context: RoutingContext, l_route_s: float, eps: float) -> Array:
+    """(S,) the expected time to success of every server in s, EHRR (2), computed once for each snapshot of the statistics."""
+    return estimate_servers(context, l_route_s=l_route_s, eps=eps).cost_s
