@@ -276,7 +276,7 @@ class Decision:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The document that `wayfare route --json` prints: every server and every tool, ranked ones first."""
+        """The document that `wayfare route --json` prints: every server and tool that was looked at, ranked ones first."""
         evaluated = self.evaluated_tools()
         on_list = set(evaluated)
         others = sorted(set(range(len(self.tools.ids))) - on_list, key=lambda row: -self.tools.utility[row])
@@ -295,6 +295,7 @@ class Decision:
             **({} if self.fit is None else {"p_nothing_fits": self.fit.nothing, "confidence": self.fit.confidence}),
             **({} if self.tries is None else self.tries.to_json()),
             **({"writing": [self.tools.ids[row] for row in self.writing]} if self.writing else {}),
+            **({} if self.looked is None else {"looked_at": self.looked.to_json()}),
         }
 
     def fit_at(self, row: int) -> dict[str, float]:

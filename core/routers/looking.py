@@ -32,8 +32,7 @@ def looked_at(
     """The context with the tools and servers alone that can matter to a short-list of k by utility, where a second of a server's expected
     time costs `alpha`. It is the one that was given where the catalog is small, or too many tools can matter.
     """
-    bounds = query.bounds()
-    if bounds is None or k >= len(context.server_names):
+    if context.exhaustive or k >= len(context.server_names) or (bounds := query.bounds()) is None:
         return context
     listed = contenders(bounds, context, k, alpha, _server_cost_s(context, l_route_s, eps))
     chosen = listed.take(context.tool_server)
