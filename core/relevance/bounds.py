@@ -145,7 +145,9 @@ class BoundedFit:
         exact = None if requests.enough else _sum(self._parts_without_requests(requests.tools)).astype(np.float32)
         self._asked, self._asked_line = requests.of_covered(text, self._vector, exact, model)
         weights = {name: np.float32(self._model.weights[name]) for name in model.weights}
-        added = sum((weights[name] * values for name, values in self._asked.items()), np.zeros(len(requests.tools), np.float32))
+        added = sum(
+            (weights[name] * values for name, values in self._asked.items()), np.zeros(len(requests.tools), np.float32)
+        )
         if exact is None:
             return base + added, error
         mean, deviation = self._asked_line

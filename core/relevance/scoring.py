@@ -107,7 +107,9 @@ def moments(values: Vectors, prior: tuple[float, float]) -> tuple[np.float32, np
     return np.float32(mean), shrunk_deviation(size, float(np.dot(centred, centred)), mean, prior)
 
 
-def moments_of_sums(size: int, total: float, squares: float, prior: tuple[float, float]) -> tuple[np.float32, np.float32]:
+def moments_of_sums(
+    size: int, total: float, squares: float, prior: tuple[float, float]
+) -> tuple[np.float32, np.float32]:
     """`moments` from the number of values, their sum, and that of their squares.
 
     >>> moments_of_sums(2, 3.0, 5.0, (0.0, 1.0)) == moments(np.array([1.0, 2.0], dtype=np.float32), (0.0, 1.0))
@@ -189,7 +191,9 @@ def fit_of(
     those that it passes, but not from tools of other servers as far as they do the same. `line` is the slope and offset that a calibration puts on the logits.
     """
     tools = Judged(index.own, np.arange(len(index.own)), index.server_of, index.servers)
-    return fit_of_parts(tools, contributions(signals, model), float(signals["dense"].max(initial=-1.0)), model, shift, line)
+    return fit_of_parts(
+        tools, contributions(signals, model), float(signals["dense"].max(initial=-1.0)), model, shift, line
+    )
 
 
 @dataclass(frozen=True, slots=True)

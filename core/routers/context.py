@@ -127,7 +127,6 @@ class RoutingContext:
             cross_encoder=cross_encoder,
         )
 
-
     def narrowed(self, tools: Rows, servers: Rows) -> RoutingContext:
         """The same with some tools and servers alone: rows, ascending, the servers of the tools among them."""
         looked = Looked(tools, servers, len(self.tool_ids), len(self.server_names), int(self.tool_tokens.sum()))

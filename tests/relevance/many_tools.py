@@ -39,7 +39,13 @@ def many_tools(size: int = TOOLS) -> ManyTools:
     encoder = CachedEncoder(EncoderSource.of(WordVectors()), MemoryVectorStore())
     described = [tool.description for tool in catalog.tools[:: size // 40] if tool.description]
     asked = [task.subtask for task in bed.tasks()]
-    vague = ["help me", "get list of things", "zebra quantum marmalade", "search", "send the file and read the weather of a city"]
+    vague = [
+        "help me",
+        "get list of things",
+        "zebra quantum marmalade",
+        "search",
+        "send the file and read the weather of a city",
+    ]
     return ManyTools(catalog, encoder, RelevanceIndex.build(catalog, encoder), (*asked, *described, *vague))
 
 

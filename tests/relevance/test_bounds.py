@@ -33,7 +33,9 @@ def adversarial() -> np.ndarray:
     return rows
 
 
-@pytest.mark.parametrize("rows", [unit_rows(drawn(500, 384, 1)), adversarial(), np.zeros((3, 384), np.float32), drawn(9, 2, 4)])
+@pytest.mark.parametrize(
+    "rows", [unit_rows(drawn(500, 384, 1)), adversarial(), np.zeros((3, 384), np.float32), drawn(9, 2, 4)]
+)
 def test_a_product_in_eight_bits_is_within_its_error(rows: np.ndarray) -> None:
     coarse = CoarseRows(rows)
     for seed in range(5):

@@ -37,9 +37,7 @@ def context(learnt: Learnt = NOTHING_LEARNT, *, figures: bool = True) -> Routing
         )  # fmt: skip
         catalog = replace(catalog, servers=servers)
     matcher = IndexMatcher(None, world.encoder, FitMatcher.of(world.index, world.encoder, learnt))
-    return RoutingContext.of(
-        catalog, StatisticsProjection(catalog).snapshot(), matcher, np.arange(1, TOOLS + 1)
-    )
+    return RoutingContext.of(catalog, StatisticsProjection(catalog).snapshot(), matcher, np.arange(1, TOOLS + 1))
 
 
 def alike(router: str, settings: dict[str, object], two_steps: RoutingContext, every: int) -> list[int]:
@@ -51,8 +49,12 @@ def alike(router: str, settings: dict[str, object], two_steps: RoutingContext, e
         whole = algorithm.route(question, replace(two_steps, exhaustive=True), parameters)
         few = algorithm.route(question, two_steps, parameters)
         assert whole.looked is None
-        assert [few.tools.ids[row] for row in few.candidates] == [whole.tools.ids[row] for row in whole.candidates], question
-        assert [few.servers.names[row] for row in few.shortlist()] == [whole.servers.names[row] for row in whole.shortlist()]
+        assert [few.tools.ids[row] for row in few.candidates] == [whole.tools.ids[row] for row in whole.candidates], (
+            question
+        )
+        assert [few.servers.names[row] for row in few.shortlist()] == [
+            whole.servers.names[row] for row in whole.shortlist()
+        ]
         assert few.tokens == whole.tokens
         assert (few.fit.confidence, few.writing == ()) == (whole.fit.confidence, whole.writing == ())
         for ours, theirs in zip(few.trace()["servers"], whole.trace()["servers"], strict=True):
