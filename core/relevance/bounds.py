@@ -40,6 +40,7 @@ from core.relevance.scoring import (
 Rows = NDArray[np.int64]
 NEAREST = 100  # tools that are surely looked at: more than a decision shows, so that the rest fits far worse
 GROUP = 64
+NOT_DAMPED = np.float32(1.0)
 ROUNDING = 1e-4  # of a sum in single precision, with room to spare
 
 
@@ -50,7 +51,7 @@ class Line:
     weight: np.float32
     mean: np.float32
     deviation: np.float32
-    factor: np.float32 = np.float32(1.0)
+    factor: np.float32 = NOT_DAMPED
 
     def of(self, x: Vectors) -> Vectors:
         """What the signal adds, any shape."""
@@ -200,7 +201,7 @@ class BoundedFit:
         """(S,) twice: what the best tool of each server fits with at least and at most."""
         index, coarse = self._index, self._coarse
         low, high = np.zeros(index.servers), np.zeros(index.servers)
-        rival = rival_of(self._fit.relevance.max())
+        rival = rival_of(float(self._fit.relevance.max()))
         upper = self._upper.copy()
         upper[self.near] = -np.inf
         others = np.full(index.servers, rival - LEAD_LIMIT)

@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 from core.relevance.encoder import Vectors
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 WHOLE = 127
 HIGH = 256  # steps of the low half of a query
 AT_ONCE = 8192  # rows whose moments are added up in one product

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -226,7 +226,7 @@ def fit_of_parts(
     own = judged.own[judged.rows[top]]
     same = np.clip((own @ own.T - SAME_LOW) / (SAME_HIGH - SAME_LOW), 0.0, 1.0).astype(np.float64)
     doubt = _doubt(scores[top], cosine, model)
-    rival = rival_of(scores[top[0]])
+    rival = rival_of(float(scores[top[0]]))
     ahead = np.clip(scores - rival, -LEAD_LIMIT, LEAD_LIMIT)  # tools beyond the best thirty have no twins
     elsewhere = judged.server_of[top][:, None] != judged.server_of[top]
     ahead[top] = leads(scores[top], same, np.maximum(lift[top], 0.0) * same * elsewhere)
@@ -238,7 +238,7 @@ def fit_of_parts(
 
 def rival_of(best: float) -> float:
     """The score that all tools but the best thirty are behind: the greatest one."""
-    return max(GHOST, float(best))
+    return max(GHOST, best)
 
 
 def probabilities(ahead: Floats, model: RelevanceModel, line: tuple[float, float]) -> Floats:

@@ -219,7 +219,7 @@ def _writing(text: str, context: RoutingContext, candidates: Sequence[int]) -> t
     """The candidates that write, where the question asks to know."""
     if not asks_to_know(text):
         return ()
-    rows = context.catalog_rows(np.array(candidates, dtype=np.int64)).tolist()
+    rows: list[int] = context.catalog_rows(np.array(candidates, dtype=np.int64)).tolist()
     return tuple(row for row, tool in zip(candidates, rows, strict=True) if writes(context.catalog.tools[tool]))
 
 

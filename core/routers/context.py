@@ -266,7 +266,7 @@ class Same(Generic[T]):
     __slots__ = ("one",)
 
     def __init__(self, one: T) -> None:
-        self.one = one  # kept alive, so that no other object gets its id
+        self.one: Any = one  # kept alive, so that no other object gets its id
 
     def __hash__(self) -> int:
         return id(self.one)

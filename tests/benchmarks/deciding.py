@@ -11,13 +11,13 @@ import sample_catalog
 from core.app import open_app
 from core.domain.catalog import Catalog, Server, Tool
 from core.importers.shipped_catalogs import SAMPLE
+from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, unit_rows
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.onnx_encoder import onnx_source
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.requests import Given, RequestIndex
-from core.relevance.bounds import FitMatcher
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
+from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
-from core.relevance.bounds import FitMatcher
 from core.routers.context import RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.matching import IndexMatcher

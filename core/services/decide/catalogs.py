@@ -19,12 +19,12 @@ from core.domain.params import Parameters
 from core.domain.statistics import Statistics
 from core.importers import read_files
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, check_name, shipped, shipped_size
+from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import Shift
 from core.relevance.learnt import Learnt
 from core.relevance.relevance_index import RelevanceIndex
-from core.relevance.bounds import FitMatcher
 from core.relevance.scoring import IndexScorer
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
