@@ -1,6 +1,6 @@
 """Rows in eight bits with the error of each: all products with a query in a fifth of the time, every one within a known distance.
 
-    x8     = s_i round(x_i / s_i)                          s_i: the greatest part of row i, by 127
+    x8     = s_i round(x_i / s_i)                          s_i: the greatest part of row i, by 127 (63: `greatest_part`)
     q.x    = q.x8 +- |q| |x - x8|                          Cauchy and Schwarz; |x - x8| is kept for every row
     mean   = q . sum_i n_i x_i / N                         N = sum of n_i: how often row i counts
     square = q' C q / N                                    C = sum_i n_i x_i x_i'
@@ -18,6 +18,7 @@ eight, whose product costs what one costs, because reading the rows is what take
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from core.relevance.encoder import Vectors
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-WHOLE = 127
+WHOLE, SAFE = 127, 63
 HIGH = 256  # steps of the low half of a query
 AT_ONCE = 8192  # rows whose moments are added up in one product
 OPSET, IR_VERSION = 17, 9
@@ -39,7 +40,9 @@ class CoarseRows:
     def __init__(self, rows: Vectors, times: NDArray[np.int64] | None = None) -> None:
         count, width = rows.shape
         counts = np.ones(count, dtype=np.int64) if times is None else times
-        self._scale = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-9).astype(np.float32) / np.float32(WHOLE)
+        self._scale = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-9).astype(np.float32) / np.float32(
+            greatest_part()
+        )
         whole = np.empty((count, width), dtype=np.int8)
         self._error = np.empty(count, dtype=np.float32)
         self._sum, self._squares = np.zeros(width), np.zeros((width, width))
@@ -63,9 +66,9 @@ class CoarseRows:
         step, high, low = _two_halves(vector)
         asked = np.stack([high, low]) + HIGH // 2
         by_high, by_low = self._product.run(None, {"query": asked.astype(np.uint8)})[0]
-        by_high *= HIGH
-        by_high += by_low
         found = by_high.astype(np.float32)
+        found *= np.float32(HIGH)
+        found += by_low
         found *= self._scale
         found *= np.float32(step)
         lost = float(np.linalg.norm(vector - step * (HIGH * high + low))) * self._greatest
@@ -84,6 +87,14 @@ def _two_halves(vector: Vectors) -> tuple[float, NDArray[np.int64], NDArray[np.i
     whole = np.rint(vector.astype(np.float64) / step).astype(np.int64)
     high = (whole + HIGH // 2) >> 8
     return step, high, whole - HIGH * high
+
+
+@cache
+def greatest_part() -> int:
+    """The greatest whole number of a row: 127, or 63 on processors that add two products in sixteen bits and cut off what is beyond."""
+    rows, asked = np.full((32, 128), WHOLE, dtype=np.int8), np.full((2, 128), 255, dtype=np.uint8)
+    found = _product_with(rows).run(None, {"query": asked})[0]
+    return WHOLE if (found == 128 * WHOLE * WHOLE).all() else SAFE
 
 
 def _product_with(rows: NDArray[np.int8]) -> Any:
