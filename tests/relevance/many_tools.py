@@ -61,7 +61,10 @@ def some_requests(world: ManyTools, rows: np.ndarray, each: int) -> RequestIndex
 
 
 def with_labels(world: ManyTools, learnt: Learnt) -> Learnt:
-    """The same with labels of the first question: one tool right, another wrong."""
-    evidence = [Evidence("a", 0, 7, 1.0, "ann"), Evidence("b", 0, 1500, 1.0, "ben"), Evidence("c", 0, 0, -1.0, "ann")]
+    """The same with labels of the first question: the nearest tool wrong, and two others right."""
     vector = world.encoder.encode_query(world.questions[0])
+    nearest, fourth, far = np.argsort(-(world.index.rows @ vector))[[0, 3, 400]].tolist()
+    evidence = [
+        Evidence("a", 0, fourth, 1.0, "ann"), Evidence("b", 0, far, 1.0, "ben"), Evidence("c", 0, nearest, -1.0, "ann"),
+    ]  # fmt: skip
     return replace(learnt, memory=Memory(evidence, vector[None], tools=len(world.catalog.tools)))

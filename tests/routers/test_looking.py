@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from core.economics.utility import ranking, utility
 from core.relevance.bounds import FitMatcher
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
+from core.routers.looking import contenders
 from core.routers.matching import IndexMatcher
 from core.routers.why import why
 from core.shared.errors import UnknownNameError
@@ -88,6 +90,33 @@ def test_example_requests_of_some_tools_do_not_need_all_tools() -> None:
 @pytest.mark.parametrize("settings", [{"exploration": "thompson"}, {"hierarchy": False}], ids=str)
 def test_what_no_bound_is_known_for_looks_at_all_tools(settings: dict[str, object]) -> None:
     assert alike("ehrr", settings, context(), 30)[0] == TOOLS
+
+
+@dataclass
+class Between:
+    """Bounds on the fit of the servers, some of them exact; nothing else is near."""
+
+    low: np.ndarray
+    high: np.ndarray
+    near: np.ndarray
+
+    def servers(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.low, self.high
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_lies_within_the_bounds_the_best_servers_are_looked_at(seed: int) -> None:
+    rng, world = np.random.default_rng(seed), context()
+    count, k, alpha = len(world.server_names), 1 + seed % 7, [0.0, 0.1][seed % 2]
+    low = rng.choice([0.1, 0.2, 0.5], count) if seed % 3 else rng.random(count)
+    high = low + rng.choice([0.0, 0.05, 0.3], count)
+    cost_s = rng.choice([0.5, 1.0, 2.0], count)
+    listed = contenders(Between(low, high, np.zeros(0, np.int64)), world, k, alpha, cost_s)
+    for share in (0.0, 0.5, 1.0, rng.random(count), rng.integers(0, 2, count)):
+        exact = low + share * (high - low)
+        first = ranking(utility(exact, cost_s, alpha=alpha), exact, world.server_order)[:k]
+        assert listed[first].all()
+    assert listed.sum() < count
 
 
 def test_the_trace_says_what_was_looked_at() -> None:
