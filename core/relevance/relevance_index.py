@@ -216,8 +216,8 @@ def _unit(rows: NDArray[np.float32]) -> Vectors:
 
 WORD_LENGTH_SHARE = 0.3  # BM25's b: the length of a schema says little about a tool
 SMALL = 1e-6
-LOOK_AT_ALL = 2000
-"""Tools up to which a catalog has no coarse rows: of so few, every one is looked at in a millisecond."""
+LOOK_AT_ALL = 5000
+"""Tools up to which a catalog has no coarse rows: looking at all of so few takes no longer than two steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +229,12 @@ class Coarse:
     tools: CoarseRows
     profiles: CoarseRows
     filled: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, mixed: Vectors, profiles: Vectors, server_of: NDArray[np.int64]) -> Coarse:
+        """From the mixed views (T, D), the profiles (S, D) and the servers of the tools (T,)."""
+        sizes = np.bincount(server_of, minlength=len(profiles))
+        return cls(CoarseRows(mixed), CoarseRows(profiles, sizes), sizes > 0)
 
 
 class RelevanceIndex:
@@ -253,11 +259,7 @@ class RelevanceIndex:
         self._lexical = lexical
         self._examples = examples
         self._everyday = Everyday.shipped()
-        self.coarse = self._coarse() if len(mixed) > LOOK_AT_ALL else None
-
-    def _coarse(self) -> Coarse:
-        sizes = np.bincount(self.server_of, minlength=self.servers)
-        return Coarse(CoarseRows(self._mixed), CoarseRows(self._profiles, sizes), sizes > 0)
+        self.coarse = Coarse.of(mixed, profiles, self.server_of) if len(mixed) > LOOK_AT_ALL else None
 
     @classmethod
     def build(

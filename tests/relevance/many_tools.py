@@ -1,4 +1,4 @@
-"""A made-up catalog of 3,000 tools with vectors of their words: large enough to be looked at in two steps, built once in a second or two."""
+"""A made-up catalog of 3,000 tools with vectors of their words, looked at in two steps though it is small for that; built once in a second or two."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from core.lab.testbed import Source
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.feedback import Evidence, Memory
 from core.relevance.learnt import Learnt
-from core.relevance.relevance_index import RelevanceIndex
+from core.relevance.relevance_index import Coarse, RelevanceIndex
 from core.relevance.requests import Given, RequestIndex
+from core.relevance.text_views import profile
 from tests.relevance.toy_encoders import WordVectors
 
 TOOLS = 3000
@@ -32,13 +33,17 @@ class ManyTools:
 
 
 @cache
-def many_tools(size: int = TOOLS) -> ManyTools:
-    """So many tools."""
+def many_tools(size: int = TOOLS, *, coarse: bool = True) -> ManyTools:
+    """So many tools, with coarse rows unless it shall be as a small catalog is."""
     bed = LargeTestbed([Source(SAMPLE, shipped(SAMPLE).servers)], size)
     catalog = Catalog("many", tuple(bed))
     encoder = CachedEncoder(EncoderSource.of(WordVectors()), MemoryVectorStore())
     described = [tool.description for tool in catalog.tools[:: size // 40] if tool.description]
     asked = [task.subtask for task in bed.tasks()]
+    index = RelevanceIndex.build(catalog, encoder)
+    if coarse and index.coarse is None:
+        profiles = encoder.encode_documents([profile(server) for server in catalog.servers])
+        index.coarse = Coarse.of(index.rows, profiles, index.server_of)
     vague = [
         "help me",
         "get list of things",
@@ -46,7 +51,7 @@ def many_tools(size: int = TOOLS) -> ManyTools:
         "search",
         "send the file and read the weather of a city",
     ]
-    return ManyTools(catalog, encoder, RelevanceIndex.build(catalog, encoder), (*asked, *described, *vague))
+    return ManyTools(catalog, encoder, index, (*asked, *described, *vague))
 
 
 def some_requests(world: ManyTools, rows: np.ndarray, each: int) -> RequestIndex:

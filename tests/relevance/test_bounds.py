@@ -114,6 +114,6 @@ def test_a_hint_is_met_by_the_bounds_too() -> None:
 
 
 def test_a_small_catalog_has_no_bounds() -> None:
-    world = many_tools(100)
+    world = many_tools(100, coarse=False)
     assert FitMatcher.of(world.index, world.encoder).bounds("a file", "") == (None, 0.0)
     assert isinstance(world.index, RelevanceIndex)
