@@ -30,6 +30,9 @@ NOTHING_FROM = 0.7
 sub-tasks."""
 SURE_FROM = 0.8
 """Of the decisions above it 90 % are right on everyday questions, and 80 % on LiveMCPBench's."""
+DOUBTFUL_FROM = 0.5
+"""Even odds that nothing fits. No decision from there on is sure: that takes the word from two in five of the impossible everyday questions
+that had it, and from one in eight of the answerable ones."""
 
 
 @dataclass(frozen=True, slots=True)

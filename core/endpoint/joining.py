@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 # The console of a store, found or started.
 
 STARTS_S = 120.0
+ENDING_S = 10.0
+"""How long a console that was killed may take connections, and lose them, on a busy machine."""
 LOG_BYTES = 1_000_000
 """A longer log is begun anew at the next start."""
 IN_A_FILE = "`wayfare mcp` needs a store in a file, because a console serves it; name one with --db."
@@ -257,6 +259,16 @@ def _whose(client: str) -> Whose:
     return client, NOBODY if side is None else side.abilities
 
 
+async def _tries() -> AsyncGenerator[None]:
+    """Yields for each try: two, and more while a console that was killed may still take connections."""
+    end = anyio.current_time() + ENDING_S
+    yield
+    yield
+    while anyio.current_time() < end:
+        await anyio.sleep(0.2)
+        yield
+
+
 class StdioBackend:
     """Answers requests through the console that serves the store. Finds or starts the next one if it has ended."""
 
@@ -267,9 +279,9 @@ class StdioBackend:
         self._lock = anyio.Lock()
 
     async def call(self, tasks: TaskGroup, request: Request) -> Answer:
-        """Returns the answer. If the console has ended, the request is sent once more to the next one, unless its tool may have
-        been called already."""
-        for _ in range(2):
+        """Returns the answer. If the console has ended, the request is sent to the next one, unless its tool may have been called
+        already."""
+        async for _ in _tries():
             try:
                 joined = await self.joined(tasks)
             except WayfareError as error:
@@ -309,7 +321,7 @@ class StdioBackend:
 
     async def _repeated(self, tasks: TaskGroup, ask: Callable[[JoinedOwner], Awaitable[T]]) -> T:
         """Returns the answer to a request that only reads, and is repeated if the console has ended. Raises MCPError."""
-        for _ in range(2):
+        async for _ in _tries():
             try:
                 joined = await self.joined(tasks)
             except WayfareError as error:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog
-from core.relevance.encoder import CachedEncoder, EmbeddingReport, Progress, Vectors, unit_rows
+from core.domain.catalog import Catalog, Server, Tool
+from core.relevance.encoder import CachedEncoder, Vectors, unit_rows
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import MEANING, MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
 from core.shared.errors import ParameterError
@@ -125,28 +126,71 @@ def name_trust(names: Vectors, descriptions: Vectors) -> Vectors:
     return np.where(undescribed, 1.0, np.clip((agreement - 0.1) / 0.3, 0.0, 1.0)).astype(np.float32)
 
 
-class ViewLayer:
-    """Matrices (N, D) by view and BM25 over one text per row. Immutable; safe for several threads."""
+class EmbeddedViews(Mapping[str, Vectors]):
+    """Matrices (N, D) by view. The texts of a view are embedded when it is first read: few routers read all of them.
 
-    def __init__(self, views: Mapping[str, Vectors], lexical: LexicalIndex, trust: Trust | None = None) -> None:
-        self.views = dict(views)
-        self.lexical = lexical
-        self.trust = trust
+    `texts` has a function for each view that returns N texts. Safe for several threads.
+    """
+
+    def __init__(self, texts: Mapping[str, Callable[[], Sequence[str]]], encoder: CachedEncoder) -> None:
+        self._texts = texts
+        self._encoder = encoder
+        self._kept: dict[str, Vectors] = {}
+        self._lock = RLock()
+
+    def __getitem__(self, view: str) -> Vectors:
+        with self._lock:
+            if view not in self._kept:
+                self._kept[view] = self._encoder.encode_documents(self._texts[view]())
+            return self._kept[view]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+class ViewLayer:
+    """Matrices (N, D) by view and BM25 over one text per row. Immutable; safe for several threads. `lexical` and `trust` are made when
+    they are first read."""
+
+    def __init__(
+        self,
+        views: Mapping[str, Vectors],
+        lexical: Callable[[], LexicalIndex],
+        trust: Callable[[], Trust] | None = None,
+    ) -> None:
+        self.views = views
+        self._lexical = lexical
+        self._trust = trust
         self._mixture = lru_cache(maxsize=MIXTURES)(self._mix)
+
+    @cached_property
+    def lexical(self) -> LexicalIndex:
+        """BM25 over one text per row."""
+        return self._lexical()
+
+    @cached_property
+    def trust(self) -> Trust | None:
+        """How far the names of each row can be trusted. None: all of them."""
+        return None if self._trust is None else self._trust()
 
     def similarity(
         self, query: Vectors, texts: Mapping[str, float], mixture: Mapping[str, float], *, doubt_names: bool = False
     ) -> Vectors:
-        """(N,) of at least 0. `query` (D,); `texts`: lexical queries with shares; `mixture` comes from `shares`.
+        """(N,) of at least 0, () if neither a view nor a text weighs anything. `query` (D,); `texts`: lexical queries with shares; `mixture` comes from `shares`.
 
         `doubt_names` lets views with names count only as far as the names are trusted.
         """
         weights = tuple(mixture[view] for view in self.views)
-        found = np.maximum(np.vecdot(self._mixture(weights, doubt_names), query), np.float32(0))
+        found: Vectors | np.float32 = np.float32(0)
+        if any(weights):
+            found = np.maximum(np.vecdot(self._mixture(weights, doubt_names), query), found)
         if mixture[LEXICAL] > 0:
             for text, share in texts.items():
-                found += np.float32(mixture[LEXICAL] * share) * self.lexical.coverage(text)
-        return found
+                found = found + np.float32(mixture[LEXICAL] * share) * self.lexical.coverage(text)
+        return np.asarray(found, dtype=np.float32)
 
     def _mix(self, weights: tuple[float, ...], doubt_names: bool) -> Vectors:
         used = [(weight, view) for weight, view in zip(weights, self.views, strict=True) if weight > 0]
@@ -154,14 +198,14 @@ class ViewLayer:
         doubted = [view for _, view in used if trust is not None and view in trust.views]
         if len(used) == 1 and used[0][0] == 1.0 and not doubted:
             return self.views[used[0][1]]
-        mixed = np.zeros_like(next(iter(self.views.values())))
+        mixed: Vectors | np.float32 = np.float32(0)
         for weight, view in used:
             rows = np.float32(weight) * self.views[view]
             if trust is not None and view in trust.views:
                 share = trust.share[:, None]
                 rows = share * rows + np.float32(weight) * (1 - share) * self.views[trust.stand_in]
-            mixed += rows
-        return mixed
+            mixed = mixed + rows
+        return np.asarray(mixed, dtype=np.float32)
 
 
 # The catalog: similarity of a query to every tool and server, in [0, 1] -----------------------------------------------
@@ -176,38 +220,19 @@ SERVER_WEIGHTS = (*SERVER_VIEWS, BEST_TOOL, LEXICAL)
 
 
 class CatalogIndex:
-    """T tools and S servers under their views. Immutable: a changed catalog gets a new index from kept vectors."""
+    """T tools and S servers under their views. Immutable: a changed catalog gets a new index from kept vectors.
 
-    def __init__(self, catalog: Catalog, tools: ViewLayer, servers: ViewLayer, report: EmbeddingReport) -> None:
+    Making it embeds nothing: each view is embedded when a router, a rule of lint or the map first reads it.
+    """
+
+    def __init__(self, catalog: Catalog, encoder: CachedEncoder) -> None:
         self.catalog = catalog
-        self.tools = tools
-        self.servers = servers
-        self.report = report
+        self.tools, self.servers = _tool_layer(catalog, encoder), _server_layer(catalog, encoder)
         sizes = np.array([len(server.tools) for server in catalog.servers], dtype=np.int64)
         self._filled = sizes > 0
         self._starts = (np.cumsum(sizes) - sizes)[self._filled]
         self._nearest = lru_cache(maxsize=len(TOOL_VIEWS) + 1)(self._flat_index)
         self._rows_of = lru_cache(maxsize=OWN_TEXTS)(_rows_of)
-
-    @classmethod
-    def build(cls, catalog: Catalog, encoder: CachedEncoder, progress: Progress | None = None) -> CatalogIndex:
-        """Embed every view of every tool and server. Stored vectors are used again."""
-        texts = [view(tool) for view in TOOL_VIEWS.values() for tool in catalog.tools]
-        texts += [view(server) for view in SERVER_VIEWS.values() for server in catalog.servers]
-        report = encoder.embed(texts, progress)
-        of_tools = report.vectors[: len(TOOL_VIEWS) * len(catalog.tools)]
-        of_servers = report.vectors[len(of_tools) :]
-        tools = of_tools.reshape(len(TOOL_VIEWS), len(catalog.tools), encoder.dimension)
-        servers = of_servers.reshape(len(SERVER_VIEWS), len(catalog.servers), encoder.dimension)
-        return cls(
-            catalog,
-            _tool_layer(dict(zip(TOOL_VIEWS, tools, strict=True)), catalog),
-            ViewLayer(
-                dict(zip(SERVER_VIEWS, servers, strict=True)),
-                LexicalIndex([f"{profile(server)}\n{summary(server)}" for server in catalog.servers]),
-            ),
-            report,
-        )
 
     def tool_similarity(
         self, query: Vectors, text: str, weights: Mapping[str, float], *, doubt_names: bool = False
@@ -250,7 +275,7 @@ class CatalogIndex:
             texts = {text: 1 - share, hint_text: share} if text != hint_text else texts
         found = self.servers.similarity(wanted, texts, mixture)
         if mixture[BEST_TOOL] > 0:
-            found += np.float32(mixture[BEST_TOOL]) * self.best_tool(tool_similarity)
+            found = found + np.float32(mixture[BEST_TOOL]) * self.best_tool(tool_similarity)
         return np.minimum(found, np.float32(1))
 
     def best_tool(self, tool_similarity: Vectors) -> Vectors:
@@ -288,9 +313,27 @@ def _rows_of(texts: tuple[str, ...], encoder: CachedEncoder) -> Vectors:
     return encoder.encode_documents(texts)
 
 
-def _tool_layer(views: dict[str, Vectors], catalog: Catalog) -> ViewLayer:
-    trust = Trust(name_trust(views["names"], views["description"]), frozenset({"names", "full"}), "description")
-    return ViewLayer(views, LexicalIndex([full(tool) for tool in catalog.tools]), trust)
+def _tool_layer(catalog: Catalog, encoder: CachedEncoder) -> ViewLayer:
+    def texts_of(view: Callable[[Tool], str]) -> Callable[[], Sequence[str]]:
+        return lambda: [view(tool) for tool in catalog.tools]
+
+    views = EmbeddedViews({name: texts_of(view) for name, view in TOOL_VIEWS.items()}, encoder)
+    named = frozenset({"names", "full"})
+    return ViewLayer(
+        views,
+        lambda: LexicalIndex(texts_of(full)()),
+        lambda: Trust(name_trust(views["names"], views["description"]), named, "description"),
+    )
+
+
+def _server_layer(catalog: Catalog, encoder: CachedEncoder) -> ViewLayer:
+    def texts_of(view: Callable[[Server], str]) -> Callable[[], Sequence[str]]:
+        return lambda: [view(server) for server in catalog.servers]
+
+    return ViewLayer(
+        EmbeddedViews({name: texts_of(view) for name, view in SERVER_VIEWS.items()}, encoder),
+        lambda: LexicalIndex([f"{profile(server)}\n{summary(server)}" for server in catalog.servers]),
+    )
 
 
 def _finite(query: NDArray[Any]) -> Vectors:

@@ -12,7 +12,6 @@ True
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -148,16 +147,6 @@ class EncoderSource:
         return cls(encoder.model, encoder.dimension, lambda: encoder)
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingReport:
-    """The result of embedding N texts: `vectors` (N, D); of `distinct` texts `embedded` were new; `elapsed_s` in s."""
-
-    vectors: Vectors
-    distinct: int
-    embedded: int
-    elapsed_s: float
-
-
 class CachedEncoder:
     """An encoder with a cache. Safe for several threads. A query never waits for a catalog that is being embedded.
 
@@ -212,10 +201,6 @@ class CachedEncoder:
         vector.setflags(write=False)
         return vector
 
-    def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
-        """(N, D) unit rows. Only texts without a stored vector are embedded."""
-        return self.embed(texts, progress).vectors
-
     def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """For each text one unit row per token, (tokens, D) in half precision. The latest are cached."""
         with self._tokens_lock:
@@ -228,9 +213,8 @@ class CachedEncoder:
             self._tokens.update(known)
         return [known[text] for text in texts]
 
-    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> EmbeddingReport:
-        """`encode_documents` with a report. Each batch is saved at once."""
-        started = time.perf_counter()
+    def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        """(N, D) unit rows. Only texts without a stored vector are embedded, each once. Each batch is saved at once."""
         hashes = [text_hash(text) for text in texts]
         distinct = dict(zip(hashes, texts, strict=True))
         with self._building:
@@ -249,7 +233,7 @@ class CachedEncoder:
         vectors = np.zeros((len(hashes), self.dimension), dtype=np.float32)
         for row, key in enumerate(hashes):
             vectors[row] = known[key]
-        return EmbeddingReport(vectors, len(distinct), len(missing), time.perf_counter() - started)
+        return vectors
 
     def _stored(self, hashes: Sequence[str]) -> dict[str, Vectors]:
         """The stored vectors of the right width with finite numbers."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from core.domain.decision import NOTHING_FROM, SURE_FROM, Confidence, Fit
+from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Confidence, Fit
 from core.domain.feedback import RefusalCurve, RefusalPoint
 
 NEVER = 1.0
@@ -63,14 +63,14 @@ def limit_of(percent: float) -> float:
 
 def confidence_of(best: float, nothing: float) -> Confidence:
     """Returns the probabilities in one word: `nothing` from a P(nothing fits) of .7, else `sure` if the best tool fits with a
-    probability of .8.
+    probability of .8 and P(nothing fits) is below .5.
 
-    >>> confidence_of(0.9, 0.1), confidence_of(0.4, 0.1), confidence_of(0.9, 0.99)
-    ('sure', 'unsure', 'nothing')
+    >>> confidence_of(0.9, 0.1), confidence_of(0.4, 0.1), confidence_of(0.9, 0.6), confidence_of(0.9, 0.99)
+    ('sure', 'unsure', 'unsure', 'nothing')
     """
     if nothing >= NOTHING_FROM:
         return "nothing"
-    return "sure" if best >= SURE_FROM else "unsure"
+    return "sure" if best >= SURE_FROM and nothing < DOUBTFUL_FROM else "unsure"
 
 
 LANGUAGES = {

@@ -136,4 +136,7 @@ def _prepare_all(encoders: Sequence[CachedEncoder]) -> None:
     for name in SHIPPED_CATALOGS:
         catalog = shipped(name)
         RelevanceIndex.build(catalog, tuned)
-        CatalogIndex.build(catalog, frozen)
+        index = CatalogIndex(catalog, frozen)
+        for layer in (index.tools, index.servers):
+            for view in layer.views:
+                _ = layer.views[view]

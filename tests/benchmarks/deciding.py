@@ -104,7 +104,7 @@ def decisions() -> None:
     ):  # fmt: skip
         encoder = CachedEncoder(EncoderSource.of(RandomEncoder()), MemoryVectorStore())
         made = catalog(servers, each)
-        index = CatalogIndex.build(made, encoder)
+        index = CatalogIndex(made, encoder)
         tokens = np.full(len(made.tools), 100, dtype=np.int64)
         relevance = RelevanceIndex.build(made, encoder)
         learnt = Learnt(requests=_requests(relevance, requests)) if requests else NOTHING_LEARNT

@@ -28,7 +28,6 @@ from tests.relevance.many_tools import ManyTools, many_tools
 
 SIZES = (3_000, 10_000, 100_000)
 QUESTIONS = 300
-NO_VIEWS = CatalogIndex.__new__(CatalogIndex)  # the papers' similarity is not asked for
 
 
 def large() -> None:
@@ -81,7 +80,9 @@ def measured(size: int) -> str:
 
 def context(world: ManyTools) -> RoutingContext:
     """The routing context of a catalog with vectors of words."""
-    matcher = IndexMatcher(NO_VIEWS, world.encoder, FitMatcher.of(world.index, world.encoder))
+    matcher = IndexMatcher(
+        CatalogIndex(world.catalog, world.encoder), world.encoder, FitMatcher.of(world.index, world.encoder)
+    )
     tokens = np.full(len(world.catalog.tools), 100, dtype=np.int64)
     return RoutingContext.of(world.catalog, StatisticsProjection(world.catalog).snapshot(), matcher, tokens)
 

@@ -111,3 +111,23 @@ def honest() -> None:
         for name, texts in sets.items():
             chances = [nothing_fits(scorer.found(LabelledQuery(text, "", ())).raw, scorer.model) for text in texts]
             print(f"{name:<40} {len(texts):>4} {100 * fmean(chance >= NOTHING_FROM for chance in chances):>5.0f} %")
+        _translated(app)
+
+
+TRANSLATED = Path(__file__).parent / "everyday_translated.txt"
+"""Everyday questions of the sample in German, French and Spanish, each line `id : language : text`."""
+
+
+def _translated(app: App) -> None:
+    """Prints how often a right tool is the first, and among three and ten, by language."""
+    context = labelled.context(app, SAMPLE)
+    asked = {task.id: task for task in labelled.tasks(app, "everyday")}
+    lines = [line.split(" : ", 2) for line in TRANSLATED.read_text("utf-8").splitlines()]
+    questions = [*lines, *([number, "en", asked[number].subtask] for number in sorted({line[0] for line in lines}))]
+    for language in ("en", "de", "fr", "es"):
+        places = []
+        for number, _, text in (line for line in questions if line[1] == language):
+            order = np.argsort(-context.matcher.fit(text, "")[0].tools, kind="stable")
+            places.append(next(i for i, row in enumerate(order) if context.tool_ids[row] in asked[number].relevant))
+        among = "  ".join(f"{fmean(place < first for place in places):.2f}" for first in (1, 3, 10))
+        print(f"right tool among 1, 3, 10 in {language:<11} {len(places):>4}   {among}")

@@ -55,4 +55,4 @@ def catalog_of(example: dict[str, Any]) -> Catalog:
 @pytest.fixture
 def index() -> Callable[[Catalog], CatalogIndex]:
     """Vectors by words."""
-    return lambda seen: CatalogIndex.build(seen, CachedEncoder(EncoderSource.of(WordEncoder()), MemoryVectorStore()))
+    return lambda seen: CatalogIndex(seen, CachedEncoder(EncoderSource.of(WordEncoder()), MemoryVectorStore()))

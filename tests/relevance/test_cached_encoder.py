@@ -16,9 +16,9 @@ def never() -> WordEncoder:
 
 def test_only_changed_texts_are_embedded_and_the_model_stays_closed_if_none_is() -> None:
     store, first, second = MemoryVectorStore(), WordEncoder(), WordEncoder()
-    report = CachedEncoder(EncoderSource.of(first), store).embed(["a", "b", "a", ""])
-    assert (report.distinct, report.embedded, first.seen) == (3, 3, ["a", "b", ""])
-    np.testing.assert_array_equal(report.vectors, WordEncoder().encode(["a", "b", "a", ""]))
+    found = CachedEncoder(EncoderSource.of(first), store).encode_documents(["a", "b", "a", ""])
+    assert first.seen == ["a", "b", ""]
+    np.testing.assert_array_equal(found, WordEncoder().encode(["a", "b", "a", ""]))
 
     again = CachedEncoder(EncoderSource("words-v1", 48, never), store)
     np.testing.assert_array_equal(again.encode_documents(["b", "a"]), WordEncoder().encode(["b", "a"]))
@@ -26,33 +26,33 @@ def test_only_changed_texts_are_embedded_and_the_model_stays_closed_if_none_is()
     with pytest.raises(EncoderError, match="nothing had to be"):
         again.encode_documents(["b", "c"])
 
-    assert CachedEncoder(EncoderSource.of(second), store).embed(["a", "c", "b"]).embedded == 1
+    CachedEncoder(EncoderSource.of(second), store).encode_documents(["a", "c", "b"])
     assert second.seen == ["c"]
 
 
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=8), max_size=20), st.lists(st.text(max_size=8), max_size=20))
 def test_vectors_never_depend_on_what_was_kept(before: list[str], now: list[str]) -> None:
-    encoder = CachedEncoder(EncoderSource.of(WordEncoder()), MemoryVectorStore(), batch=3)
+    inner = WordEncoder()
+    encoder = CachedEncoder(EncoderSource.of(inner), MemoryVectorStore(), batch=3)
     encoder.encode_documents(before)
-    report = encoder.embed(now)
-    np.testing.assert_array_equal(report.vectors, WordEncoder().encode(now))
-    assert report.embedded == len(set(now) - set(before))
+    np.testing.assert_array_equal(encoder.encode_documents(now), WordEncoder().encode(now))
+    assert sorted(inner.seen) == sorted({*before, *now})
 
 
 def test_another_model_does_not_get_these_vectors() -> None:
     store, encoder = MemoryVectorStore(), WordEncoder()
     CachedEncoder(EncoderSource("one", 48, lambda: encoder), store).encode_documents(["a"])
-    assert CachedEncoder(EncoderSource("two", 48, lambda: encoder), store).embed(["a"]).embedded == 1
+    CachedEncoder(EncoderSource("two", 48, lambda: encoder), store).encode_documents(["a"])
+    assert encoder.seen == ["a", "a"]
 
 
 @pytest.mark.parametrize("kept", [np.ones(7, dtype=np.float32), np.full(48, np.nan, dtype=np.float32)])
 def test_a_kept_vector_that_cannot_be_right_is_made_again(kept: Vectors) -> None:
     store = MemoryVectorStore()
     store.save_vectors("words-v1", {text_hash("a"): kept})
-    report = CachedEncoder(EncoderSource.of(WordEncoder()), store).embed(["a"])
-    assert report.embedded == 1
-    np.testing.assert_array_equal(report.vectors, WordEncoder().encode(["a"]))
+    found = CachedEncoder(EncoderSource.of(WordEncoder()), store).encode_documents(["a"])
+    np.testing.assert_array_equal(found, WordEncoder().encode(["a"]))
 
 
 class Failing(WordEncoder):
@@ -64,19 +64,24 @@ class Failing(WordEncoder):
 
 def test_progress_is_reported_and_finished_batches_survive_a_failure() -> None:
     store, told = MemoryVectorStore(), list[tuple[int, int]]()
-    encoder = CachedEncoder(EncoderSource.of(Failing()), store, batch=2)
+    inner = Failing()
+    encoder = CachedEncoder(EncoderSource.of(inner), store, batch=2)
     with pytest.raises(EncoderError, match="out of memory"):
-        encoder.embed(["aaaa", "bad", "bbbb", "cccc", "dddd"], lambda done, total: told.append((done, total)))
+        encoder.encode_documents(
+            ["aaaa", "bad", "bbbb", "cccc", "dddd"], lambda done, total: told.append((done, total))
+        )
     assert told == [(2, 5), (4, 5)]
-    assert encoder.embed(["aaaa", "bbbb", "cccc", "dddd"]).embedded == 0
+    inner.seen.clear()
+    encoder.encode_documents(["aaaa", "bbbb", "cccc", "dddd"])
+    assert inner.seen == []
 
 
 def test_texts_of_like_length_share_a_batch() -> None:
     inner = WordEncoder()
     texts = ["a", "a long text of many words", "b", "another text of many words"]
-    report = CachedEncoder(EncoderSource.of(inner), MemoryVectorStore(), batch=2).embed(texts)
+    found = CachedEncoder(EncoderSource.of(inner), MemoryVectorStore(), batch=2).encode_documents(texts)
     assert [{len(text) > 1 for text in inner.seen[start : start + 2]} for start in (0, 2)] == [{True}, {False}]
-    np.testing.assert_array_equal(report.vectors, WordEncoder().encode(texts))
+    np.testing.assert_array_equal(found, WordEncoder().encode(texts))
 
 
 def test_queries_come_from_the_cache_up_to_its_size_and_cannot_be_changed() -> None:

@@ -23,7 +23,7 @@ def weight_sets(size: int) -> st.SearchStrategy[list[float]]:
 
 def build(what: Catalog) -> tuple[CatalogIndex, CachedEncoder]:
     encoder = CachedEncoder(EncoderSource.of(WordEncoder()), MemoryVectorStore())
-    return CatalogIndex.build(what, encoder), encoder
+    return CatalogIndex(what, encoder), encoder
 
 
 TOY, TOY_ENCODER = build(catalog())
@@ -117,20 +117,25 @@ def test_empty_catalogs_and_one_tool(size: tuple[int, ...]) -> None:
         assert index.neighbours(0, 5)[0].tolist() == []
 
 
-def test_only_changed_texts_are_embedded_again(encoder: CachedEncoder, words: WordEncoder, toy: Catalog) -> None:
-    told = list[tuple[int, int]]()
-    first = CatalogIndex.build(toy, encoder, lambda done, total: told.append((done, total)))
-    assert told[-1] == (first.report.embedded, first.report.embedded)
+def test_a_view_is_embedded_once_it_is_read_and_of_a_changed_catalog_only_what_changed(
+    encoder: CachedEncoder, words: WordEncoder, toy: Catalog
+) -> None:
+    query = encoder.encode_query("sings song")
     words.seen.clear()
-    assert CatalogIndex.build(toy, encoder).report.embedded == 0
+    first = CatalogIndex(toy, encoder)
+    assert words.seen == []
+    before = first.tool_similarity(query, "", {"full": 1})
+    assert sorted(words.seen) == sorted(TOOL_VIEWS["full"](tool) for tool in toy.tools)
+    _ = first.tools.views["description"]
+    words.seen.clear()
     changed = dataclasses.replace(toy.servers[0].tools[1], description="sings a song")
     tools = (toy.servers[0].tools[0], changed, toy.servers[0].tools[2])
-    second = CatalogIndex.build(
+    second = CatalogIndex(
         dataclasses.replace(toy, servers=(dataclasses.replace(toy.servers[0], tools=tools), *toy.servers[1:])), encoder
     )
+    assert second.tool_similarity(query, "", {"full": 1})[1] > before[1]
+    _ = second.tools.views["description"]
     assert words.seen == ["server 0 tool1: sings a song", "sings a song"]  # its full text and its description
-    query = encoder.encode_query("sings song")
-    assert second.tool_similarity(query, "", {"full": 1})[1] > first.tool_similarity(query, "", {"full": 1})[1]
 
 
 def test_neighbours_are_the_nearest_without_the_tool_itself() -> None:

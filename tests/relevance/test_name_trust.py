@@ -13,7 +13,9 @@ ONLY_NAMES = {"names": 1.0, "description": 0.0, "lexical": 0.0}
 
 def layer(names: np.ndarray, descriptions: np.ndarray) -> ViewLayer:
     trust = Trust(name_trust(names, descriptions), frozenset({"names"}), "description")
-    return ViewLayer({"names": names, "description": descriptions}, LexicalIndex(["a"] * len(names)), trust)
+    return ViewLayer(
+        {"names": names, "description": descriptions}, lambda: LexicalIndex(["a"] * len(names)), lambda: trust
+    )
 
 
 def test_trust_rises_from_unrelated_to_agreeing_names():

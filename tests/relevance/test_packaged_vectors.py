@@ -45,9 +45,9 @@ def test_equal_vectors_are_an_equal_file(folder: Path, tmp_path: Path) -> None:
 def test_only_what_nobody_has_is_embedded(folder: Path) -> None:
     store, encoder = MemoryVectorStore(), WordEncoder()
     cached = CachedEncoder(EncoderSource.of(encoder), PackagedVectors(store, folder))
-    report = cached.embed([*TEXTS, "a new text"])
+    found = cached.encode_documents([*TEXTS, "a new text"])
     assert encoder.seen == ["a new text"]
-    np.testing.assert_array_equal(report.vectors, WordEncoder().encode([*TEXTS, "a new text"]))
+    np.testing.assert_array_equal(found, WordEncoder().encode([*TEXTS, "a new text"]))
     assert list(store.of_model(MODEL)) == [text_hash("a new text")]  # what comes with Wayfare is not stored again
 
 
@@ -97,8 +97,9 @@ def test_a_file_that_does_not_fit_is_ignored_and_this_is_said_once(
 
 def test_a_dimension_that_is_not_the_encoders_is_not_used(folder: Path) -> None:
     write_vectors(folder, MODEL, {key: row[:7] for key, row in VECTORS.items()})
-    report = CachedEncoder(EncoderSource.of(WordEncoder()), PackagedVectors(MemoryVectorStore(), folder)).embed(TEXTS)
-    assert report.embedded == 3
+    encoder = WordEncoder()
+    CachedEncoder(EncoderSource.of(encoder), PackagedVectors(MemoryVectorStore(), folder)).encode_documents(TEXTS)
+    assert len(encoder.seen) == len(TEXTS)
 
 
 def test_the_fault_names_the_file(folder: Path) -> None:

@@ -37,14 +37,14 @@ def test_the_mixture_is_the_weighted_mean_of_the_cosines(seed: int, weights: lis
     query = unit_rows(rng.normal(size=(1, 7)))[0]
     lexical = LexicalIndex([f"word{n} common" for n in range(9)])
     mixture = shares(dict(zip(NAMES, weights, strict=True)), NAMES)
-    found = ViewLayer({"a": a, "b": b}, lexical).similarity(query, {"word3 common": 1.0}, mixture)
+    found = ViewLayer({"a": a, "b": b}, lambda: lexical).similarity(query, {"word3 common": 1.0}, mixture)
     dense = np.maximum(0, mixture["a"] * (a @ query) + mixture["b"] * (b @ query))
     np.testing.assert_allclose(found, dense + mixture["lexical"] * lexical.coverage("word3 common"), atol=1e-6)
 
 
 def test_one_view_alone_is_not_copied_and_answers_do_not_share_memory() -> None:
     matrix = unit_rows(np.random.default_rng(0).normal(size=(4, 5)))
-    layer = ViewLayer({"a": matrix, "b": matrix}, LexicalIndex(["", "", "", ""]))
+    layer = ViewLayer({"a": matrix, "b": matrix}, lambda: LexicalIndex(["", "", "", ""]))
     mixture = shares({"a": 2.0}, NAMES)
     first = layer.similarity(matrix[0], {}, mixture)
     kept = first.copy()

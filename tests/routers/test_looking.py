@@ -9,6 +9,7 @@ import pytest
 
 from core.economics.utility import ranking, utility
 from core.relevance.bounds import FitMatcher
+from core.relevance.catalog_index import CatalogIndex
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
@@ -38,7 +39,9 @@ def context(learnt: Learnt = NOTHING_LEARNT, *, figures: bool = True) -> Routing
             for server in catalog.servers
         )  # fmt: skip
         catalog = replace(catalog, servers=servers)
-    matcher = IndexMatcher(None, world.encoder, FitMatcher.of(world.index, world.encoder, learnt))
+    matcher = IndexMatcher(
+        CatalogIndex(world.catalog, world.encoder), world.encoder, FitMatcher.of(world.index, world.encoder, learnt)
+    )
     return RoutingContext.of(catalog, StatisticsProjection(catalog).snapshot(), matcher, np.arange(1, TOOLS + 1))
 
 

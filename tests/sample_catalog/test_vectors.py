@@ -12,7 +12,7 @@ from core.importers.shipped_catalogs import sample
 from core.relevance.encoder import text_hash
 from core.relevance.onnx_encoder import OnnxEncoder
 from core.relevance.packaged_vectors import read_vectors, write_vectors
-from core.relevance.text_views import TOOL_VIEWS, full
+from core.relevance.text_views import SERVER_VIEWS, TOOL_VIEWS, full
 from sample_catalog import VECTORS
 from sample_catalog.authoring import vectors
 
@@ -48,11 +48,11 @@ def test_a_first_decision_embeds_the_query_alone(tmp_path: Path) -> None:
     folder = vectors.models()[0]
     collector = vectors.TextCollector(folder.key, folder.dimension)
     encoder = CachedEncoder(EncoderSource.of(collector), PackagedVectors(MemoryVectorStore(), VECTORS))
-    index = CatalogIndex.build(sample(), encoder)
-    assert (collector.hashes, index.report.embedded, encoder.is_open) == (set(), 0, False)
+    index = CatalogIndex(sample(), encoder)
+    read = [*index.tools.views.values(), *index.servers.views.values()]
+    assert (len(read), collector.hashes, encoder.is_open) == (len(TOOL_VIEWS) + len(SERVER_VIEWS), set(), False)
     encoder.encode_query("read a file")
     assert collector.hashes == {text_hash("read a file")}
-    assert set(index.tools.views) == set(TOOL_VIEWS)
 
 
 def test_missing_vectors_are_drift(tmp_path: Path) -> None:

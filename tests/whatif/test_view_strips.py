@@ -53,7 +53,7 @@ def drawn(seed: int) -> RoutingContext:
     )
     encoder = CachedEncoder(EncoderSource.of(Letters()), MemoryVectorStore())
     fit = FitMatcher(RelevanceIndex.build(made, encoder), encoder, RelevanceModel.shipped())
-    matcher = IndexMatcher(CatalogIndex.build(made, encoder), encoder, fit)
+    matcher = IndexMatcher(CatalogIndex(made, encoder), encoder, fit)
     tokens = np.full(len(made.tools), 10, dtype=np.int64)
     return RoutingContext.of(made, StatisticsProjection(made).snapshot(), matcher, tokens)
 

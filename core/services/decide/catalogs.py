@@ -234,7 +234,7 @@ class CatalogService:
             if loaded.index is None:
                 self.tokens(name)
                 loaded.relevance = RelevanceIndex.build(loaded.catalog, self._relevance_encoder, progress=progress)
-                loaded.index = CatalogIndex.build(loaded.catalog, self._encoder, progress=progress)
+                loaded.index = CatalogIndex(loaded.catalog, self._encoder)
 
     def prepare_again(self) -> None:
         """Prepare the catalogs that were prepared before they were changed, so that the next decision does not wait."""

@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.app import App
-from core.domain.decision import NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
+from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
 from core.domain.params import Knob, Value
 from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
@@ -39,10 +39,13 @@ SIGNALS = {
 
 
 CONFIDENCE = {
-    "sure": ("sure", f"The best tool fits with a probability of at least {SURE_FROM:.0%}."),
+    "sure": (
+        "sure",
+        f"The best tool fits with a probability of at least {SURE_FROM:.0%}, and P(nothing fits) is below {DOUBTFUL_FROM:.0%}.",
+    ),
     "unsure": (
         "unsure",
-        f"No tool fits with a probability of {SURE_FROM:.0%}, or the tool writes and the question asks to know: look at the "
+        f"No tool fits with a probability of {SURE_FROM:.0%}, or P(nothing fits) is {DOUBTFUL_FROM:.0%} or more, or the tool writes and the question asks to know: look at the "
         "others, or say it in other words.",
     ),
     "nothing": (
