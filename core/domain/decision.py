@@ -154,6 +154,24 @@ class Explored:
 
 
 @dataclass(frozen=True, slots=True)
+class Looked:
+    """What a decision looked at of a large catalog: rows of its tools (K,) and servers, ascending. No other tool or server can be on the
+    short-list or a candidate: bounds on their fit prove it. `tools` and `servers` are how many the catalog has, `tokens` those of all its
+    definitions.
+    """
+
+    tool_rows: NDArray[np.int64]
+    server_rows: NDArray[np.int64]
+    tools: int
+    servers: int
+    tokens: int
+
+    def to_json(self) -> dict[str, int]:
+        """`looked_at` in `wayfare route --json`."""
+        return {"tools": len(self.tool_rows), "of": self.tools}
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """The decision of a router and its reason. Without a candidate `candidates` is empty and `reason` says why.
 
@@ -162,7 +180,8 @@ class Decision:
     what the router says of single tools, by row. `explored` is None without exploration. `economic`
     means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
     probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
-    is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know.
+    is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know. `looked` is None where
+    the columns are of every tool and server of the catalog.
     """
 
     id: str
@@ -192,6 +211,7 @@ class Decision:
     preset: str = ""
     client: str = ""
     writing: tuple[int, ...] = ()
+    looked: Looked | None = None
 
     @property
     def winner(self) -> ToolRow | None:
@@ -202,7 +222,20 @@ class Decision:
     def tokens(self) -> dict[str, int]:
         """cl100k_base tokens of every definition, of what is newly put before the model, and of the cached prefix."""
         seen = self.exposure
-        return {"baseline": int(self.tool_tokens.sum()), "exposed": seen.exposed, "cached": seen.cached}
+        baseline = int(self.tool_tokens.sum()) if self.looked is None else self.looked.tokens
+        return {"baseline": baseline, "exposed": seen.exposed, "cached": seen.cached}
+
+    @property
+    def catalog_tools(self) -> int:
+        """The number of tools of the catalog, looked at or not."""
+        return len(self.tools.ids) if self.looked is None else self.looked.tools
+
+    @property
+    def looked_note(self) -> str:
+        """What was looked at, in a few words."""
+        if self.looked is None:
+            return f"looked at all {len(self.tools.ids):,} tools"
+        return f"looked at {len(self.tools.ids):,} of {self.looked.tools:,} tools; proved equal to looking at all"
 
     def server_at(self, row: int) -> ServerRow:
         """The server in one row."""
@@ -246,7 +279,7 @@ class Decision:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The document that `wayfare route --json` prints: every server and every tool, ranked ones first."""
+        """The document that `wayfare route --json` prints: every server and tool that was looked at, ranked ones first."""
         evaluated = self.evaluated_tools()
         on_list = set(evaluated)
         others = sorted(set(range(len(self.tools.ids))) - on_list, key=lambda row: -self.tools.utility[row])
@@ -265,6 +298,7 @@ class Decision:
             **({} if self.fit is None else {"p_nothing_fits": self.fit.nothing, "confidence": self.fit.confidence}),
             **({} if self.tries is None else self.tries.to_json()),
             **({"writing": [self.tools.ids[row] for row in self.writing]} if self.writing else {}),
+            **({} if self.looked is None else {"looked_at": self.looked.to_json()}),
         }
 
     def fit_at(self, row: int) -> dict[str, float]:

@@ -218,9 +218,12 @@ def fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[str
 def _left_out(decision: Decision, found: int, kept: int, notes: Sequence[str], reason: str) -> str:
     """Returns one line: how many tools there are, at which stage the others were dropped, and how to see more."""
     codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
-    counts = [(int(np.count_nonzero(decision.tools.dropped == code)), DROP_WORDS[DROPS[code]]) for code in codes]
+    numbers = {DROPS[code]: int(np.count_nonzero(decision.tools.dropped == code)) for code in codes}
+    if unseen := decision.catalog_tools - len(decision.tools.ids):
+        numbers[Drop.NOT_SHORTLISTED] = numbers.get(Drop.NOT_SHORTLISTED, 0) + unseen
+    counts = [(number, DROP_WORDS[drop]) for drop, number in numbers.items()]
     dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
-    parts = [f"{kept} of {len(decision.tools.ids)} tools{f'; left out: {dropped}' if dropped else ''}.", *notes]
+    parts = [f"{kept} of {decision.catalog_tools} tools{f'; left out: {dropped}' if dropped else ''}.", *notes]
     if not found and reason:
         parts.append(one_line(_for_agents(reason), WHY_CHARS))
     if found > kept:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Tool
+from core.relevance.coarse import CoarseRows
 from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
@@ -215,10 +216,29 @@ def _unit(rows: NDArray[np.float32]) -> Vectors:
 
 WORD_LENGTH_SHARE = 0.3  # BM25's b: the length of a schema says little about a tool
 SMALL = 1e-6
+LOOK_AT_ALL = 5000
+"""Tools up to which a catalog has no coarse rows: looking at all of so few takes no longer than two steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coarse:
+    """The mixed views of the tools and the profiles of the servers in eight bits; a profile counts for each tool of its server. `filled` (S,):
+    the servers that have tools.
+    """
+
+    tools: CoarseRows
+    profiles: CoarseRows
+    filled: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, mixed: Vectors, profiles: Vectors, server_of: NDArray[np.int64]) -> Coarse:
+        """From the mixed views (T, D), the profiles (S, D) and the servers of the tools (T,)."""
+        sizes = np.bincount(server_of, minlength=len(profiles))
+        return cls(CoarseRows(mixed), CoarseRows(profiles, sizes), sizes > 0)
 
 
 class RelevanceIndex:
-    """Immutable; safe for several threads. Built once for each catalog."""
+    """Immutable; safe for several threads. Built once for each catalog. `coarse` is None for a small one."""
 
     def __init__(
         self,
@@ -239,6 +259,7 @@ class RelevanceIndex:
         self._lexical = lexical
         self._examples = examples
         self._everyday = Everyday.shipped()
+        self.coarse = Coarse.of(mixed, profiles, self.server_of) if len(mixed) > LOOK_AT_ALL else None
 
     @classmethod
     def build(
@@ -281,22 +302,36 @@ class RelevanceIndex:
 
     def dense(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
         """(T,) cosines with a query that examples move towards tools. `moved` (D,) replaces its `vector`."""
+        return self._mixed @ self.towards_tools(vector, moved)
+
+    def towards_tools(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
+        """(D,) the query that the dense signal compares: moved by examples, of length 1 where `moved` does not replace its `vector`."""
         base = vector if moved is None else moved
         if self._examples is None:
-            return self._mixed @ base
+            return base
         shift = self._examples.shift(vector)
         length = max(float(np.linalg.norm(vector + shift)), SMALL)
-        return self._mixed @ ((base + shift) / length).astype(np.float32)
+        return ((base + shift) / length).astype(np.float32)
 
     def signals(self, text: str, vector: Vectors, moved: Vectors | None = None) -> dict[str, Vectors]:
         """A query's signals for every tool before normalising, (T,) each.
 
         `vector` (D,) is the text's; `moved` replaces it in the dense signal.
         """
-        everyday = self._everyday.met(text)
         return {
             "dense": self.dense(vector, moved),
-            "profile": (self._profiles @ vector)[self.server_of],
+            "profile": self.profiles(vector)[self.server_of],
+            **self.signals_of_words(text),
+        }
+
+    def profiles(self, vector: Vectors, servers: NDArray[np.int64] | None = None) -> Vectors:
+        """(S,) cosines with the profiles of the servers, or of some of them."""
+        return (self._profiles if servers is None else self._profiles[servers]) @ vector
+
+    def signals_of_words(self, text: str) -> dict[str, Vectors]:
+        """The signals of a query that no vector is compared for, (T,) each."""
+        everyday = self._everyday.met(text)
+        return {
             "words": self._lexical.scores_of(words_and_stems(text)),
             "everyday": self._lexical.weighted(self._tool_words(everyday)),
             "concept": self._concept(everyday),
@@ -311,10 +346,10 @@ class RelevanceIndex:
         return wanted
 
     def _concept(self, met: Mapping[int, float]) -> Vectors:
-        if not met:
-            return np.zeros(len(self._mixed), dtype=np.float32)
-        rows, weights = list(met), np.array(list(met.values()), dtype=np.float32)
-        return weights @ self._concepts[rows]
+        found = np.zeros(len(self._mixed), dtype=np.float32)
+        for row, weight in met.items():  # a copy of all rows would take longer than the sum
+            found += np.float32(weight) * self._concepts[row]
+        return found
 
 
 def asked_text(subtask: str, hint: str) -> str:

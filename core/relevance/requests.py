@@ -69,7 +69,7 @@ class Given:
 class RequestIndex:
     """The requests of T tools that count, as 8-bit rows. Immutable; safe for several threads.
 
-    `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the rows of the tools of which none does.
+    `tools` (C,) are the rows of those that have some, and `enough` says that every tool has as many as it needs. `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the rows of the tools of which none does.
     """
 
     def __init__(self, given: Given, index: RelevanceIndex) -> None:
@@ -84,19 +84,19 @@ class RequestIndex:
         self.texts: list[str] = [given.texts[place] for place in kept.tolist()]
         rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(own))
         self.covered = sizes > 0
-        self._tools = np.flatnonzero(self.covered)
+        self.tools = np.flatnonzero(self.covered)
         self._sizes = sizes
         self._starts = np.cumsum(sizes) - sizes
-        self._against = np.minimum(sizes[self._tools] / ENOUGH, 1.0).astype(np.float32)
-        self._enough = len(self._tools) == len(own) and bool((self._against == 1.0).all())
+        self._against = np.minimum(sizes[self.tools] / ENOUGH, 1.0).astype(np.float32)
+        self.enough = len(self.tools) == len(own) and bool((self._against == 1.0).all())
         self._rows = eight_bits(rows)
         self._lengths = np.linalg.norm(self._rows.astype(np.float32), axis=1)
-        self._means = _means(rows, self._starts[self._tools], sizes[self._tools])
+        self._means = _means(rows, self._starts[self.tools], sizes[self.tools])
         self._own = own
         width = np.arange(max(int(sizes.max(initial=0)), 1))
         self._places = self._starts[:, None] + np.minimum(width, np.maximum(sizes - 1, 0)[:, None])
         self._lexical = LexicalIndex(
-            [" ".join(self.texts[self._starts[row] : self._starts[row] + sizes[row]]) for row in self._tools],
+            [" ".join(self.texts[self._starts[row] : self._starts[row] + sizes[row]]) for row in self.tools],
             words_of=words_and_stems, b=WORD_LENGTH_SHARE,
         )  # fmt: skip
 
@@ -111,19 +111,32 @@ class RequestIndex:
         """Both signals of a query, normalised, (T,) each. `relevance` gives that of the tools without requests, (T,); it is not needed where
         every tool has enough of them.
         """
-        raw = {ASKED: self._nearest(vector), ASKED_WORDS: self._lexical.scores_of(words_and_stems(text))}
-        if self._enough:
-            return {name: z_scores(values, model.prior[name]) for name, values in raw.items()}
+        if self.enough:
+            return self.of_covered(text, vector, None, model)[0]
         base = relevance().astype(np.float32)
-        mean, deviation = moments(base[self._tools], model.prior["relevance"])
-        base = (base - mean) / deviation
+        values, (mean, deviation) = self.of_covered(text, vector, base[self.tools], model)
         found: dict[str, Vectors] = {}
-        for name, values in raw.items():
-            line = np.float32(model.slope[name]) * base
-            change = z_scores(values, model.prior[name]) - line[self._tools]
-            line[self._tools] += np.where(change > 0, change, self._against * change)
-            found[name] = line
+        for name, covered in values.items():
+            found[name] = np.float32(model.slope[name]) * ((base - mean) / deviation)
+            found[name][self.tools] = covered
         return found
+
+    def of_covered(
+        self, text: str, vector: Vectors, base: Vectors | None, model: RequestModel
+    ) -> tuple[dict[str, Vectors], tuple[np.float32, np.float32]]:
+        """Both signals of the C tools that have requests, normalised, (C,) each, and the mean and deviation of their relevance without
+        requests, `base` (C,). It is None where every tool has enough of them.
+        """
+        raw = {ASKED: self._nearest(vector), ASKED_WORDS: self._lexical.scores_of(words_and_stems(text))}
+        scores = {name: z_scores(values, model.prior[name]) for name, values in raw.items()}
+        if base is None:
+            return scores, (np.float32(0.0), np.float32(1.0))
+        mean, deviation = moments(base, model.prior["relevance"])
+        for name, values in scores.items():
+            line = np.float32(model.slope[name]) * ((base - mean) / deviation)
+            change = values - line
+            scores[name] = line + np.where(change > 0, change, self._against * change)
+        return scores, (mean, deviation)
 
     def near(self, row: int, vector: Vectors) -> Near | None:
         """The nearest request of a tool. Returns None if none of its requests counts."""
@@ -141,7 +154,7 @@ class RequestIndex:
         found = np.float32(MEAN_SLOPE) * means + np.float32(MEAN_OFFSET)
         size = min(COMPARED, len(means))
         best = np.argpartition(-means, size - 1)[:size]
-        tools = self._tools[best]
+        tools = self.tools[best]
         places, sizes = self._places[tools], self._sizes[tools][:, None]
         cosines = np.vecdot(self._rows[places].astype(np.float32), vector) / self._lengths[places]
         cosines[np.arange(places.shape[1]) >= sizes] = -1.0

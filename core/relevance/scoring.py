@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,7 +13,6 @@ from core.domain.decision import Fit
 from core.domain.feedback import LabelledQuery
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.labelled import DENSE, QuerySignals
-from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.refusal import confidence_of
 from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel, asked_text
 
@@ -104,17 +102,42 @@ def z_scores(x: Vectors, prior: tuple[float, float]) -> Vectors:
 
 def moments(values: Vectors, prior: tuple[float, float]) -> tuple[np.float32, np.float32]:
     """Mean and deviation of (T,) values, both shrunk towards the prior's."""
-    size = len(values)
-    mean = (float(values.sum()) + N0 * prior[0]) / (size + N0)
+    size, mean = len(values), shrunk_mean(len(values), float(values.sum()), prior)
     centred = values - np.float32(mean)
-    square = (float(np.dot(centred, centred)) + N0 * (prior[1] ** 2 + (prior[0] - mean) ** 2)) / (size + N0)
-    return np.float32(mean), np.float32(max(square**0.5, LEAST))
+    return np.float32(mean), shrunk_deviation(size, float(np.dot(centred, centred)), mean, prior)
+
+
+def moments_of_sums(
+    size: int, total: float, squares: float, prior: tuple[float, float]
+) -> tuple[np.float32, np.float32]:
+    """`moments` from the number of values, their sum, and that of their squares.
+
+    >>> moments_of_sums(2, 3.0, 5.0, (0.0, 1.0)) == moments(np.array([1.0, 2.0], dtype=np.float32), (0.0, 1.0))
+    True
+    """
+    mean = shrunk_mean(size, total, prior)
+    return np.float32(mean), shrunk_deviation(size, squares - 2 * mean * total + size * mean**2, mean, prior)
+
+
+def shrunk_mean(size: int, total: float, prior: tuple[float, float]) -> float:
+    """A mean as if N0 more values were there, with the prior's mean."""
+    return (total + N0 * prior[0]) / (size + N0)
+
+
+def shrunk_deviation(size: int, square: float, mean: float, prior: tuple[float, float]) -> np.float32:
+    """A deviation as if N0 more values were there. `square` is the sum of squares around the mean."""
+    mixed = (square + N0 * (prior[1] ** 2 + (prior[0] - mean) ** 2)) / (size + N0)
+    return np.float32(max(mixed**0.5, LEAST))
 
 
 def damped(scores: Vectors) -> Vectors:
     """(T,) -> (T,): the largest becomes 6^0.7 max^0.3, so that one rare word does not decide alone."""
-    best = float(scores.max(initial=0.0))
-    return scores * np.float32((PEAK / best) ** DAMPING) if best > 0.1 else scores
+    return scores * damping(float(scores.max(initial=0.0)))
+
+
+def damping(best: float) -> np.float32:
+    """The factor of all scores of which this is the largest."""
+    return np.float32((PEAK / best) ** DAMPING) if best > 0.1 else np.float32(1.0)
 
 
 def contributions(signals: Mapping[str, Vectors], model: RelevanceModel) -> dict[str, Vectors]:
@@ -167,31 +190,67 @@ def fit_of(
     `shift` (T,) is what labels add, in logits; it enters the scores, so that a tool that labels raise takes the lead from
     those that it passes, but not from tools of other servers as far as they do the same. `line` is the slope and offset that a calibration puts on the logits.
     """
-    parts = contributions(signals, model)
+    tools = Judged(index.own, np.arange(len(index.own)), index.server_of, index.servers)
+    return fit_of_parts(
+        tools, contributions(signals, model), float(signals["dense"].max(initial=-1.0)), model, shift, line
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The tools that a fit is of: `own` (T, D) of the catalog, of which they are the `rows` (K,); `server_of` (K,) and the number of their servers."""
+
+    own: Vectors
+    rows: NDArray[np.int64]
+    server_of: NDArray[np.int64]
+    servers: int
+
+
+def fit_of_parts(
+    judged: Judged,
+    parts: Mapping[str, Vectors],
+    cosine: float,
+    model: RelevanceModel,
+    shift: Floats | None,
+    line: tuple[float, float],
+) -> Fit:
+    """`fit_of` from what each signal adds, (K,) each. `cosine` is the greatest dense signal of the catalog. The thirty best tools of the
+    catalog have to be among the K.
+    """
     scores = _sum(parts)
     lift = np.zeros(len(scores)) if shift is None else shift / model.fit["behind"]
     scores += lift
     if not len(scores):
-        return Fit(np.zeros(0), np.zeros(index.servers), 1.0, scores, parts, shift)
+        return Fit(np.zeros(0), np.zeros(judged.servers), 1.0, scores, parts, shift)
     top = _best(scores)
-    own = index.own[top]
+    own = judged.own[judged.rows[top]]
     same = np.clip((own @ own.T - SAME_LOW) / (SAME_HIGH - SAME_LOW), 0.0, 1.0).astype(np.float64)
-    doubt = _doubt(scores[top], signals, model)
-    rival = max(GHOST, float(scores[top[0]]))
+    doubt = _doubt(scores[top], cosine, model)
+    rival = rival_of(float(scores[top[0]]))
     ahead = np.clip(scores - rival, -LEAD_LIMIT, LEAD_LIMIT)  # tools beyond the best thirty have no twins
-    elsewhere = index.server_of[top][:, None] != index.server_of[top]
+    elsewhere = judged.server_of[top][:, None] != judged.server_of[top]
     ahead[top] = leads(scores[top], same, np.maximum(lift[top], 0.0) * same * elsewhere)
-    logits = model.fit["one"] + np.where(ahead > 0, model.fit["ahead"] * ahead, model.fit["behind"] * ahead)
-    tools = _sigmoid(line[0] * logits + line[1])
-    nothing = float(_sigmoid(np.array([doubt]))[0])
+    tools = probabilities(ahead, model, line)
+    nothing = float(sigmoid(np.array([doubt]))[0])
     said = confidence_of(float(tools[top].max()), nothing)
-    return Fit(tools, best_of_servers(tools, index), nothing, scores, parts, shift, said)
+    return Fit(tools, best_of_servers(tools, judged), nothing, scores, parts, shift, said)
 
 
-def best_of_servers(tools: Floats, index: RelevanceIndex) -> Floats:
+def rival_of(best: float) -> float:
+    """The score that all tools but the best thirty are behind: the greatest one."""
+    return max(GHOST, best)
+
+
+def probabilities(ahead: Floats, model: RelevanceModel, line: tuple[float, float]) -> Floats:
+    """Leads to probabilities of fit, any shape; they rise with the lead."""
+    logits = model.fit["one"] + np.where(ahead > 0, model.fit["ahead"] * ahead, model.fit["behind"] * ahead)
+    return sigmoid(line[0] * logits + line[1])
+
+
+def best_of_servers(tools: Floats, judged: Judged) -> Floats:
     """(S,) the best tool's probability; 0 for a server without tools."""
-    best = np.zeros(index.servers)
-    np.maximum.at(best, index.server_of, tools)
+    best = np.zeros(judged.servers)
+    np.maximum.at(best, judged.server_of, tools)
     return best
 
 
@@ -204,7 +263,7 @@ def nothing_fits(signals: Mapping[str, Vectors], model: RelevanceModel, without:
     scores = _sum(contributions(left, model))
     if not len(scores):
         return 1.0
-    return float(_sigmoid(np.array([_doubt(scores[_best(scores)], left, model)]))[0])
+    return float(sigmoid(np.array([_doubt(scores[_best(scores)], float(left["dense"].max()), model)]))[0])
 
 
 def _sum(parts: Mapping[str, Vectors]) -> Floats:
@@ -222,52 +281,13 @@ def _best(scores: Floats) -> NDArray[np.int64]:
     return top[np.argsort(-scores[top], kind="stable")]
 
 
-def _doubt(best: Floats, signals: Mapping[str, Vectors], model: RelevanceModel) -> float:
+def _doubt(best: Floats, cosine: float, model: RelevanceModel) -> float:
     """The logit of "nothing fits": many tools that are about as good as the best speak for it, a high cosine against it."""
     weights = np.exp((best - best[0]) / model.temperature)
     weights /= weights.sum()
     spread = float(-(weights * np.log(weights + 1e-12)).sum())
     known = model.nothing
-    return known["spread"] * spread + known["cosine"] * float(signals["dense"].max()) + known["one"]
-
-
-def _sigmoid(logits: Floats) -> Floats:
-    return 1.0 / (1.0 + np.exp(-np.clip(logits, -60.0, 60.0)))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# One query against one catalog: the text embedded, its signals, and the probabilities of fit, in one call.
-
-
-@dataclass(frozen=True, slots=True)
-class FitMatcher:
-    """A catalog's relevance index with the encoder that it was built with, the model, and what labels have taught."""
-
-    index: RelevanceIndex
-    encoder: CachedEncoder
-    model: RelevanceModel
-    learnt: Learnt = NOTHING_LEARNT
-
-    @classmethod
-    def of(cls, index: RelevanceIndex, encoder: CachedEncoder, learnt: Learnt = NOTHING_LEARNT) -> FitMatcher:
-        """With the shipped model, as it is for the catalog's example requests."""
-        return cls(index, encoder, model_for(learnt.requests), learnt)
-
-    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """The fit of every tool, and the ms that embedding took. A hint joins the text for every signal."""
-        asked = asked_text(text, hint)
-        started = time.perf_counter()
-        vector = self.encoder.encode_query(asked)
-        # labels are of sub-tasks: one that was asked with a hint is met by one that is asked without
-        alone = self.encoder.encode_query(text) if hint and self.learnt.memory is not None else vector
-        embed_ms = (time.perf_counter() - started) * 1e3
-        learnt, values = self.learnt, self.learnt.values
-        model = (
-            self.model if not values.weights else replace(self.model, weights={**self.model.weights, **values.weights})
-        )
-        signals = self.index.signals(asked, vector, learnt.moved(vector))
-        signals = with_requests(signals, learnt.requests, asked, vector, model)
-        return fit_of(self.index, signals, model, learnt.shift(alone), (values.slope, values.offset)), embed_ms
+    return known["spread"] * spread + known["cosine"] * cosine + known["one"]
 
 
 def model_for(requests: RequestIndex | None) -> RelevanceModel:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from cachetools import LRUCache, cached
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
-from core.domain.decision import Fit
-from core.domain.statistics import Statistics
+from core.domain.decision import Fit, Looked
+from core.domain.statistics import ServerStatistics, Statistics, ToolStatistics
 from core.network.traces import NetworkView
 from core.planning.base import Planner
+from core.relevance.bounds import BoundedFit
 from core.relevance.encoder import Vectors
 from core.routers.parameters import FIT, MatchingParameters
 
 Layer = Literal["tools", "servers"]
+Rows = NDArray[np.int64]
+Record = TypeVar("Record", ServerStatistics, ToolStatistics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,10 @@ class Matcher(Protocol):
 
     def fit(self, text: str, hint: str, /) -> tuple[Fit, float]:
         """The probability of fit of each tool and server, and the ms that embedding took."""
+        ...
+
+    def bounds(self, text: str, hint: str, /) -> tuple[BoundedFit | None, float]:
+        """Bounds on the fit of every tool, and the ms that embedding took. None where every tool is to be looked at."""
         ...
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -74,7 +81,8 @@ class RoutingContext:
 
     `tool_tokens` (T,) are the tokens of each tool's definition, `tool_server` (T,) the row of each tool's server, `*_order`
     the alphabetical place of each name, which decides ties. `network` holds recent latencies, or None.
-    `cross_encoder` is the model of the reranker of that name, "" for none.
+    `cross_encoder` is the model of the reranker of that name, "" for none. `looked` is None where the arrays are those of the whole
+    catalog, else the rows of it that they are of. With `exhaustive` a decision looks at every tool.
     """
 
     catalog: Catalog
@@ -88,6 +96,8 @@ class RoutingContext:
     server_order: NDArray[np.int64]
     network: NetworkView | None = None
     cross_encoder: str = ""
+    looked: Looked | None = None
+    exhaustive: bool = False
 
     @classmethod
     def of(
@@ -116,6 +126,38 @@ class RoutingContext:
             network=network,
             cross_encoder=cross_encoder,
         )
+
+    def narrowed(self, tools: Rows, servers: Rows) -> RoutingContext:
+        """The same with some tools and servers alone: rows, ascending, the servers of the tools among them."""
+        looked = Looked(tools, servers, len(self.tool_ids), len(self.server_names), int(self.tool_tokens.sum()))
+        statistics = Statistics(
+            _some(self.statistics.servers, servers), _some(self.statistics.tools, tools), self.statistics.version
+        )
+        return replace(
+            self,
+            statistics=statistics,
+            tool_tokens=self.tool_tokens[tools],
+            server_names=tuple(map(self.server_names.__getitem__, servers.tolist())),
+            tool_ids=tuple(map(self.tool_ids.__getitem__, tools.tolist())),
+            tool_server=np.searchsorted(servers, self.tool_server[tools]),
+            tool_order=self.tool_order[tools],
+            server_order=self.server_order[servers],
+            looked=looked,
+        )
+
+    @property
+    def catalog_servers(self) -> int:
+        """The number of servers of the catalog."""
+        return len(self.server_names) if self.looked is None else self.looked.servers
+
+    def catalog_rows(self, rows: Rows) -> Rows:
+        """The rows in the catalog of some tools of this context."""
+        return rows if self.looked is None else self.looked.tool_rows[rows]
+
+
+def _some(record: Record, rows: Rows) -> Record:
+    """The rows of every column of a record of statistics."""
+    return type(record)(**{one.name: getattr(record, one.name)[rows] for one in fields(record)})
 
 
 class Query:
@@ -148,6 +190,18 @@ class Query:
             self._fit, embed_ms = self._matcher.fit(self.text, self.hint)
             self.embed_ms += embed_ms
         return self._fit
+
+    def bounds(self) -> BoundedFit | None:
+        """Bounds on the probabilities of fit, or None where every tool is to be looked at."""
+        if self._fit is not None:
+            return None
+        found, embed_ms = self._matcher.bounds(self.text, self.hint)
+        self.embed_ms += embed_ms
+        return found
+
+    def looked_at(self, fit: Fit) -> None:
+        """From now on `fit` is that of the tools that were looked at."""
+        self._fit = fit
 
     @property
     def known_fit(self) -> Fit | None:
@@ -206,19 +260,19 @@ Rest = ParamSpec("Rest")
 CATALOGS_KEPT = 8
 
 
-class _SameCatalog:
+class Same(Generic[T]):
     """A cache key that is equal for the same object alone: comparing catalogs by value would compare all their tools."""
 
-    __slots__ = ("catalog",)
+    __slots__ = ("one",)
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog  # kept alive, so that no other catalog gets its id
+    def __init__(self, one: T) -> None:
+        self.one: Any = one  # kept alive, so that no other object gets its id
 
     def __hash__(self) -> int:
-        return id(self.catalog)
+        return id(self.one)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameCatalog) and other.catalog is self.catalog
+        return isinstance(other, Same) and other.one is self.one
 
 
 def per_catalog(work: Callable[Concatenate[Catalog, Rest], T]) -> Callable[Concatenate[Catalog, Rest], T]:
@@ -232,7 +286,7 @@ def per_catalog(work: Callable[Concatenate[Catalog, Rest], T]) -> Callable[Conca
     """
 
     def key(catalog: Catalog, *rest: Any) -> tuple[object, ...]:
-        return (_SameCatalog(catalog), *rest)
+        return (Same(catalog), *rest)
 
     cache: LRUCache[tuple[object, ...], T] = LRUCache(CATALOGS_KEPT)
     return cached(cache, key=key, lock=threading.Lock())(work)

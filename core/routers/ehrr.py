@@ -35,6 +35,7 @@ from core.routers.estimates import (
     exploration_note,
     ranks,
 )
+from core.routers.looking import looked_at
 from core.routers.parameters import (
     ABLATION,
     AUCTION,
@@ -108,12 +109,20 @@ def writing_tools(catalog: Catalog) -> Mask:
     return np.array([writes(tool) for tool in catalog.tools], dtype=np.bool_)
 
 
+def narrowed(query: Query, context: RoutingContext, p: EhrrParameters) -> RoutingContext:
+    """The context with the tools and servers alone that can matter, where the parameters let that be told (`core.routers.looking`)."""
+    if p.similarity != FIT or not p.hierarchy or p.exploration != "none":
+        return context
+    return looked_at(query, context, p.k, p.weights_of_time()[0], l_route_s=p.l_route_s, eps=p.eps)
+
+
 def matched(query: Query, context: RoutingContext, p: EhrrParameters) -> Match:
     """Similarities of the sub-task; with `reads_first` a tool that writes counts a fifth where the question asks to know."""
     match = query.match(p)
     if not p.reads_first or p.similarity != FIT or not asks_to_know(query.text):
         return match
-    return replace(match, tools=np.where(writing_tools(context.catalog), WRITING_SHARE * match.tools, match.tools))
+    writing = writing_tools(context.catalog)[context.catalog_rows(np.arange(len(match.tools)))]
+    return replace(match, tools=np.where(writing, WRITING_SHARE * match.tools, match.tools))
 
 
 # The engine: Algorithm 2 over points of parameters and over sub-tasks ----------------------------------------------------
@@ -261,6 +270,7 @@ class Ehrr(Router[EhrrParameters]):
 
     def decide(self, query: Query, context: RoutingContext, parameters: EhrrParameters) -> RoutingResult:
         """Algorithm 2."""
+        context = narrowed(query, context, parameters)
         match = matched(query, context, parameters)
         believed = beliefs(context.statistics, parameters, rate=parameters.lambda_r)
         engine = EhrrEngine.of(context, parameters, believed)
@@ -278,8 +288,9 @@ class Ehrr(Router[EhrrParameters]):
             tools,
             candidates,
             reason + exploration_note(parameters),
-            _stages(servers, tools, candidates),
+            _stages(context, servers, tools, candidates),
             explored=None if believed is None else _explored(context, parameters),
+            context=context,
         )
 
     def event(self, decision: Decision) -> dict[str, Any]:
@@ -340,12 +351,14 @@ def _explored(context: RoutingContext, p: EhrrParameters) -> Explored:
     return Explored(p.exploration, servers.success, estimate_tools(context, servers, eps=p.eps).success)
 
 
-def _stages(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]) -> tuple[Stage, ...]:
+def _stages(
+    context: RoutingContext, servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]
+) -> tuple[Stage, ...]:
     listed, accepted = int(np.count_nonzero(servers.shortlisted)), int(np.count_nonzero(servers.accepted))
     within = int(np.count_nonzero(servers.accepted[tools.server_row]))
     feasible = int(np.count_nonzero(tools.rank))
     return (
-        Stage("short-list", "servers", listed, len(servers.names), "Highest utility, EHRR (3)."),
+        Stage("short-list", "servers", listed, context.catalog_servers, "Highest utility, EHRR (3)."),
         Stage("auction", "servers", accepted, listed, "Ask price within the posted price, EHRR (4), (5)."),
         Stage("affordable", "tools", feasible, within, "Price within the posted price of the server."),
         Stage("candidates", "tools", len(candidates), feasible, "Highest utility, EHRR (7), (9)."),
@@ -405,6 +418,8 @@ class RagMcp(Router[RagMcpParameters]):
 
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
         """Two top-k by similarity."""
+        if parameters.similarity == FIT:
+            context = looked_at(query, context, parameters.k)
         match = query.match(parameters)
         listed = top(match.servers, match.servers, context.server_order, parameters.k)
         within = int(listed[context.tool_server].sum())
@@ -416,7 +431,7 @@ class RagMcp(Router[RagMcpParameters]):
             shortlisted=listed,
             score=self.score,
             stages=(
-                Stage("short-list", "servers", int(listed.sum()), len(listed), "Highest similarity."),
+                Stage("short-list", "servers", int(listed.sum()), context.catalog_servers, "Highest similarity."),
                 Stage("candidates", "tools", min(parameters.n, within), within, "Highest similarity."),
             ),
             no_candidate="The short-listed servers have no tools; raise k.",

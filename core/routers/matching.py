@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.domain.decision import Fit
 from core.economics.utility import calibrated
+from core.relevance.bounds import BoundedFit, FitMatcher
 from core.relevance.catalog_index import CatalogIndex, ViewLayer
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.routers.context import Layer, Match
@@ -20,17 +21,23 @@ from core.routers.parameters import MatchingParameters
 
 @dataclass(frozen=True, slots=True)
 class IndexMatcher:
-    """Embeds the sub-task, and the hint if there is one, and scores every server and tool. `fit` returns the probability of fit of
-    each tool and server, and the ms that embedding took. `own` (T, D) are the vectors of the tools' own texts."""
+    """Embeds the sub-task, and the hint if there is one, and scores every server and tool; `fitting` gives probabilities of fit."""
 
     index: CatalogIndex
     encoder: CachedEncoder
-    fit: Callable[[str, str], tuple[Fit, float]]
-    own: Vectors
+    fitting: FitMatcher
+
+    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
+        """The probability of fit of each tool and server, and the ms that embedding took."""
+        return self.fitting.fit(text, hint)
+
+    def bounds(self, text: str, hint: str) -> tuple[BoundedFit | None, float]:
+        """Bounds on the same. Returns None for a catalog that is too small for them."""
+        return self.fitting.bounds(text, hint)
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """(K, K) cosines between tools, by their own texts."""
-        own = self.own[rows]
+        own = self.fitting.index.own[rows]
         return (own @ own.T).astype(np.float64)
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:

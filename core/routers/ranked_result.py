@@ -67,6 +67,7 @@ def ranked_result(
         stages=stages,
         steps=steps,
         exposure=exposure,
+        context=context,
     )
 
 

@@ -50,10 +50,12 @@ def moved_lines(moves: Sequence[MovedBy]) -> list[str]:
 def changed_words(before: Decision, now: Decision, judged: Sequence[str], sharing: Collection[str]) -> str:
     """Returns the changes after a label in one escaped sentence that begins with a space: the judged tools, equal tools that share
     the label, and other tools that moved much. Returns "" if a decision has no probabilities of fit."""
-    if before.fit is None or now.fit is None or before.tools.ids != now.tools.ids:
+    if before.fit is None or now.fit is None or before.catalog_tools != now.catalog_tools:
         return ""
-    rows = {tool: row for row, tool in enumerate(now.tools.ids)}
-    was, fits = before.fit.tools, now.fit.tools
+    fitted = dict(zip(before.tools.ids, before.fit.tools.tolist(), strict=True))
+    rows = {tool: row for row, tool in enumerate(now.tools.ids) if tool in fitted}
+    fits = now.fit.tools
+    was = np.array([fitted.get(tool, fit) for tool, fit in zip(now.tools.ids, fits.tolist(), strict=True)])
     change, told = fits - was, [rows[tool] for tool in judged if tool in rows]
 
     def shares(row: int) -> tuple[str, str, str]:

@@ -18,6 +18,7 @@ from tests.benchmarks import (
     deciding,
     failing,
     fuzzing,
+    large,
     levelling,
     outages,
     outcomes,
@@ -35,6 +36,7 @@ from tests.benchmarks import (
 SECTIONS = {
     "embedding": deciding.embedding,
     "decisions": deciding.decisions,
+    "large": large.large,
     "batching": batching.batching,
     "strips": whatif.strips,
     "times": levelling.times,

@@ -11,13 +11,13 @@ import sample_catalog
 from core.app import open_app
 from core.domain.catalog import Catalog, Server, Tool
 from core.importers.shipped_catalogs import SAMPLE
+from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, unit_rows
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.onnx_encoder import onnx_source
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.requests import Given, RequestIndex
-from core.relevance.scoring import FitMatcher
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
@@ -109,7 +109,7 @@ def decisions() -> None:
         relevance = RelevanceIndex.build(made, encoder)
         learnt = Learnt(requests=_requests(relevance, requests)) if requests else NOTHING_LEARNT
         fit = FitMatcher.of(relevance, encoder, learnt)
-        matcher = IndexMatcher(index, encoder, fit.fit, fit.index.own)
+        matcher = IndexMatcher(index, encoder, fit)
         context = RoutingContext.of(made, StatisticsProjection(made).snapshot(), matcher, tokens)
         router = ROUTERS["ehrr"]()
         times = timed(lambda context=context, router=router: router.route(TEXT, context), 300, warm_up=10)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 import numpy as np
+from sklearn.feature_extraction.text import HashingVectorizer
 
 from core.relevance.encoder import Vectors, cleaned, unit_rows
 
@@ -40,3 +41,24 @@ class Letters:
         """One row a text, of length 1."""
         rows = np.array([[t.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for t in texts], dtype=np.float32)
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+WORDS = 1 << 14
+
+
+class WordVectors:
+    """As `WordEncoder`, 384 wide and quick enough for 100,000 texts. All texts have a part in common, as those of a real model have."""
+
+    model, dimension, note = "hashed-words", 384, ""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self._words = rng.standard_normal((WORDS, self.dimension), dtype=np.float32)
+        self._common = 20.0 * unit_rows(rng.standard_normal((1, self.dimension), dtype=np.float32))
+        self._counted = HashingVectorizer(n_features=WORDS, alternate_sign=False, norm=None)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """(N, 384) unit rows."""
+        counts = self._counted.transform(texts).astype(np.float32)
+        counts.data = np.sqrt(counts.data)
+        return unit_rows(counts @ self._words + self._common)

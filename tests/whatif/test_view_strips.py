@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
+from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
-from core.relevance.scoring import FitMatcher
 from core.routers.context import RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.matching import IndexMatcher
@@ -53,7 +53,7 @@ def drawn(seed: int) -> RoutingContext:
     )
     encoder = CachedEncoder(EncoderSource.of(Letters()), MemoryVectorStore())
     fit = FitMatcher(RelevanceIndex.build(made, encoder), encoder, RelevanceModel.shipped())
-    matcher = IndexMatcher(CatalogIndex(made, encoder), encoder, fit.fit, fit.index.own)
+    matcher = IndexMatcher(CatalogIndex(made, encoder), encoder, fit)
     tokens = np.full(len(made.tools), 10, dtype=np.int64)
     return RoutingContext.of(made, StatisticsProjection(made).snapshot(), matcher, tokens)
 

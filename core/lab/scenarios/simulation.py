@@ -91,6 +91,10 @@ class CachedMatcher:
         fit, _ = self.cache(("fit", text, hint), lambda: self.matcher.fit(text, hint))
         return fit, 0.0
 
+    def bounds(self, text: str, hint: str) -> tuple[None, float]:  # noqa: ARG002
+        """None: the fit of every tool is kept."""
+        return None, 0.0
+
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `Matcher.likeness`."""
         return self.cache(("likeness", rows.tobytes()), lambda: self.matcher.likeness(rows))

@@ -20,12 +20,13 @@ from core.domain.statistics import Statistics
 from core.domain.tool_table import packed
 from core.importers import read_files
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, check_name, shipped, shipped_size
+from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import Shift
 from core.relevance.learnt import Learnt
 from core.relevance.relevance_index import RelevanceIndex
-from core.relevance.scoring import FitMatcher, IndexScorer
+from core.relevance.scoring import IndexScorer
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
@@ -212,8 +213,7 @@ class CatalogService:
         learnt = self._learnt.of(loaded.catalog, loaded.relevance_index)  # labels are embedded without the lock
 
         def matcher(index: CatalogIndex, relevance: RelevanceIndex) -> IndexMatcher:
-            fit = FitMatcher.of(relevance, self._relevance_encoder, learnt)
-            return IndexMatcher(index, self._encoder, fit.fit, relevance.own)
+            return IndexMatcher(index, self._encoder, FitMatcher.of(relevance, self._relevance_encoder, learnt))
 
         with self._lock:
             at = self._statistics_at(learning)

@@ -120,7 +120,7 @@ class ExampleService:
                 for segment in strips[name].winners():
                     other = segment.winner
                     higher = segment.low > float(getattr(parameters, name))
-                    if higher and other not in {None, _winner(decision)} and fits[str(other)] >= LEAST_FIT:
+                    if higher and other not in {None, _winner(decision)} and fits.get(str(other), 0.0) >= LEAST_FIT:
                         winners = (_winner(decision), str(other))
                         return ExampleQuestion("changes", decision.subtask, winners, knobs[name], segment.low)
         return None

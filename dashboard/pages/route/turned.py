@@ -55,6 +55,10 @@ CONFIDENCE = {
     ),
 }
 
+LOOKED = (
+    "Of a catalog of many tools, those are looked at that can be on the short-list or among its tools: bounds on the relevance of all "
+    "others prove that none of them can."
+)
 FOREIGN = "The encoder knows English. Of 20 everyday questions it found a right tool first for 13 in English, and for 0 to 3 in other languages."
 
 
@@ -78,9 +82,17 @@ def headline(decision: Decision, *, what_if: bool = False) -> str:
         star = "?" if word == "nothing" else star
     return (
         f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">{star}</span> '
-        f"<strong>{as_html(winner.tool, 90)}</strong>{mark}{said}{preset}<small>{as_html(decision.reason, 300)}</small></div>"
+        f"<strong>{as_html(winner.tool, 90)}</strong>{mark}{said}{preset}<small>{as_html(decision.reason, 300)}{_looked(decision)}</small></div>"
         f'<dl class="wayfare-metrics">{metrics}</dl></div>'
     )
+
+
+def _looked(decision: Decision) -> str:
+    """Returns what was looked at of a large catalog, "" for a small one: there it is every tool."""
+    if decision.looked is None:
+        return ""
+    note = decision.looked_note
+    return f' <span class="wayfare-faint">{noted(note[0].upper() + note[1:], LOOKED)}.</span>'
 
 
 def _metrics(decision: Decision) -> list[Metric]:
@@ -100,7 +112,7 @@ def _metrics(decision: Decision) -> list[Metric]:
         ),
         (
             "Decided in", f"{timings['total']:.1f} ms",
-            f"Embedding {timings['embed']:.1f} ms, scoring {timings['score']:.1f} ms.",
+            f"Embedding {timings['embed']:.1f} ms, scoring {timings['score']:.1f} ms; {decision.looked_note}.",
         ),
     ]  # fmt: skip
 
