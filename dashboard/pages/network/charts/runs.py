@@ -93,7 +93,9 @@ def latency_against_success(runs: Sequence[KeptRun], names: Sequence[str]) -> go
                 "line": {"width": 2.2},
             },
             "cliponaxis": False,
-            "hovertext": [f"{place + 1} {label(name, 60)}<br>latency (AL) {al_ms:,.4g} ms, right server (SSR) {share:.1f} %"],
+            "hovertext": [
+                f"{place + 1} {label(name, 60)}<br>latency (AL) {al_ms:,.4g} ms, right server (SSR) {share:.1f} %"
+            ],
             "hoverinfo": "text",
         }
         for place, (al_ms, share, name) in enumerate(zip(latencies, shares, names, strict=False))
