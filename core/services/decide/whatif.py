@@ -150,7 +150,8 @@ class WhatIfService:
         if case is None:
             return None
         for near in (True, False):
-            most, best = 0.0, None  # type: float, Contested | None
+            most = 0.0
+            best: Contested | None = None
             for x, y in combinations(names, 2):
                 share = _plane(case, x, y, COARSE, near=near).contested
                 if share > most:
