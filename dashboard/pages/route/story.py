@@ -27,7 +27,6 @@ from core.whatif.strips import Segment, Strip
 from dashboard.lane import lanes
 from dashboard.pages.route.turned import AUCTION, HEADLINE, SERVERS, TOOLS, figures, lane_answers, texts
 from dashboard.ui.chart import chart, live
-from dashboard.ui.knobs import knob_title
 from dashboard.ui.question import winner_colours
 from dashboard.ui.text import escaped
 
@@ -126,7 +125,7 @@ def story(app: App, asked: Asked, turn: Turn, ask: Callable[[], None], token: st
 
 def _data(turn: Turn, colours: Mapping[str | None, str]) -> dict[str, Any]:
     knob, (first, second) = turn.knob, turn.winners
-    title = knob_title(knob)
+    title = knob.label or knob.symbol  # without its letter: the knob at the left has that name
     return {
         "name": knob.name, "title": title, "unit": knob.unit, "low": knob.low, "top": turn.top, "step": knob.step,
         "now": turn.now, "to": turn.to,
