@@ -65,3 +65,21 @@ def test_a_key_ends_the_move_and_less_motion_never_begins_it(console: ConsolePro
     visit.page.wait_for_timeout(300)
     expect(visit.main.locator(".wayfare-winner strong")).to_have_text(re.compile(re.escape(FIRST)))
     assert "alpha_t" not in visit.query
+
+
+def test_a_decision_is_presented_step_by_step_with_keys(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("", q=played()["question"])
+    visit.press("Present")
+    shown = visit.page.get_by_role("dialog")
+    for title in ("The question", "The candidates", "The auction", "The winner"):
+        expect(shown.get_by_role("heading")).to_have_text(title)
+        visit.page.keyboard.press("ArrowRight")
+    expect(shown).to_contain_text("5 of 5")
+    visit.page.keyboard.press("ArrowLeft")
+    expect(shown).to_contain_text(FIRST)
+    assert shown.evaluate("one => one.scrollWidth <= innerWidth && one.clientHeight >= innerHeight")
+    visit.page.keyboard.press("Escape")
+    expect(shown).to_have_count(0)
+    assert visit.page.evaluate("document.activeElement.textContent") == "Present"
+    visit.settled()  # the charts below were drawn meanwhile
