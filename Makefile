@@ -58,7 +58,6 @@ papers: $(VENV)/.installed
 
 catalog: $(VENV)/.installed
 	$(BIN)/python -m sample_catalog.authoring.build
-	$(BIN)/python -m sample_catalog.authoring.played
 
 # a newer pip: the one that comes with Python 3.11 shows no progress while it unpacks
 $(VENV)/bin/python:
