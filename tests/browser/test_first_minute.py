@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from dashboard.pages.route.story import played
+from core.importers.shipped_catalogs import played
 from tests.browser.conftest import Visitor
 from tests.browser.pages import Route
 from tests.browser.serving import ConsoleProgram

@@ -6,20 +6,18 @@ stored. What would happen next stands beside it, from `sample_catalog/played.jso
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 from streamlit.components.v2 import component
 
-import sample_catalog
 from core.app import App
 from core.domain.params import Knob
+from core.importers.shipped_catalogs import played
 from core.routers.ehrr import EhrrParameters
 from core.services.decide.whatif import Asked
 from core.shared import units
@@ -79,12 +77,6 @@ def turn_of(strip: Strip, knob: Knob, now: float) -> Turn | None:
         return None
     top = min(float(knob.high or to), math.ceil(ROOM * max(to, now) / knob.step) * knob.step)
     return Turn(knob, now, to, top, bands, (winner, str(other.winner)))
-
-
-@cache
-def played() -> Mapping[str, Any]:
-    """The story of the sample, played once (`sample_catalog.authoring.played`)."""
-    return json.loads(sample_catalog.PLAYED.read_text(encoding="utf-8"))
 
 
 def story_of(app: App, asked: Asked) -> Turn | None:

@@ -11,14 +11,14 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from core.app import App
-from core.importers.shipped_catalogs import SAMPLE
+from core.importers.shipped_catalogs import SAMPLE, played
 from core.services.decide.whatif import Asked
 from core.services.learn.examples import ExampleQuestion
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import WHY_PANEL, decision_body
 from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
-from dashboard.pages.route.story import played, story, story_of
+from dashboard.pages.route.story import story, story_of
 from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.ui.first_look import first_look
 from dashboard.ui.knobs import LaneLink
