@@ -50,7 +50,7 @@ class Story {
     row.append(this.label, this.range, this.value, this.again);
     host.replaceChildren(this.says, row, this.legend);
     this.range.addEventListener("input", () => this.turn(true));
-    this.range.addEventListener("change", () => this.turn(false));
+    for (const end of ["change", "pointerup", "blur"]) this.range.addEventListener(end, () => this.held && this.turn(false));
   }
 
   take(data) {
@@ -148,6 +148,7 @@ class Story {
 
   // The visitor moves the knob here; the panel stores it.
   turn(held) {
+    this.held = held;
     const value = this.range.valueAsNumber;
     this.show(value);
     document.dispatchEvent(new CustomEvent("wayfare-turn", { detail: { name: this.data.name, value, held } }));

@@ -17,7 +17,7 @@ from tests.browser.visit import LIMIT_MS, Visit
 pytestmark = pytest.mark.browser
 
 FIRST, SECOND = played()["winners"]
-INVITES = "Move it yourself"
+INVITES = "Move the knob yourself"
 
 
 def moved(visit: Visit) -> list[str]:

@@ -45,10 +45,12 @@ _story = component(
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The turn of a knob from its value `now` to a value `to`, at which another tool wins. Values up to `top` are shown."""
+    """The turn of a knob from its value `now` to a value `to`, beyond the change `at` which another tool wins. Values up to `top` are
+    shown."""
 
     knob: Knob
     now: float
+    at: float
     to: float
     top: float
     bands: tuple[Segment, ...]
@@ -76,7 +78,7 @@ def turn_of(strip: Strip, knob: Knob, now: float) -> Turn | None:
     if not ends[0] < to < ends[1]:
         return None
     top = min(float(knob.high or to), math.ceil(ROOM * max(to, now) / knob.step) * knob.step)
-    return Turn(knob, now, to, top, bands, (winner, str(other.winner)))
+    return Turn(knob, now, ends[0] if other.low >= now else ends[1], to, top, bands, (winner, str(other.winner)))
 
 
 def story_of(app: App, asked: Asked) -> Turn | None:
@@ -117,13 +119,14 @@ def story(app: App, asked: Asked, turn: Turn, ask: Callable[[], None], token: st
 
 def _data(turn: Turn, colours: Mapping[str | None, str]) -> dict[str, Any]:
     knob, (first, second) = turn.knob, turn.winners
+    side = "above" if turn.to > turn.now else "below"
     title = knob.label or knob.symbol  # without its letter: the knob at the left has that name
     return {
         "name": knob.name, "title": title, "unit": knob.unit, "low": knob.low, "top": turn.top, "step": knob.step,
         "now": turn.now, "to": turn.to,
         "bands": [[band.low, band.high, colours[band.winner], band.winner or "no tool"] for band in turn.bands if band.low < turn.top],
-        "before": f"Both tools fit, and {first} wins. Watch the knob “{title}”: it moves once, and {second} takes over.",
-        "after": f"{second} takes over where “{title}” is {turn.to:g}. Move it yourself: every chart follows.",
+        "before": f"{first} wins. Watch the knob “{title}”: it moves once, and {second} takes over.",
+        "after": f"{second} takes over {side} {turn.at:.3g} {knob.unit}. Move the knob yourself: every chart follows.",
     }  # fmt: skip
 
 
