@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 
 from cachetools import LRUCache
 
@@ -40,7 +40,7 @@ from core.whatif.strips import Strip, refusal_strip
 
 KEPT = 64
 CELLS, VALUE_CELLS = (56, 36), (40, 26)  # of a plane
-COARSE = (12, 9)  # of a plane that is only looked at
+COARSE, VALUE_COARSE = (12, 9), (5, 4)  # of a plane that is only looked at
 CONTESTED = 0.1  # of a plane, so that two winners are seen at once
 
 
@@ -74,6 +74,7 @@ class WhatIfService:
 
     def __post_init__(self) -> None:
         self._known: LRUCache[object, tuple[RoutingContext, dict[str, Strip]]] = LRUCache(KEPT)
+        self._contested: LRUCache[object, tuple[RoutingContext, Contested | None]] = LRUCache(KEPT)
         self._lock = threading.Lock()
 
     def strips(self, asked: Asked) -> dict[str, Strip]:
@@ -143,24 +144,20 @@ class WhatIfService:
         return _plane(case, x, y, CELLS if isinstance(case, Case) else VALUE_CELLS, near=near)
 
     def contested(self, asked: Asked, names: Sequence[str]) -> Contested | None:
-        """The first two of these parameters, the best known first, whose plane two tools share; else those whose plane is shared the
-        most. Looks near the current values, then over the whole ranges. Returns None where one tool wins whatever two parameters
-        are, and for another router than EHRR and expected value. Takes up to half a second."""
+        """The first two of these parameters, the best known first, whose plane two tools share, near the current values before the
+        whole ranges; else those whose plane is shared the most. Returns None where one tool wins whatever two parameters
+        are, and for another router than EHRR and expected value."""
+        context = self._context(asked)
+        key = (id(context), asked, tuple(names))
+        with self._lock:
+            known = self._contested.get(key)
+        if known is not None and known[0] is context:
+            return known[1]
         case = self._case(asked)
-        if case is None:
-            return None
-        for near in (True, False):
-            most = 0.0
-            best: Contested | None = None
-            for x, y in combinations(names, 2):
-                share = _plane(case, x, y, COARSE, near=near).contested
-                if share > most:
-                    most, best = share, Contested(x, y, near)
-                if share >= CONTESTED:
-                    break
-            if best is not None:
-                return best
-        return None
+        found = None if case is None else _contested(case, names)
+        with self._lock:
+            self._contested[key] = context, found
+        return found
 
     def tornado(self, asked: Asked, tasks: Sequence[Task]) -> tornado.Tornado:
         """How these labelled tasks depend on single knobs of EHRR. Raises WayfareError for another router."""
@@ -208,6 +205,18 @@ class WhatIfService:
 
 def _strips(case: Case | ValueCase) -> dict[str, Strip]:
     return ehrr_strips(case) if isinstance(case, Case) else value_strips(case)
+
+
+def _contested(case: Case | ValueCase, names: Sequence[str]) -> Contested | None:
+    cells = COARSE if isinstance(case, Case) else VALUE_COARSE
+    most, best = 0.0, None
+    for near, (x, y) in product((True, False), combinations(names, 2)):
+        share = _plane(case, x, y, cells, near=near).contested
+        if share > most:
+            most, best = share, Contested(x, y, near)
+        if share >= CONTESTED:
+            break
+    return best
 
 
 def _plane(case: Case | ValueCase, x: str, y: str, cells: tuple[int, int], *, near: bool) -> Plane:
