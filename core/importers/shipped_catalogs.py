@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import sample_catalog
 from core.domain.catalog import Catalog
@@ -42,6 +43,18 @@ def shipped_size(name: str) -> tuple[int, int]:
     """
     documents = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_CATALOGS[name].files()]
     return len(documents), sum(len(document["tools"]) for document in documents)
+
+
+@cache
+def played() -> Mapping[str, Any]:
+    """The story of the sample: a sub-task whose winner changes with one knob, and what happens next, played once.
+
+    `about` says how its figures were computed (`sample_catalog.authoring.played`).
+
+    >>> sorted(played())
+    ['about', 'call', 'catalog', 'changes_at', 'knob', 'question', 'router', 'saving', 'winners']
+    """
+    return json.loads(sample_catalog.PLAYED.read_text(encoding="utf-8"))
 
 
 def check_name(name: str) -> None:

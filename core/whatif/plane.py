@@ -27,6 +27,17 @@ class Plane:
     margin: Array
     tools: tuple[str, ...]
 
+    @property
+    def contested(self) -> float:
+        """The share of the plane that the second most frequent winner has; 0 where at most one tool wins.
+
+        >>> won = np.array([[3, 3, 3, 3], [3, 5, 3, NONE]])
+        >>> Plane(np.arange(4.0), np.arange(2.0), won, won, ()).contested
+        0.125
+        """
+        counts = np.unique(self.winner[self.winner != NONE], return_counts=True)[1]
+        return float(np.sort(counts)[-2] / self.winner.size) if len(counts) > 1 else 0.0
+
 
 def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
     """At most `count` values over a knob's range, or up to five times the value `near`; whole numbers where needed.

@@ -129,7 +129,7 @@ function inSight(box) {
 
 async function drawn(plotly, box) {
   const chart = charts.get(box);
-  if (!box.clientWidth) return; // hidden: its size is observed when it is shown
+  if (!box.clientWidth) return delete box.dataset.due; // hidden: its size is observed when it is shown
   const fresh = !chart.size;
   fit(box, chart);
   chart.size = sizeOf(box);

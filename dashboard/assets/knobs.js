@@ -20,6 +20,7 @@ class Panel {
     this.turned = new Map(); // values that were not sent to the page host yet
     this.told = []; // unconfirmed messages: a newer one may replace an older one, so all of them are sent
     this.count = 0; // of messages
+    this.trial = {}; // the value that a story shows; it is never sent to the page host
     this.held = false; // a key or the pointer is down
     this.lane = new Lane(this);
     document.addEventListener("wayfare-shown", ({ detail }) => {
@@ -29,6 +30,8 @@ class Panel {
     });
     host.addEventListener("focusin", () => this.lane.foreseeSoon());
     document.addEventListener("wayfare-step", ({ detail }) => this.step(detail));
+    document.addEventListener("wayfare-try", ({ detail }) => this.try(detail));
+    document.addEventListener("wayfare-turn", ({ detail }) => this.turnTo(detail));
   }
 
   // Take the data of the page host: the knobs, their values, and the number of confirmed messages.
@@ -94,7 +97,7 @@ class Panel {
 
   // The present values of all knobs. An invalid number keeps the value of the page host.
   values() {
-    return Object.assign({}, this.data.values, ...this.told.map(({ values }) => values), Object.fromEntries(this.turned));
+    return Object.assign({}, this.data.values, this.trial, ...this.told.map(({ values }) => values), Object.fromEntries(this.turned));
   }
 
   // The values one step above and below that of the focused slider.
@@ -107,6 +110,30 @@ class Panel {
     return beside.filter((value) => value !== values[spec.name]).map((value) => ({ ...values, [spec.name]: value }));
   }
 
+  // Show the page under a value of a knob that is not stored; null ends it.
+  try({ name, value }) {
+    const made = this.controls.get(name);
+    if (!made || !this.host.isConnected || !this.lane.open) return;
+    if (value !== null && (this.turned.size || this.told.length)) return;
+    this.trial = value === null ? {} : { [name]: value };
+    made.show(this.values()[name] ?? null);
+    made.row.classList.toggle("wayfare-turned", value !== null);
+    this.lane.ask();
+  }
+
+  // A knob was moved elsewhere on the page; it is stored once it is not `held` any more.
+  turnTo({ name, value, held }) {
+    const made = this.controls.get(name);
+    if (!made || !this.host.isConnected) return;
+    const next = snapped(made.spec, value);
+    this.held = held;
+    if (next !== this.values()[name]) {
+      made.show(next);
+      this.turn(name, next);
+    }
+    if (!held) this.hold(false);
+  }
+
   // A knob was moved. `wait`: the pause before the page host gets it.
   turn(name, value, wait = QUIET_MS) {
     if (!this.turned.size) {
@@ -115,7 +142,7 @@ class Panel {
     }
     this.turned.set(name, value);
     this.latest = name;
-    document.dispatchEvent(new CustomEvent("wayfare-turned"));
+    document.dispatchEvent(new CustomEvent("wayfare-turned", { detail: { name, value } }));
     this.host.classList.add("wayfare-stale");
     for (const [each, { row }] of this.controls) row.classList.toggle("wayfare-turned", each === name);
     this.mark();

@@ -26,7 +26,8 @@ const strips = {
 
   async load(panel, wait) {
     if (!panel.host.isConnected || !panel.lane.open || panel.turned.size || panel.told.length) return;
-    if (document.querySelector(".wayfare-chart[data-due]") || panel.lane.inFlight) return strips.refresh(panel);
+    const trying = Object.keys(panel.trial).length > 0;
+    if (trying || document.querySelector(".wayfare-chart[data-due]") || panel.lane.inFlight) return strips.refresh(panel);
     const [epoch, values] = [panel.lane.epoch, panel.values()];
     const asked = JSON.stringify(values);
     try {

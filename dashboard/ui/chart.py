@@ -23,7 +23,7 @@ ASSETS = Path(__file__).parent.parent / "assets"
 _chart = component(
     "wayfare.chart",
     html=(
-        f'<div class="wayfare-frame"><div class="wayfare-chart" role="img" data-plotly="{PLOTLY_URL}"></div>'
+        f'<div class="wayfare-frame"><div class="wayfare-chart" role="img" aria-label="Chart" data-due data-plotly="{PLOTLY_URL}"></div>'
         '<button class="wayfare-widen" type="button" title="Fullscreen" aria-label="Fullscreen">⤢</button></div>'
     ),
     css=(ASSETS / "chart.css").read_text(encoding="utf-8"),

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 AIR = "where is the Super Bowl shown in Germany"
 EACH_TIME = {"wayfare.history", "wayfare.knobs"}  # the steps of the visit; what was heard
 BY_TIME = {
-    "route:headline", "route:tools", "route:card:0", "route:card:1", "alert", "markdown", "route:alpha_t", "route:kappa",
+    "route:headline", "route:tools", "route:card:0", "route:card:1", "alert", "markdown", "route:alpha_t", "route:kappa", "wayfare.present",
 }  # fmt: skip
 
 

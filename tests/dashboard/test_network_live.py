@@ -34,7 +34,7 @@ def test_opening_a_link_calls_nothing_and_a_press_makes_the_calls(app: App) -> N
     text = text_of(page)
     assert "live, network injected" in text
     assert "network injected: " in text  # the badge on both cards
-    assert "AL and FR are measured" in text
+    assert "latency and outages are measured" in text
     assert (page.query_params["mode"], page.query_params["calls"]) == ("live", "10")
     assert "steps" not in page.query_params
     prag, sonar = page.session_state[JOB].future.result().runs

@@ -15,6 +15,7 @@ from core.shared.errors import StoreError
 from core.store import Store
 from dashboard.pages.network.runs import (
     CHOSEN,
+    COLUMNS,
     NOTICE,
     TABLE,
     chosen_after,
@@ -170,6 +171,12 @@ def test_strangers_names_are_text(store: Store) -> None:
     assert "\u202e" not in line + page.dataframe[0].value.to_string()
 
 
+def test_no_measure_stands_as_bare_letters() -> None:
+    titles = [column.title for column in COLUMNS if column.help]
+    assert len(titles) == 5
+    assert all(" (" in str(title) for title in titles)
+
+
 def test_the_table_has_units_and_gaps_where_nothing_is_known() -> None:
     frame = runs_frame([run(), run(utility=0.25, al_ms=1234.5)], TITLES, "Asia/Tokyo")
     html = runs_styler(frame).to_html()
@@ -207,7 +214,7 @@ def test_what_cannot_be_compared_step_by_step() -> None:
 def test_differences_are_told_in_words() -> None:
     worse = run(ssr=0.45, al_ms=6250.0, fr=0.5, sl_ms=1.2, cost_usd=0.0)
     assert differences(worse, run()) == (
-        "SSR 5.0 points lower (45 %, not 50 %); AL 10 times higher (6.25 s, not 625 ms); FR the same (50 %); "
-        "SL 20 % lower (1.2 ms, not 1.5 ms); cost 0 m$, not 1 m$"
+        "right server (SSR) 5.0 points lower (45 %, not 50 %); latency (AL) 10 times higher (6.25 s, not 625 ms); "
+        "outages (FR) the same (50 %); selection (SL) 20 % lower (1.2 ms, not 1.5 ms); cost 0 m$, not 1 m$"
     )
     assert differences(run(steps=6), run()).endswith("cost a query 2 times lower (0.167 m$, not 0.333 m$)")

@@ -60,6 +60,8 @@ def test_one_thing_is_no_plan() -> None:
 def test_several_things_can_be_planned_and_the_link_says_so(app: App) -> None:
     page = visit(q=TWO)
     assert "Price a call" in metrics(page)
+    assert "**1** find the report **2** mail the report to Bo" in " ".join(part.value for part in page.markdown)
+    assert any("Split into 2 steps" in option for option in page.button_group(key=PLAN).options)
     checked(page.button_group(key=PLAN).set_value("rules").run())
     assert page.query_params["plan"] in ("rules", ["rules"])
     plan = app.routing.plan(TWO, catalog="small")

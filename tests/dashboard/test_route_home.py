@@ -9,7 +9,7 @@ from streamlit.testing.v1.element_tree import Button
 
 from core.app import App
 from dashboard.pages.route.view import EXAMPLES, LOOK_AT
-from tests.dashboard.harness import app_with, charts, checked, markdown_of, open_page, titles
+from tests.dashboard.harness import app_with, charts, checked, markdown_of, open_page
 
 SMALL = {
     "servers": [
@@ -29,7 +29,6 @@ def plain(text: str) -> str:
 def test_the_empty_page_says_what_it_is_for_and_an_example_fills_the_field(app: App) -> None:
     page = visit()
     assert "Which tool should a sub-task go to?" in markdown_of(page)
-    assert not titles(page)
     info = app.catalogs.infos()[0]
     assert f"ranks the {info.servers} servers and {info.tools} tools of the catalog sample" in plain(markdown_of(page))
     assert [plain(button.label) for button in examples(page)] == [example.subtask for example in EXAMPLES]

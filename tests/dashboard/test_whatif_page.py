@@ -40,9 +40,10 @@ CATALOG = {
         },
     ]
 }  # fmt: skip
+ALONE = {"servers": [{"name": "one", "description": "Writes.", "tools": [{"name": "write", "description": "Writes."}]}]}
 ASKED = {"q": "convert miles to kilometres", "catalog": "small"}
 
-app = app_with({"small": CATALOG}, scope="module")
+app = app_with({"small": CATALOG, "alone": ALONE}, scope="module")
 visit = partial(open_page, "whatif")
 
 
@@ -69,6 +70,22 @@ def test_another_router_is_told_what_it_can_see() -> None:
     assert "What would make another tool win?" in text_of(visit(**ASKED, router="expected_value"))
     assert "by 1 m$ or more" in text_of(visit(**ASKED, router="expected_value", view="Two knobs"))
     assert "Choose one of them" in text_of(visit(**ASKED, router="rag_mcp", view="Two knobs"))
+
+
+def test_the_map_begins_with_knobs_that_change_the_winner_and_says_where_none_do(app: App) -> None:
+    page = visit(**ASKED, view="Two knobs")
+    found = app.what_if.contested(asked(app), winners.AXES)
+    assert found is not None
+    assert [page.selectbox(key=f"whatif.{name}").value for name in "xy"] == [found.x, found.y]
+    assert page.toggle(key=winners.WHOLE).value is not found.near
+    assert "Nothing changes hands" not in text_of(page)
+
+    page = visit(**ASKED, view="Two knobs", x="eps", y="l_route_s")  # a link keeps its knobs
+    assert "Nothing changes hands here" in text_of(page)
+    page = press(page, "whatif.contested")
+    assert [page.selectbox(key=f"whatif.{name}").value for name in "xy"] == [found.x, found.y]
+
+    assert "no two of these knobs change that" in text_of(visit(q="write", catalog="alone", view="Two knobs"))
 
 
 def test_a_tried_change_of_a_knob_makes_the_tool_win(app: App) -> None:

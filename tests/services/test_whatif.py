@@ -70,6 +70,20 @@ def decided(app: App, tasks: Sequence[Task], parameters: Parameters) -> list[str
     return [one.winner.tool if one.winner else None for one in asked]
 
 
+def test_the_two_knobs_of_the_map_change_the_winner_or_none_do(shop: App) -> None:
+    names = ("alpha_t", "kappa", "alpha_s", "budget_usd")
+    for task in tasks_of(shop):
+        asked = Asked(task.subtask, PLAIN, "shop", hint=task.server_hint)
+        found = shop.what_if.contested(asked, names)
+        assert found is not None
+        drawn = shop.what_if.plane(asked, found.x, found.y, near=found.near)
+        assert drawn is not None
+        assert drawn.contested > 0
+    alone = Catalog("alone", (Server("one", tools=(Tool("one", "only", description="sing"),)),))
+    shop.catalogs.add(alone, "one tool")
+    assert shop.what_if.contested(Asked("sing", PLAIN, "alone"), names) is None
+
+
 def test_every_bar_over_tasks_is_what_single_decisions_come_to(shop: App) -> None:
     tasks = tasks_of(shop)
     for name, parameters in POINTS.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, product
 
 from cachetools import LRUCache
 
@@ -39,6 +40,17 @@ from core.whatif.strips import Strip, refusal_strip
 
 KEPT = 64
 CELLS, VALUE_CELLS = (56, 36), (40, 26)  # of a plane
+COARSE, VALUE_COARSE = (12, 9), (5, 4)  # of a plane that is only looked at
+CONTESTED = 0.1  # of a plane, so that two winners are seen at once
+
+
+@dataclass(frozen=True, slots=True)
+class Contested:
+    """Two parameters whose plane has more than one winner, `near` the current values or only over the whole ranges."""
+
+    x: str
+    y: str
+    near: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,7 @@ class WhatIfService:
 
     def __post_init__(self) -> None:
         self._known: LRUCache[object, tuple[RoutingContext, dict[str, Strip]]] = LRUCache(KEPT)
+        self._contested: LRUCache[object, tuple[RoutingContext, Contested | None]] = LRUCache(KEPT)
         self._lock = threading.Lock()
 
     def strips(self, asked: Asked) -> dict[str, Strip]:
@@ -128,13 +141,23 @@ class WhatIfService:
         case = self._case(asked)
         if case is None:
             return None
-        cells = CELLS if isinstance(case, Case) else VALUE_CELLS
-        knobs = {knob.name: knob for knob in asked.parameters.knobs()}
-        across, up = (
-            values_of(knobs[name], count, getattr(asked.parameters, name) if near else None)
-            for name, count in zip((x, y), cells, strict=True)
-        )
-        return plane(case, x, y, across, up) if isinstance(case, Case) else value_plane(case, x, y, across, up)
+        return _plane(case, x, y, CELLS if isinstance(case, Case) else VALUE_CELLS, near=near)
+
+    def contested(self, asked: Asked, names: Sequence[str]) -> Contested | None:
+        """The first two of these parameters, the best known first, whose plane two tools share, near the current values before the
+        whole ranges; else those whose plane is shared the most. Returns None where one tool wins whatever two parameters
+        are, and for another router than EHRR and expected value."""
+        context = self._context(asked)
+        key = (id(context), asked, tuple(names))
+        with self._lock:
+            known = self._contested.get(key)
+        if known is not None and known[0] is context:
+            return known[1]
+        case = self._case(asked)
+        found = None if case is None else _contested(case, names)
+        with self._lock:
+            self._contested[key] = context, found
+        return found
 
     def tornado(self, asked: Asked, tasks: Sequence[Task]) -> tornado.Tornado:
         """How these labelled tasks depend on single knobs of EHRR. Raises WayfareError for another router."""
@@ -182,6 +205,27 @@ class WhatIfService:
 
 def _strips(case: Case | ValueCase) -> dict[str, Strip]:
     return ehrr_strips(case) if isinstance(case, Case) else value_strips(case)
+
+
+def _contested(case: Case | ValueCase, names: Sequence[str]) -> Contested | None:
+    cells = COARSE if isinstance(case, Case) else VALUE_COARSE
+    most, best = 0.0, None
+    for near, (x, y) in product((True, False), combinations(names, 2)):
+        share = _plane(case, x, y, cells, near=near).contested
+        if share > most:
+            most, best = share, Contested(x, y, near)
+        if share >= CONTESTED:
+            break
+    return best
+
+
+def _plane(case: Case | ValueCase, x: str, y: str, cells: tuple[int, int], *, near: bool) -> Plane:
+    knobs = {knob.name: knob for knob in case.parameters.knobs()}
+    across, up = (
+        values_of(knobs[name], count, getattr(case.parameters, name) if near else None)
+        for name, count in zip((x, y), cells, strict=True)
+    )
+    return plane(case, x, y, across, up) if isinstance(case, Case) else value_plane(case, x, y, across, up)
 
 
 def _ehrr_case(context: RoutingContext, text: str, hint: str, parameters: EhrrParameters) -> Case:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, permutations
+from itertools import islice, permutations, product
 from typing import Literal
 
 import numpy as np
@@ -30,9 +30,9 @@ ROUTER = "ehrr"
 TRIED, TURNED, PAIRS = 40, 12, 12
 """Tools whose question is decided, decisions whose knobs are turned or that are joined, and joined pairs that are decided."""
 USUAL, LONGEST = 45, 110  # characters of a question
-KNOBS = ("alpha_t", "kappa", "alpha_s", "p_bs", "n")
-"""The knobs that are turned, the best known first."""
-LEAST_FIT = 0.5
+KNOBS = (("alpha_t", "kappa"), ("alpha_s", "p_bs", "n"))
+"""The knobs that are turned, the best known first: those that everybody understands are tried on every question before the others."""
+LEAST_FIT = 0.4  # two equal tools share what one of them would have
 KEPT = 8
 
 
@@ -113,10 +113,11 @@ class ExampleService:
         """The first decision that a knob changes to another tool that fits, too."""
         parameters = self.routing.parameters(ROUTER)
         knobs = {knob.name: knob for knob in parameters.knobs()}
-        for decision in [one for one in decisions if sum(_fits(one) >= LEAST_FIT) > 1][:TURNED]:
+        contested = [one for one in decisions if sum(_fits(one) >= LEAST_FIT) > 1][:TURNED]
+        for names, decision in product(KNOBS, contested):
             strips = self.what_if.strips(Asked(decision.subtask, parameters, catalog, ROUTER))
             fits = dict(zip(decision.tools.ids, _fits(decision), strict=True))
-            for name in KNOBS:
+            for name in names:
                 for segment in strips[name].winners():
                     other = segment.winner
                     higher = segment.low > float(getattr(parameters, name))

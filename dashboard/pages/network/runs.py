@@ -16,7 +16,7 @@ from core.domain.lab_runs import SIMULATED, KeptRun, RunSteps
 from core.shared import units
 from core.shared.errors import StoreError, WayfareError
 from dashboard.pages.network.charts.runs import RUN_COLOURS, failures_by_step, latency_against_success
-from dashboard.pages.network.tables import HELPS
+from dashboard.pages.network.tables import HELPS, SPELLED
 from dashboard.theme import MUTED
 from dashboard.ui.chart import chart
 from dashboard.ui.table import Column, listening_table
@@ -79,10 +79,10 @@ def differences(run: KeptRun, first: KeptRun) -> str:
     """Returns the differences of a run to the first, measure by measure."""
     return "; ".join(
         (
-            _points("SSR", run.ssr, first.ssr),
-            _times("AL", run.al_ms, first.al_ms, lambda value: units.seconds(value / 1e3)),
-            _points("FR", run.fr, first.fr),
-            _times("SL", run.sl_ms, first.sl_ms, lambda value: units.seconds(value / 1e3)),
+            _points(SPELLED["ssr"], run.ssr, first.ssr),
+            _times(SPELLED["al"], run.al_ms, first.al_ms, lambda value: units.seconds(value / 1e3)),
+            _points(SPELLED["fr"], run.fr, first.fr),
+            _times(SPELLED["sl"], run.sl_ms, first.sl_ms, lambda value: units.seconds(value / 1e3)),
             _times("cost", run.cost_usd, first.cost_usd, units.price)
             if run.steps == first.steps
             else _times("cost a query", run.cost_usd / run.steps, first.cost_usd / first.steps, units.price),
@@ -182,10 +182,10 @@ def _chart(figure: go.Figure, name: str) -> None:
 COLUMNS = (
     Column("at", "when", width=125, format="YYYY-MM-DD HH:mm"), Column("network", width=115),
     Column("catalog", width=90), Column("router", width=85), Column("setting", "short-list", width=70),
-    Column("seed", width=45), Column("steps", width=55), Column("mode", width=80), Column("ssr", "SSR", width=65, help=HELPS["ssr"]),
-    Column("ee", "EE", width=60, help=HELPS["ee"]), Column("al_ms", "AL", width=75, help=HELPS["al"]),
-    Column("sl_ms", "SL", width=75, help=HELPS["sl"]), Column("fr", "FR", width=65, help=HELPS["fr"]),
-     Column("cost_usd", "cost", width=80), Column("utility", width=60),
+    Column("seed", width=45), Column("steps", width=55), Column("mode", width=80), Column("ssr", SPELLED["ssr"], width=125, help=HELPS["ssr"]),
+    Column("ee", SPELLED["ee"], width=100, help=HELPS["ee"]), Column("al_ms", SPELLED["al"], width=90, help=HELPS["al"]),
+    Column("sl_ms", SPELLED["sl"], width=100, help=HELPS["sl"]), Column("fr", SPELLED["fr"], width=95, help=HELPS["fr"]),
+    Column("cost_usd", "cost", width=80), Column("utility", width=60),
 )  # fmt: skip
 
 

@@ -99,11 +99,11 @@ def compared_with_last_time(timeline: RunTimeline, place: int, at: int) -> str:
 NEWEST = 8
 
 SPELLED = {
-    "ssr": "SSR: right server",
-    "ee": "EE: expertise",
-    "al": "AL: latency",
-    "sl": "SL: selection",
-    "fr": "FR: outages",
+    "ssr": "right server (SSR)",
+    "ee": "expertise (EE)",
+    "al": "latency (AL)",
+    "sl": "selection (SL)",
+    "fr": "outages (FR)",
 }
 HELPS = {  # NetMCP, section III
     "ssr": "Selection success rate: queries that went to a server that can do them / queries. It judges the choice alone: such a call may "
@@ -130,7 +130,7 @@ MEASURES = (
 )
 
 LIVE_NOTE = (
-    "  :gray[live: AL and FR are measured with the injected network. A call without an answer counts as 1,000 ms, and "
+    "  :gray[live: latency and outages are measured with the injected network. A call without an answer counts as 1,000 ms, and "
     "results of virtual servers are simulated. The routers learn from these calls only within the run.]"
 )
 

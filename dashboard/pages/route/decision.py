@@ -20,6 +20,7 @@ from dashboard.lane import lanes
 from dashboard.pages.route.candidates import candidate_cards
 from dashboard.pages.route.charts import refusal_curve
 from dashboard.pages.route.plan import agent_state
+from dashboard.pages.route.present import present
 from dashboard.pages.route.turned import (
     AUCTION,
     COLUMN_PX,
@@ -135,7 +136,10 @@ def decision_body(
         )  # fmt: skip
     lanes.open(token, lane_answers(app, asked, winner_colours(asked)))
     known, html = labelling(app, decision, asked.supposed), texts(decision, asked.supposed)
-    live(html[HEADLINE], key=HEADLINE)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:winner"):
+        with st.container(width="stretch"):
+            live(html[HEADLINE], key=HEADLINE)
+        present(decision)
     agent_state(app, [decision], knobs)
     _columns(known, html, linked, partial(explain, WHY))
     with st.container(key=WHY_PANEL):

@@ -18,7 +18,7 @@ from dashboard.pages.route.charts import plan_steps
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
 from dashboard.ui.query_form import QueryForm
-from dashboard.ui.text import escaped
+from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState, open_page
 
 SHOWN = 4
@@ -147,8 +147,8 @@ def _set_all(knobs: str, text: str) -> None:
 
 ONE = "one"
 HELP = (
-    "One decision routes the whole query. A plan splits it and routes each part; "
-    "the planner of rules splits by wording and may be wrong."
+    "One decision routes the whole query. Split, it is a plan: each step is routed by itself, and their totals are shown. "
+    "The planner of rules splits by wording and may be wrong."
 )
 
 
@@ -158,20 +158,28 @@ def start_plan(state: UrlState, linked: Mapping[str, str]) -> None:
 
 
 def plan_choice(app: App, state: UrlState, subtask: str) -> str:
-    """Draw the choice of a planner if the query has several parts. Returns the planner, or ""."""
+    """Draw the choice of a planner if the query has several parts, and what the parts are. Returns the planner, or ""."""
     key, planners = state.key("plan"), app.routing.planners()
-    count = len(app.routing.parts(subtask))
+    parts = app.routing.parts(subtask)
+    count = len(parts)
     chosen = st.session_state.get(key, ONE)
     if count < 2 and len(planners) < 2 and chosen == ONE:
         return ""
     options = {ONE: "One decision", **{name: _option(name, title, count) for name, title in planners.items()}}
     if chosen not in options:
         st.session_state[key] = ONE
-    picked = st.segmented_control(
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:split")
+    picked = row.segmented_control(
         "Steps", list(options), key=key, format_func=options.__getitem__, required=True, label_visibility="collapsed",
-        help=HELP,
+        help=HELP, width="content",
     )  # fmt: skip
-    return "" if picked is None or picked == ONE else picked
+    if picked is not None and picked != ONE:
+        return picked
+    if count > 1:
+        steps = " ".join(f"**{number}** {escaped(part.text, 70)}" for number, part in enumerate(parts[:SHOWN], 1))
+        more = f" and {count - SHOWN} more" if count > SHOWN else ""
+        row.markdown(f":small[It seems to ask for {count} things: {steps}{more}]", width="stretch")
+    return ""
 
 
 def plan_body(
@@ -197,7 +205,9 @@ def plan_body(
 
 
 def _option(name: str, title: str, count: int) -> str:
-    return f"Plan of {count} steps" if name == "rules" else f"Plan by {escaped(title, 30)}"
+    if name != "rules":
+        return f":material/account_tree: Split by {escaped(title, 30)}"
+    return f":material/account_tree: Split into {counted(count, 'step')}"
 
 
 def _totals(plan: Plan) -> None:

@@ -11,15 +11,18 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from core.app import App
-from core.importers.shipped_catalogs import SAMPLE
+from core.importers.shipped_catalogs import SAMPLE, played
+from core.services.decide.whatif import Asked
 from core.services.learn.examples import ExampleQuestion
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import WHY_PANEL, decision_body
 from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
+from dashboard.pages.route.story import story, story_of
 from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.ui.first_look import first_look
 from dashboard.ui.knobs import LaneLink
+from dashboard.ui.layer import supposed
 from dashboard.ui.query_form import fill, planner_usage, show_preparing
 from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import errors_shown, escaped
@@ -92,15 +95,16 @@ LOOK_AT = (
 )  # fmt: skip
 
 
-def home(app: App, state: UrlState, catalog: str) -> None:
-    """Draw the page without a query: its purpose, and examples."""
+def home(question: Question) -> None:
+    """Draw the page without a query: its purpose, the story of a decision that a knob changes, and examples."""
+    app, state, catalog = question.app, question.state, question.query.catalog
     st.markdown("#### Which tool should a sub-task go to?")
     info = next(info for info in app.catalogs.infos() if info.name == catalog)
     st.markdown(
         f"Enter a sub-task. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
         f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
     )
-    cards = st.container()
+    told, cards = st.container(), st.container()
     first_look(app, catalog, "route", begins=True)
     for icon, text in LOOK_AT:
         st.markdown(f":violet[{icon}] {text}")
@@ -108,6 +112,27 @@ def home(app: App, state: UrlState, catalog: str) -> None:
         examples = EXAMPLES if catalog == SAMPLE else _examples_of(app, catalog)
         with cards:
             _example_cards(state, examples)
+        with told:
+            _tell(question, examples)
+
+
+def _tell(question: Question, examples: Sequence[Example]) -> None:
+    """Draw the story: of the sample as it was played, of another catalog with its example that a knob changes. Draws nothing if no knob
+    of a story changes it."""
+    app, state, query = question.app, question.state, question.query
+    title = KINDS["changes"][1]
+    subtask = (
+        str(played()["question"])
+        if query.catalog == SAMPLE
+        else next((one.subtask for one in examples if one.title == title), "")
+    )
+    if not subtask:
+        return
+    show_preparing(app, query.catalog, decides=True)
+    asked = Asked(subtask, question.parameters, query.catalog, query.router, supposed=supposed(query.catalog))
+    turn = story_of(app, asked)
+    if turn is not None:
+        story(app, asked, turn, lambda: fill({state.key("q"): subtask, state.key("plan"): ONE}), lane_token())
 
 
 def _examples_of(app: App, catalog: str) -> tuple[Example, ...]:
@@ -166,7 +191,7 @@ def _result(question: Question) -> None:
     planner = plan_choice(app, state, query.subtask) if query.subtask else ""
     state.end({**linked, **read_meter(state).texts(), "plan": planner}, question=linked)
     if not query.subtask:
-        home(app, state, query.catalog)
+        home(question)
         return
     with errors_shown():
         show_preparing(app, query.catalog, decides=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
@@ -12,7 +12,7 @@ from core.app import App
 from core.domain.decision import Decision
 from core.domain.params import Knob
 from core.routers.expected_value import ExpectedValueParameters
-from core.services.decide.whatif import Asked
+from core.services.decide.whatif import Asked, Contested
 from core.shared import units
 from core.whatif.counterfactuals import Change, Counterfactual, Room, nearest_value
 from core.whatif.layer import FIGURES, Supposed
@@ -181,6 +181,7 @@ def _compared(app: App, asked: Asked, tools: list[str]) -> None:
 
 
 AXES = ("alpha_t", "kappa", "alpha_s", "p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd", "k", "n")
+WHOLE, CHOSEN_AXES = "whatif.whole", "whatif.axes"
 AXES_OF_VALUE = ("worth_usd", "wrong_usd", "kappa", "unsafe_usd", "n")
 
 
@@ -193,9 +194,10 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     if len(knobs) < len(axes):
         st.info("The map exists for EHRR and Expected value. Choose one of them above.", icon=":material/alt_route:")
         return
+    _choose_axes(app, state, asked, axes)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        x, y = (_axis(state, name, other, knobs) for name, other in (("x", axes[0]), ("y", axes[1])))
-        whole = st.toggle("Whole ranges", key="whatif.whole", help="Off: up to five times the current values.")
+        x, y = (_axis(state, name, knobs) for name in ("x", "y"))
+        whole = st.toggle("Whole ranges", key=WHOLE, help="Off: up to five times the current values.")
     if x == y:
         st.info("Choose two different knobs.", icon=":material/tune:")
         return
@@ -205,6 +207,8 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     winners = [plane.tools[row] if row >= 0 else None for row in sorted(set(plane.winner.ravel().tolist()))]
     today = app.what_if.decision(asked).winner
     colours = winner_colours(asked).of([None if today is None else today.tool, *winners])
+    if not plane.contested:
+        _nothing_changes(app, state, asked, axes, next((name for name in winners if name is not None), None))
     at = (_number(asked, knobs[x]), _number(asked, knobs[y]))
     chart(
         plane_chart(plane, knobs[x], knobs[y], at, colours, in_usd=by_value), key=f"whatif:plane:{x}:{y}",
@@ -218,13 +222,41 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     )
 
 
-def _axis(state: UrlState, name: str, otherwise: str, knobs: dict[str, Knob]) -> str:
-    key = state.key(name)
-    if st.session_state.get(key) not in knobs:
-        st.session_state[key] = otherwise
+def _choose_axes(app: App, state: UrlState, asked: Asked, axes: Sequence[str]) -> None:
+    """Choose two knobs that change the winner, for a visit without a choice and for each further question until the visitor chooses."""
+    now = tuple(str(st.session_state.get(state.key(name), "")) for name in ("x", "y"))
+    question = (asked.catalog, asked.router, asked.subtask, asked.hint, asked.supposed)
+    chosen_for, chosen = st.session_state.get(CHOSEN_AXES, (None, None))
+    if not set(now) <= set(axes) or (now == chosen and question != chosen_for):
+        found = app.what_if.contested(asked, axes) or Contested(axes[0], axes[1], near=True)
+        _show_axes(state, found)
+        st.session_state[CHOSEN_AXES] = question, (found.x, found.y)
+
+
+def _show_axes(state: UrlState, found: Contested) -> None:
+    st.session_state[state.key("x")], st.session_state[state.key("y")] = found.x, found.y
+    st.session_state[WHOLE] = not found.near
+
+
+def _nothing_changes(app: App, state: UrlState, asked: Asked, axes: Sequence[str], winner: str | None) -> None:
+    """Say that one tool at most wins on the map, with a button to two knobs that change that if there are any."""
+    found = app.what_if.contested(asked, axes)
+    who = (
+        "no tool wins on the map"
+        if winner is None
+        else f"**{escaped(winner, 90)}** wins wherever a tool wins on the map"
+    )
+    further = "" if found else ", and no two of these knobs change that, over their whole ranges either"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.container(width="stretch").info(f"Nothing changes hands here: {who}{further}.", icon=":material/lock:")
+        if found:
+            st.button("Show where it changes", key="whatif.contested", on_click=_show_axes, args=(state, found))
+
+
+def _axis(state: UrlState, name: str, knobs: dict[str, Knob]) -> str:
     return st.selectbox(
-        "Across" if name == "x" else "Up", list(knobs), key=key, format_func=lambda one: knob_title(knobs[one]),
-        width=320,
+        "Across" if name == "x" else "Up", list(knobs), key=state.key(name), width=320,
+        format_func=lambda one: knob_title(knobs[one]),
     )  # fmt: skip
 
 

@@ -93,7 +93,9 @@ def latency_against_success(runs: Sequence[KeptRun], names: Sequence[str]) -> go
                 "line": {"width": 2.2},
             },
             "cliponaxis": False,
-            "hovertext": [f"{place + 1} {label(name, 60)}<br>AL {al_ms:,.4g} ms, SSR {share:.1f} %"],
+            "hovertext": [
+                f"{place + 1} {label(name, 60)}<br>latency (AL) {al_ms:,.4g} ms, right server (SSR) {share:.1f} %"
+            ],
             "hoverinfo": "text",
         }
         for place, (al_ms, share, name) in enumerate(zip(latencies, shares, names, strict=False))
@@ -116,10 +118,10 @@ def latency_against_success(runs: Sequence[KeptRun], names: Sequence[str]) -> go
             for place, (al_ms, share, turn) in enumerate(zip(latencies, shares, TURNS, strict=False))
         ],
         xaxis={
-            "title": {"text": "AL: mean latency of the calls, ms", "font": SMALL, "standoff": 12}, "type": "log", "range": [low - room, high + room],
+            "title": {"text": "Mean latency of the calls (AL), ms", "font": SMALL, "standoff": 12}, "type": "log", "range": [low - room, high + room],
             "tickvals": ticks, "ticktext": [f"{tick:,g}" for tick in ticks], "zeroline": False, **FIXED,
         },
-        yaxis={"title": {"text": "SSR: queries to a right server, %", "font": SMALL}, "range": _share_range(shares), "zeroline": False, **FIXED},
+        yaxis={"title": {"text": "Queries to a right server (SSR), %", "font": SMALL}, "range": _share_range(shares), "zeroline": False, **FIXED},
     )  # fmt: skip
 
 

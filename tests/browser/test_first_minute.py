@@ -1,0 +1,82 @@
+"""The first minute: a knob moves by itself once and the winner changes hands; any key ends that; nothing of it is stored."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from core.importers.shipped_catalogs import played
+from tests.browser.conftest import Visitor
+from tests.browser.pages import Route
+from tests.browser.serving import ConsoleProgram
+from tests.browser.turning import WATCH, stored
+from tests.browser.visit import LIMIT_MS, Visit
+
+pytestmark = pytest.mark.browser
+
+FIRST, SECOND = played()["winners"]
+INVITES = "Move the knob yourself"
+
+
+def moved(visit: Visit) -> list[str]:
+    """The winners that the page named one after another since it is watched."""
+    lines = [frame["line"] for frame in visit.page.evaluate("frames") if frame.get("line")]
+    return [line for place, line in enumerate(lines) if place == 0 or line != lines[place - 1]]
+
+
+def test_the_winner_changes_hands_once_by_itself_and_then_by_the_visitors_hand(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    visit.open()
+    visit.page.evaluate(WATCH)
+    visit.see(INVITES)
+    visit.settled()
+    expect(visit.main.locator(".wayfare-winner strong")).to_have_text(FIRST, timeout=LIMIT_MS)
+    assert moved(visit) == [FIRST, SECOND, FIRST]
+    assert "alpha_t" not in visit.query
+
+    knob = visit.page.locator("#wayfare-story-knob")
+    knob.press("End")
+    visit.page.wait_for_function("new URLSearchParams(location.search).has('alpha_t')")
+    expect(visit.main.locator(".wayfare-winner strong")).to_have_text(SECOND, timeout=LIMIT_MS)
+    expect(Route(visit).slider("αt")).to_have_value(visit.query["alpha_t"])
+
+
+def test_a_key_ends_the_move_and_less_motion_never_begins_it(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.page.emulate_media(reduced_motion="reduce")
+    visit.open()
+    visit.see(INVITES)
+    visit.page.wait_for_timeout(1200)
+    assert stored(visit)[1:] == []  # the strips alone
+    visit.page.emulate_media(reduced_motion="null")
+    visit.page.evaluate("sessionStorage.clear()")
+    visit.open()
+    visit.page.wait_for_function("document.querySelector('#wayfare-story-knob')?.value > 0.02")
+    visit.page.keyboard.press("Shift")
+    visit.see(INVITES)
+    expect(visit.page.locator("#wayfare-story-knob")).to_have_value("0.02")
+    visit.page.wait_for_timeout(300)
+    expect(visit.main.locator(".wayfare-winner strong")).to_have_text(re.compile(re.escape(FIRST)))
+    assert "alpha_t" not in visit.query
+
+
+def test_a_decision_is_presented_step_by_step_with_keys(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    visit.open("", q=played()["question"])
+    visit.press("Present")
+    shown = visit.page.get_by_role("dialog")
+    for title in ("The question", "The candidates", "The auction", "The winner"):
+        expect(shown.get_by_role("heading")).to_have_text(title)
+        visit.page.keyboard.press("ArrowRight")
+    expect(shown).to_contain_text("5 of 5")
+    visit.page.keyboard.press("ArrowLeft")
+    expect(shown).to_contain_text(FIRST)
+    assert shown.evaluate("one => one.scrollWidth <= innerWidth && one.clientHeight >= innerHeight")
+    visit.page.keyboard.press("Escape")
+    expect(shown).to_have_count(0)
+    assert visit.page.evaluate("document.activeElement.textContent") == "Present"
+    visit.settled()  # the charts below were drawn meanwhile

@@ -1,0 +1,97 @@
+"""The Decision view without a sub-task: a decision that one knob changes, of one's own catalog too; nothing of it is recorded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.app import App, Settings, open_app
+from core.importers.shipped_catalogs import played
+from core.services.decide.whatif import Asked
+from dashboard import session
+from dashboard.pages.route.story import KNOBS, story_of
+from tests.dashboard.harness import charts, markdown_of, open_page, press
+
+
+def tool(name: str, text: str, **figures: float) -> dict[str, Any]:
+    return {"name": name, "description": text, **figures}
+
+
+def converter(name: str, price_usd: float, latency_s: float) -> dict[str, Any]:
+    figures = {"ask_usd": 0.0001, "conn_s": 0.1, "call_s": latency_s, "success": 0.95}
+    text = "Converts a length from miles to kilometres."
+    return {
+        "name": name,
+        "description": text,
+        **figures,
+        "tools": [tool("convert", text, price_usd=price_usd, latency_s=latency_s)],
+    }
+
+
+MINE = {
+    "servers": [
+        converter("slow", 0.0, 3.0), converter("quick", 0.02, 0.2),
+        {"name": "weather", "description": "Weather.", "tools": [tool("forecast", "Gives tomorrow's weather forecast for a city.")]},
+    ]
+}  # fmt: skip
+ALONE = {"servers": [{"name": "one", "description": "Writes.", "tools": [tool("write", "Writes.")]}]}
+
+visit = partial(open_page, "route")
+
+
+@pytest.fixture(scope="module")
+def app(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """An app with the real encoders, which tell what fits, for the pages."""
+    db = Path(shutil.copy(warm_store, tmp_path_factory.mktemp("story") / "story.duckdb"))
+    with open_app(Settings(db=db, cache=encoder_cache)) as app:
+        for name, catalog in (("mine", MINE), ("alone", ALONE)):
+            app.catalog_editor.import_text(json.dumps(catalog), name, "test")
+        session.use_app(app)
+        yield app
+        session.use_app(None)
+
+
+def told(page: Any) -> bool:
+    return any(button.key == "route:story:ask" for button in page.button)
+
+
+def asked(app: App, question: str, catalog: str) -> Asked:
+    return Asked(question, app.routing.parameters("ehrr"), catalog)
+
+
+def test_the_story_of_an_own_catalog_turns_a_knob_to_another_winner(app: App) -> None:
+    changes = next(one for one in app.examples.of("mine") if one.kind == "changes")
+    turn = story_of(app, asked(app, changes.question, "mine"))
+    assert turn is not None
+    assert turn.knob.name in KNOBS
+    for value, winner in zip((turn.now, turn.to), turn.winners, strict=True):
+        parameters = app.routing.parameters("ehrr", {turn.knob.name: value})
+        decided = app.routing.preview(changes.question, catalog="mine", router="ehrr", parameters=parameters)
+        assert decided.winner is not None
+        assert decided.winner.tool == winner
+
+    page = visit(catalog="mine")
+    assert told(page)
+    assert len(charts(page)) == 3
+    assert "What happens next" in markdown_of(page)
+    assert "simulated" not in markdown_of(page)  # those figures are the sample's
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 0
+    page = press(page, "route:story:ask")
+    assert page.text_input(key="ask.q").value == changes.question
+
+
+def test_a_catalog_without_a_change_and_another_router_have_examples_alone(app: App) -> None:
+    assert not told(visit(catalog="alone"))
+    assert not told(visit(catalog="mine", router="rag_mcp"))
+    assert story_of(app, asked(app, "write", "alone")) is None
+
+
+def test_what_was_played_says_how() -> None:
+    assert all(word in played()["about"] for word in ("computed", "simulated", "projected"))
