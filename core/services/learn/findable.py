@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.domain.findable import Findable, Missed, Preview, ToolFound
+from core.relevance.near import nearest_above
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.requests import Given, RequestIndex
 from core.relevance.scoring import SAME_HIGH, fit_of, model_for, with_requests
@@ -36,6 +37,8 @@ OFFSETS = (0.85, 0.72)
 DRAWS, SEED = 1_000, 0
 NEAR = 12
 """Tools whose requests a preview asks beside the tool's own."""
+TWINS = 100
+"""As many of a tool's twins count as the same tool, the nearest."""
 KEPT = 4
 Progress = Callable[[int, int], object]
 Floats = NDArray[np.float64]
@@ -138,9 +141,15 @@ def same_tools(catalog: Catalog, index: RelevanceIndex, sets: Sequence[Sequence[
     for tools in sets:
         members = frozenset(rows[tool] for tool in tools if tool in rows)
         found.update({row: members for row in members})
-    for row in range(len(index.own)):
-        twins = np.flatnonzero((index.own @ index.own[row] >= SAME_HIGH) & (index.server_of != index.server_of[row]))
-        found[row] = found.get(row, frozenset()) | {row, *twins.tolist()}
+    twins: dict[int, set[int]] = {row: {row} for row in range(len(index.own))}
+    servers = index.server_of
+    one, other, _ = nearest_above(
+        index.own, TWINS, SAME_HIGH, allowed=lambda one, other: servers[one] != servers[other]
+    )
+    for row, twin in zip(one.tolist(), other.tolist(), strict=True):
+        twins[row].add(twin)
+    for row, those in twins.items():
+        found[row] = found.get(row, frozenset()) | those
     return found
 
 

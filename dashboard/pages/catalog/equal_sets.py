@@ -112,6 +112,11 @@ def _progress(known: EqualSets) -> None:
         known.judged / total,
         f"{known.judged:,} of {total:,} proposed pairs judged{more}; {counted(len(known.sets), 'set')}",
     )
+    if known.left_out:
+        st.caption(
+            f"The {total:,} nearest pairs are proposed. {known.left_out:,} further ones have a cosine above 0.8, too: more than anybody "
+            "judges, so they are left out."
+        )
     for one, other in known.contradictions[:5]:
         st.warning(
             f"{escaped(one, 100)} and {escaped(other, 100)} were judged not equal, but other pairs make them equal. Judge one of those pairs again.",
