@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -16,7 +17,7 @@ from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
 from dashboard.ui.query_form import show_preparing
-from dashboard.ui.table import choice_table, table
+from dashboard.ui.table import MOST_SENT, choice_table, page_of, table
 from dashboard.ui.text import counted, escaped, file_name
 
 LONGEST, MOST_PARAMETERS = 1_200, 12
@@ -167,7 +168,10 @@ def _sets(known: EqualSets) -> None:
         return
     st.markdown("**Equal function sets**")
     frame = pd.DataFrame(
-        [{"set": ", ".join(one_line(tool, 100) for tool in tools), "tools": len(tools)} for tools in known.sets]
+        [
+            {"set": ", ".join(one_line(tool, 100) for tool in tools), "tools": len(tools)}
+            for tools in known.sets[:MOST_SENT]
+        ]
     )
     table(frame, key="catalog.equal.sets")
 
@@ -177,7 +181,7 @@ def _pairs(known: EqualSets, query: str) -> None:
     if not shown:
         return
     st.markdown(f"**Proposed pairs** :gray[{len(shown):,}; choose a row to judge it again]")
-    chosen = _table(shown)
+    chosen = _table([shown[row] for row in page_of(np.arange(len(shown)), "catalog.equal").tolist()])
     if chosen is None:
         st.session_state.pop(ROW, None)
     elif st.session_state.get(ROW) != (chosen.one, chosen.other):

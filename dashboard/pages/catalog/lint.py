@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -18,7 +19,7 @@ from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import beginning, matching
 from dashboard.ui.query_form import show_preparing
-from dashboard.ui.table import Column, choice_table, table_key
+from dashboard.ui.table import Column, choice_table, page_of, part, table_key
 from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import open_page
 
@@ -239,6 +240,8 @@ def _of(report: LintReport, severity: Severity) -> LintReport:
 
 def _filtered(report: LintReport, severity: str, rule: str, query: str) -> list[Finding]:
     found = [f for f in report.findings if severity in {EVERY, f.severity} and rule in {"", f.rule}]
+    if not query.strip():
+        return found
     return [f for f, meant in zip(found, matching(map(finding_text, found), query), strict=True) if meant]
 
 
@@ -253,11 +256,14 @@ def _table(
         st.button("Clear the filter", key="catalog.lint.clear", icon=":material/backspace:", on_click=_clear)
         return None
     st.caption(f"{counted(len(shown), 'finding')}. Choose a row for the text, the reason and the advice.")
-    ids = [finding_id(finding) for finding in shown]
+    place = next((place for place, one in enumerate(shown) if finding_id(one) == wanted), None) if wanted else None
+    every = np.arange(len(shown))
+    rows = page_of(every, f"catalog.lint.{catalog.name}", chosen=place)
     row = choice_table(
-        lint_frame(shown).style.map(severity_colour, subset=["severity"]), COLUMNS, labels=list(range(len(shown))),
-        key=table_key("lint", catalog.name, *selection, str(len(report.waiting))),
-        chosen=ids.index(wanted) if wanted in ids else None, about=f"Findings in {catalog.name}",
+        lint_frame([shown[row] for row in rows.tolist()]).style.map(severity_colour, subset=["severity"]), COLUMNS,
+        labels=rows.tolist(),
+        key=table_key("lint", catalog.name, *selection, str(len(report.waiting)), part(every, rows)),
+        chosen=place, about=f"Findings in {catalog.name}",
     )  # fmt: skip
     return None if row is None else shown[row]
 

@@ -17,8 +17,9 @@ from dashboard.pages.map.charts import CONFIG, MapData, tool_map
 from dashboard.pages.map.edges import LEAST_TIMES, drawn_edges
 from dashboard.pages.map.panel import MapContent, chosen_row, click, map_content, panel
 from dashboard.session import here
-from dashboard.ui.catalog_frames import matching, tool_text
+from dashboard.ui.catalog_frames import matching_rows
 from dashboard.ui.chart import chart
+from dashboard.ui.pick import PLAIN
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import escaped
@@ -51,7 +52,7 @@ def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalo
         help="The meaning of colour and symbol. Neighbouring groups differ in colour.",
     )  # fmt: skip
     options = [f"{CATEGORY}: {name}" for name in sorted({s.category for s in catalog.servers if s.category})]
-    options += [f"{SERVER}: {server.name}" for server in catalog.servers]
+    options += [f"{SERVER}: {server.name}" for server in catalog.servers[:PLAIN]]  # of others, words find the tools
     show = st.selectbox(
         "Highlight", options, key=state.key("show"), index=None, accept_new_options=True, width=330,
         placeholder="Everything. Choose, or enter words",
@@ -79,7 +80,9 @@ def highlighted(catalog: Catalog, show: str) -> NDArray[np.bool_]:
     kind, _, name = show.partition(": ")
     if kind in {CATEGORY, SERVER} and name:
         return np.array([group == name for group in groups(catalog, kind)], dtype=bool)
-    return np.array(matching(map(tool_text, catalog.tools), show), dtype=bool)
+    lit = np.zeros(len(catalog.tools), dtype=bool)
+    lit[matching_rows(catalog, show)] = True
+    return lit
 
 
 POLL_S = 0.2

@@ -1,0 +1,86 @@
+"""Pages on a catalog with more tools than a browser is sent: pages of a table, and a choice that searches."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
+
+from core.app import App
+from dashboard.ui.pick import FOUND, PLAIN
+from dashboard.ui.table import MOST_SENT
+from tests.dashboard.harness import app_with, open_page, text_of
+
+SERVERS, EACH = PLAIN + 200, 2
+TOOLS = SERVERS * EACH
+CATALOG = {
+    "servers": [
+        {
+            "name": f"server-{number:04}",
+            "description": "Keeps things.",
+            "tools": [
+                {"name": f"get_{number}", "description": "Gets a thing.", "price_usd": (SERVERS - number) / 1e4},
+                {"name": "put", "description": "Puts a thing."},
+            ],
+        }
+        for number in range(SERVERS)
+    ]
+}
+
+
+def typed(box: Selectbox, words: str) -> AppTest:
+    """Enter words that are no option, which AppTest alone refuses."""
+    box.options.append(words)
+    return box.set_value(words).run()
+
+
+def choice(page: AppTest) -> Selectbox:
+    """The choice of a tool to call."""
+    return next(box for box in page.selectbox if box.label == "Tool")
+
+
+app = app_with({"many": CATALOG}, scope="module")
+
+
+def test_a_table_sends_a_page_and_sorts_all_rows(app: App) -> None:
+    page = open_page("catalog", catalog="many", view="tools")
+    assert len(page.dataframe[0].value) == MOST_SENT
+    assert f"Rows 1 to {MOST_SENT:,} of {TOOLS:,}" in text_of(page)
+    page.number_input[0].set_value(3).run()
+    assert page.dataframe[0].value["server"].iloc[-1] == f"server-{SERVERS - 1:04}"
+    assert len(page.dataframe[0].value) == TOOLS - 2 * MOST_SENT
+    page.number_input[0].set_value(1).run()
+    page.selectbox(key="catalog.tools.many.order").set_value("price, lowest first").run()
+    assert page.dataframe[0].value["tool"].iloc[0] == f"get_{SERVERS - 1}"
+    assert not page.exception
+
+
+def test_a_search_and_a_link_reach_every_row(app: App) -> None:
+    found = open_page("catalog", catalog="many", view="tools", q=f"get_{SERVERS - 1}")
+    assert list(found.dataframe[0].value["tool"]) == [f"get_{SERVERS - 1}"]
+    linked = open_page("catalog", catalog="many", view="servers", server=f"server-{SERVERS - 1:04}")
+    assert f"##### server-{SERVERS - 1:04}" in text_of(linked)
+    assert linked.dataframe[0].value["server"].iloc[-1] == f"server-{SERVERS - 1:04}"
+
+
+def test_a_choice_searches_and_sends_few_names(app: App) -> None:
+    page = open_page("call", catalog="many")
+    assert len(choice(page).options) == FOUND
+    typed(choice(page), "get_11")  # get_11, get_110 to get_119, get_1100 to get_1199
+    assert (choice(page).value, len(choice(page).options)) == (None, FOUND)
+    assert all("get_11" in name for name in choice(page).options)
+    assert f"{FOUND} or more of {TOOLS:,} names have" in text_of(page)
+    typed(choice(page), f"get_{SERVERS - 1}")  # words that one name has choose it
+    assert choice(page).value == f"server-{SERVERS - 1:04}::get_{SERVERS - 1}"
+    assert f"#### get_{SERVERS - 1}" in text_of(page)
+    assert not page.exception
+
+
+def test_the_filter_by_server_searches_too(app: App) -> None:
+    page = open_page("catalog", catalog="many", view="tools")
+    box = page.selectbox(key="catalog.server")
+    assert len(box.options) <= FOUND + 1
+    typed(box, "server-0777")
+    assert list(page.dataframe[0].value["server"]) == ["server-0777"] * EACH
+    typed(page.selectbox(key="catalog.server"), "no such server")
+    assert "None of 1,200 names have “no such server”" in text_of(page)
+    assert len(page.dataframe[0].value) == MOST_SENT
