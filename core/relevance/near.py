@@ -29,28 +29,36 @@ _NONE: Pairs = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zer
 
 
 def nearest_above(
-    rows: Vectors, k: int, least: float, *, allowed: Allowed | None = None, progress: Progress | None = None
+    rows: Vectors,
+    k: int,
+    least: float,
+    *,
+    of: Rows | None = None,
+    allowed: Allowed | None = None,
+    progress: Progress | None = None,
 ) -> Pairs:
     """The k nearest of each row among those with a cosine of at least `least`: row, other row, and cosine, (P,) each.
 
-    Sorted by row, then the nearest first; among equal cosines the lower row first. `rows` (N, D) are unit rows or zeros. `allowed` tells
-    for pairs (M,), (M,) which may be taken. `progress` gets the rows that are done, and N.
+    Sorted by row, then the nearest first; among equal cosines the lower row first. `rows` (N, D) are unit rows or zeros. `of` are the
+    rows to find the nearest of, ascending; all without it. `allowed` tells for pairs (M,), (M,) which may be taken. `progress` gets the
+    number of rows that are done, and of how many.
 
     >>> rows = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8]], dtype=np.float32)
     >>> [one.tolist() for one in nearest_above(rows, 1, 0.7)[:2]]
     [[0, 1, 2], [1, 2, 1]]
     """
     bounds = _bounds(rows)
+    asked = np.arange(len(rows)) if of is None else of
     found: list[Pairs] = []
-    for start in range(0, len(rows), TILE):
-        best = _NONE
+    for start in range(0, len(asked), TILE):
+        those, best = asked[start : start + TILE], _NONE
         for across in range(0, len(rows), ACROSS):
-            upper = bounds[start : start + TILE] @ bounds[across : across + ACROSS].T
+            upper = bounds[those] @ bounds[across : across + ACROSS].T
             near, other = np.divmod(np.flatnonzero(upper >= least - ROUNDING), upper.shape[1])
-            best = _best(joined([best, _kept(rows, near + start, other + across, least, allowed)]), k)
+            best = _best(joined([best, _kept(rows, those[near], other + across, least, allowed)]), k)
         found.append(best)
         if progress is not None:
-            progress(min(start + TILE, len(rows)), len(rows))
+            progress(min(start + TILE, len(asked)), len(asked))
     return joined(found)
 
 

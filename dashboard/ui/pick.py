@@ -41,9 +41,9 @@ def pick(
     chosen: str = st.session_state.get(key) or ""
     found, more = matches(names, words)
     kept: list[str] = [chosen] if chosen in names else []
-    options = dict.fromkeys([*kept, *([] if words else first), *found])
+    options: list[str] = list(dict.fromkeys([*kept, *(first if not words else ()), *found]))
     picked: str | None = st.selectbox(
-        label, list(options), index=None, key=key, format_func=show, placeholder=f"Enter words to search {len(names):,} names",
+        label, options, index=None, key=key, format_func=show, placeholder=f"Enter words to search {len(names):,} names",
         accept_new_options=True, on_change=_chosen, args=(key, names, first, changed, args), **look,
     )  # fmt: skip
     if words:

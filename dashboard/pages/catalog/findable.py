@@ -129,6 +129,8 @@ def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
         if writing_model(app) and app.requests.missing(catalog):
             write_button(app, catalog, "findable")
         _button(app, catalog, "Estimate again")
+    if found.sampled:
+        st.caption(found.sampled)
     if not current:
         st.caption(":orange[The catalog, its requests or its equal sets have changed since. Estimate again.]")
 
