@@ -14,6 +14,7 @@ from core.domain.catalog import Catalog
 from core.domain.statistics import CatalogMap
 from core.shared.errors import WayfareError
 from dashboard.pages.map.charts import CONFIG, MapData, tool_map
+from dashboard.pages.map.density import View, density_words
 from dashboard.pages.map.edges import LEAST_TIMES, drawn_edges
 from dashboard.pages.map.panel import MapContent, chosen_row, click, map_content, panel
 from dashboard.session import here
@@ -28,6 +29,7 @@ from dashboard.ui.url_state import UrlState, open_page
 CATEGORY, SERVER = "category", "server"
 NO_CATEGORY = "no category"
 ON = "on"
+VIEW = "map:view"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +155,25 @@ def page(question: Question) -> None:
 def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked: Mapping[str, str]) -> None:
     catalog, lit = content.catalog, highlighted(content.catalog, display.show)
     pairs = content.found.confused(LEAST_TIMES) if content.found is not None else ()
-    edges = drawn_edges(pairs, {tool.id for tool, here in zip(catalog.tools, lit.tolist(), strict=True) if here})
-    figure = tool_map(
-        MapData(
-            drawn, catalog, groups(catalog, display.by), content.statistics.tools.price_usd, lit, content.decision,
-            content.place, chosen_row(catalog, linked), edges,
-        )
+    shown = {tool.id for tool, here in zip(catalog.tools, lit.tolist(), strict=True) if here} if pairs else set[str]()
+    edges = drawn_edges(pairs, shown)
+    of, told = st.session_state.get(VIEW, ("", None))
+    view = View.of(told if of == catalog.name else None)
+    data = MapData(
+        drawn, catalog, groups(catalog, display.by), content.statistics.tools.price_usd, lit, content.decision,
+        content.place, chosen_row(catalog, linked), edges, view,
     )  # fmt: skip
-    chart(figure, key="map:chart", choose=click, config=CONFIG)
+    chart(
+        tool_map(data),
+        key="map:chart",
+        choose=click,
+        config=CONFIG,
+        seen=_look if data.points.dense else None,
+        view=view,
+    )
+    st.session_state[VIEW] = (catalog.name, view)
+    if data.points.dense:
+        st.caption(density_words(data.points, len(catalog.tools)))
     if display.edges:
         st.caption(
             f"{len(edges):,} of {len(pairs):,} pairs are joined of which at least {LEAST_TIMES} requests find the wrong tool. Point at the "
@@ -172,6 +185,12 @@ def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked: Map
         "Distances on the map are approximate: of the ten nearest tools of a tool, "
         f"{drawn.kept:.0%} are among its ten nearest on the map. Lists have the exact similarities. The axes have no meaning. Scroll to zoom, drag to move."
     )
+
+
+def _look(view: object) -> None:
+    """Keep the part of the map that came into sight."""
+    of, _ = st.session_state[VIEW]
+    st.session_state[VIEW] = (of, view)
 
 
 def _no_tools(catalog: str) -> None:
