@@ -158,7 +158,7 @@ class _Nearest(Rule):
         vectors = context.index.tools.views[VIEW]
         owner = np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
         seen: set[tuple[int, int]] = set()
-        rows, others, cosines = self.nearest(vectors, owner)
+        rows, others, cosines = self.nearest(vectors, owner, context)
         for row, other, cosine in zip(rows.tolist(), others.tolist(), cosines.tolist(), strict=True):
             pair = (min(row, other), max(row, other))
             if pair in seen:
@@ -172,7 +172,7 @@ class _Nearest(Rule):
             )  # fmt: skip
 
     @abstractmethod
-    def nearest(self, vectors: Vectors, owner: Rows) -> Pairs:
+    def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:
         """The rows that have a partner, ascending, with their nearest one and its cosine. `owner` (T,) are ascending rows of servers."""
 
 
@@ -183,11 +183,14 @@ class NearDuplicates(_Nearest):
     title = "Near duplicates"
     severity = Severity.NOTE
     why = "An auction needs equal tools on several servers, but an unused copy only costs tokens."
+    weight = 40
     advice = "Keep both if their prices or speeds differ, so that the router can choose; else remove one."
 
-    def nearest(self, vectors: Vectors, owner: Rows) -> Pairs:
+    def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:
         """See `_Nearest`."""
-        return nearest_above(vectors, 1, ACROSS_SERVERS, allowed=lambda one, other: owner[one] != owner[other])
+        return nearest_above(
+            vectors, 1, ACROSS_SERVERS, allowed=lambda one, other: owner[one] != owner[other], progress=context.working
+        )
 
 
 class SimilarSiblings(_Nearest):
@@ -201,7 +204,7 @@ class SimilarSiblings(_Nearest):
     )
     advice = "Begin each description with the difference from the other one."
 
-    def nearest(self, vectors: Vectors, owner: Rows) -> Pairs:
+    def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:  # noqa: ARG002 - it is quick
         """See `_Nearest`. Only a server's own tools are looked at."""
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
         within = [nearest_above(part, 1, WITHIN_SERVER) for part in np.split(vectors, starts[1:])]

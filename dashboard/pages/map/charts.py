@@ -285,7 +285,7 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
     """Draws a point for each tool: colour and symbol by group, size by price; ★ is the sub-task, rings mark its candidates."""
     middles = centres(data.groups, data.drawn.xy)
     lines, edge_marks = edge_traces(data.drawn, data.edges) if data.edges else ([], [])
-    below = [density(data.drawn.xy)] if data.points.dense else []
+    below = [density(data.drawn.xy, behind=len(data.points.rows) > 0)] if data.points.dense else []
     traces = [*below, *lines, _tools(data, middles), *edge_marks]
     if data.decision is not None and data.place is not None:
         traces += decision_traces(data, data.decision, data.place)

@@ -13,9 +13,10 @@ from dashboard.ui.text import counted
 
 ALL_POINTS = 5_000  # up to so many tools each one is a point; more take seconds to draw and hide each other
 MOST_POINTS = 2_000  # of a part of a larger map
-BINS = 256  # in each direction
+FEWEST_BINS, MOST_BINS = 64, 256  # in each direction
 STEPS = 9  # of the colour scale
 FAINT, FULL = 0.12, 1.0  # opacities of one tool, and of the fullest place
+PALE = 0.45
 Floats = NDArray[np.floating]
 Rows = NDArray[np.int64]
 
@@ -70,15 +71,20 @@ def pointed(xy: Floats, view: View, lit: NDArray[np.bool_], always: list[int]) -
     return Pointed(np.unique(np.concatenate([np.array(always, dtype=np.int64), *drawn])), len(seen), dense=True)
 
 
-def density(xy: Floats) -> dict[str, Any]:
-    """Returns a trace of how many tools lie in each cell of a grid. Its colours grow with the logarithm; an empty cell has none."""
-    counts, edges, _ = np.histogram2d(xy[:, 0], xy[:, 1], bins=BINS, range=((0, 1), (0, 1)))
+def density(xy: Floats, *, behind: bool) -> dict[str, Any]:
+    """Returns a trace of how many tools lie in each cell of a grid, paler `behind` points. Its colours grow with the logarithm; an empty
+    cell has none."""
+    bins = min(
+        max(round(1.2 * math.sqrt(len(xy))), FEWEST_BINS), MOST_BINS
+    )  # most places of a crowd have several tools
+    counts, edges, _ = np.histogram2d(xy[:, 0], xy[:, 1], bins=bins, range=((0, 1), (0, 1)))
     most = max(float(counts.max(initial=0)), 2.0)
     rows = counts.T.astype(np.int64).tolist()
     middles = ((edges[:-1] + edges[1:]) / 2).round(5).tolist()
     return {
         "type": "heatmap", "x": middles, "y": middles, "z": [[count or None for count in row] for row in rows],
         "zmin": 1, "zmax": most, "colorscale": _scale(most), "hoverinfo": "z", "hoverongaps": False, "showlegend": False,
+        "opacity": PALE if behind else 1.0,
         "colorbar": {"title": {"text": "tools", "side": "top", "font": {"size": 11}}, "thickness": 8, "len": 0.35, "x": 1, "xanchor": "right",
                      "y": 0.98, "yanchor": "top", "tickfont": {"size": 10}, "outlinewidth": 0, "nticks": 4},
     }  # fmt: skip
