@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app import App
+from dashboard.pages.catalog.lint import AT_ONCE
 from dashboard.ui.pick import FOUND, PLAIN
 from dashboard.ui.table import MOST_SENT
-from tests.dashboard.harness import app_with, open_page, text_of
+from tests.dashboard.harness import TIMEOUT_S, app_with, open_page, text_of
 
+LINT_JOB = "catalog:lint.job.large "
 SERVERS, EACH = PLAIN + 200, 2
 TOOLS = SERVERS * EACH
 CATALOG = {
@@ -84,3 +88,20 @@ def test_the_filter_by_server_searches_too(app: App) -> None:
     typed(page.selectbox(key="catalog.server"), "no such server")
     assert "None of 1,200 names have “no such server”" in text_of(page)
     assert len(page.dataframe[0].value) == MOST_SENT
+
+
+def test_lint_of_a_large_catalog_is_a_job_that_can_be_stopped(app: App) -> None:
+    tools = [{"name": f"tool_{n}"} for n in range(AT_ONCE // 50 + 1)]
+    large = {"servers": [{"name": f"s{n}", "tools": tools} for n in range(50)]}
+    app.catalog_editor.import_text(json.dumps(large), "large")
+    page = open_page("catalog", catalog="large", view="lint")
+    job = app.background.of(LINT_JOB, "large")
+    assert job in app.background.listed()  # Activity lists it
+    while (
+        job := app.background.under_way(LINT_JOB)
+    ) is not None:  # the first is without vectors, which the page makes then
+        assert job.wait(TIMEOUT_S)
+        page = open_page("catalog", catalog="large", view="lint")
+    assert f"Rows 1 to {MOST_SENT:,} of" in text_of(page)
+    assert len(page.dataframe[0].value) == MOST_SENT
+    assert not page.exception
