@@ -21,7 +21,7 @@ from core.domain.decision import Decision
 from core.domain.tasks import Proposal, Sets, Step, Task, ordered
 from core.lab.benchmark import percentile
 from core.relevance.catalog_index import CatalogIndex
-from core.relevance.near import nearest_above
+from core.relevance.near import Progress, nearest_above
 
 # Equal tools: proposed pairs, and tasks that accept any tool of a set -------------------------------------------------
 
@@ -37,10 +37,10 @@ class Proposals:
     left_out: int = 0
 
 
-def proposed(index: CatalogIndex, most: int = MOST_PROPOSED) -> Proposals:
+def proposed(index: CatalogIndex, most: int = MOST_PROPOSED, *, progress: Progress | None = None) -> Proposals:
     """Each tool with those of its ten nearest whose cosine is at least 0.8 (ETOM, section 3). Each pair once, the nearest first."""
     tools = index.catalog.tools
-    one, other, cosine = nearest_above(index.meanings, NEAREST, LEAST_COSINE)
+    one, other, cosine = nearest_above(index.meanings, NEAREST, LEAST_COSINE, progress=progress)
     low, high = np.minimum(one, other), np.maximum(one, other)
     _, first = np.unique(low * len(tools) + high, return_index=True)
     first = first[np.argsort(-cosine[first], kind="stable")]

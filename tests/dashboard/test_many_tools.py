@@ -8,12 +8,14 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app import App
-from dashboard.pages.catalog.lint import AT_ONCE
+from core.relevance.encoder import EncoderSource
+from dashboard.ui.long_work import AT_ONCE
 from dashboard.ui.pick import FOUND, PLAIN
 from dashboard.ui.table import MOST_SENT
 from tests.dashboard.harness import TIMEOUT_S, app_with, open_page, text_of
+from tests.relevance.toy_encoders import WordEncoder
 
-LINT_JOB = "catalog:lint.job.large "
+LINT_JOB = "catalog:lint.large "
 SERVERS, EACH = PLAIN + 200, 2
 TOOLS = SERVERS * EACH
 CATALOG = {
@@ -42,7 +44,9 @@ def choice(page: AppTest) -> Selectbox:
     return next(box for box in page.selectbox if box.label == "Tool")
 
 
-app = app_with({"many": CATALOG}, scope="module")
+app = app_with(
+    {"many": CATALOG}, scope="module", encoder=lambda: EncoderSource.of(WordEncoder())
+)  # similar letters make all pairs near
 
 
 def test_a_table_sends_a_page_and_sorts_all_rows(app: App) -> None:
@@ -95,7 +99,7 @@ def test_lint_of_a_large_catalog_is_a_job_that_can_be_stopped(app: App) -> None:
     large = {"servers": [{"name": f"s{n}", "tools": tools} for n in range(50)]}
     app.catalog_editor.import_text(json.dumps(large), "large")
     page = open_page("catalog", catalog="large", view="lint")
-    job = app.background.of(LINT_JOB, "large")
+    job = app.background.of(LINT_JOB, "Lint of large")
     assert job in app.background.listed()  # Activity lists it
     while (
         job := app.background.under_way(LINT_JOB)
@@ -104,4 +108,15 @@ def test_lint_of_a_large_catalog_is_a_job_that_can_be_stopped(app: App) -> None:
         page = open_page("catalog", catalog="large", view="lint")
     assert f"Rows 1 to {MOST_SENT:,} of" in text_of(page)
     assert len(page.dataframe[0].value) == MOST_SENT
+    assert not page.exception
+
+
+def test_pairs_of_equal_tools_of_a_large_catalog_are_found_by_a_job(app: App) -> None:
+    page = open_page("catalog", catalog="large", view="equal")
+    job = app.background.of("catalog:equal.large ", "Pairs of equal tools of large")
+    assert job is not None
+    assert job.wait(TIMEOUT_S)
+    assert (job.done, job.of) == (len(app.catalogs.catalog("large").tools),) * 2
+    page = open_page("catalog", catalog="large", view="equal")
+    assert "further ones have a cosine above 0.8, too" in text_of(page)
     assert not page.exception

@@ -67,7 +67,7 @@ class EqualSetsService:
         judged = self.store.equal_judgments.of_catalog(catalog)
         says = {one.pair: one.says for one in judged}
         sets = self.sets(catalog)
-        proposals = self._proposals(catalog)
+        proposals = self.propose(catalog)
         of = {tool: number for number, tools in enumerate(sets) for tool in tools}
         pairs = tuple(
             replace(
@@ -136,11 +136,17 @@ class EqualSetsService:
         self.learnt.forget(catalog)
         return Imported(len(taken), len(said) - len(taken))
 
-    def _proposals(self, catalog: str) -> Proposals:
+    def proposed(self, catalog: str) -> bool:
+        """Whether the pairs of a prepared catalog were found already, so that `of_catalog` takes a moment."""
+        known = self._proposed.get(catalog)
+        return known is not None and known[0] is self.catalogs.index(catalog)
+
+    def propose(self, catalog: str, progress: Callable[[int, int], object] | None = None) -> Proposals:
+        """Find the pairs of a catalog, once. Builds a missing index. `progress` gets the tools that are compared, and of how many."""
         index = self.catalogs.index(catalog)
         known = self._proposed.get(catalog)
         if known is None or known[0] is not index:
-            known = self._proposed[catalog] = (index, proposed(index))
+            known = self._proposed[catalog] = (index, proposed(index, progress=progress))
         return known[1]
 
 

@@ -16,6 +16,7 @@ from core.services.learn.equal_sets import EqualSets
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
+from dashboard.ui.long_work import AT_ONCE, work_first
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.table import MOST_SENT, choice_table, page_of, table
 from dashboard.ui.text import counted, escaped, file_name
@@ -89,6 +90,12 @@ def equal_sets_body(app: App, catalog: Catalog, query: str) -> None:
         st.info("This catalog has fewer than two tools.", icon=":material/search_off:")
         return
     show_preparing(app, catalog.name)
+    if len(catalog.tools) > AT_ONCE and not app.equal_sets.proposed(catalog.name):
+        work_first(
+            f"catalog:equal.{catalog.name}", lambda job: app.equal_sets.propose(catalog.name, job.report),
+            title=f"Pairs of equal tools of {catalog.name}",
+        )  # fmt: skip
+        return
     known = app.equal_sets.of_catalog(catalog.name)
     _progress(known)
     pair = _chosen(known)

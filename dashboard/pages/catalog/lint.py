@@ -13,16 +13,15 @@ from core.domain.catalog import Catalog
 from core.domain.lint import Finding, LintReport, Severity
 from core.lint import RULES
 from core.lint.texts import Passage, server_passages, tool_passages
-from core.services.background_jobs import Job
 from core.services.decide.catalog_editor import findings_csv
 from core.shared.untrusted_text import one_line, visible
 from dashboard import theme
 from dashboard.pages.catalog import state
-from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import beginning, matching
+from dashboard.ui.long_work import AT_ONCE, work_first
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.table import Column, choice_table, page_of, part, table_key
-from dashboard.ui.text import counted, errors_shown, escaped, progress_words
+from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import open_page
 
 SIGNS: Mapping[Severity, str] = {
@@ -176,8 +175,6 @@ def _passages(catalog: Catalog, finding: Finding) -> tuple[Passage, ...]:
     return () if server is None else server_passages(catalog.servers[server])
 
 
-JOB, POLL_S = "catalog:lint.job", 0.5
-AT_ONCE = 5_000  # tools: more take more than a moment, so a job checks them
 SEVERITY, RULE = "catalog.lint.severity", "catalog.lint.rule"
 EVERY, ALL_RULES = "all", "All rules"
 
@@ -204,42 +201,17 @@ def lint_body(app: App, catalog: Catalog, query: str, linked: Mapping[str, str])
 
 
 def _report(app: App, catalog: Catalog) -> LintReport | None:
-    """Returns the report. Returns None while a large catalog is checked in the background, and draws how far that is."""
+    """Returns the report. Returns None while a large catalog is checked in the background; the view shows how far that is."""
     name = catalog.name
     if len(catalog.tools) <= AT_ONCE:
         return app.lint_reports.report(name)
     report = app.lint_reports.known(name)
     if report is not None:
         return report
-    key = f"{JOB}.{name}"
-    job = known_job(key)
-    if job is None or job.result is not None:
-        _start(app, name)
-        job = known_job(key)
-    if job is not None and job.under_way:
-        _progress(job)
-    elif job is not None:
-        st.info(
-            f"The check of {counted(len(catalog.tools), 'tool')} has {progress_words(job)}.", icon=":material/rule:"
-        )
-        st.button("Check again", key="catalog.lint.again", icon=":material/refresh:", on_click=_start, args=(app, name))
-    return None
-
-
-def _start(app: App, name: str) -> None:
-    start_job(
-        f"{JOB}.{name}", lambda job: app.lint_reports.report(name, progress=job.report), name, title=f"Lint of {name}"
+    work_first(
+        f"catalog:lint.{name}", lambda job: app.lint_reports.report(name, progress=job.report), title=f"Lint of {name}"
     )
-
-
-@st.fragment(run_every=POLL_S)
-def _progress(job: Job) -> None:
-    if not job.under_way:
-        st.rerun()
-    share = job.done / job.of if job.of else 0.0
-    left = f", about {job.left_s:.0f} s left" if job.left_s is not None else ""
-    st.progress(share, f"{escaped(job.title, 80)}: {share:.0%}{left}. You can leave this page meanwhile.")
-    st.button("Stop", key="catalog.lint.stop", icon=":material/stop:", on_click=job.stop.set)
+    return None
 
 
 def complete(app: App, name: str) -> None:
