@@ -19,7 +19,7 @@ from core.domain.decision import Decision
 from core.domain.findable import Confused
 from core.domain.statistics import CatalogMap, Placement
 from core.shared import units
-from dashboard.pages.map.density import WHOLE, Pointed, View, density, pointed
+from dashboard.pages.map.density import CROWD, WHOLE, Pointed, View, density, pointed
 from dashboard.pages.map.edges import edge_traces
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from dashboard.ui.charts.base import figure, label
@@ -131,7 +131,9 @@ class MapData:
     @cached_property
     def points(self) -> Pointed:
         """The tools that are points: all of a small catalog."""
-        always = [] if self.decision is None else [*self.decision.candidates]
+        always: list[int] = []
+        if self.decision is not None:
+            always += [*self.decision.candidates, *_ringed(self.decision)]
         if self.chosen is not None:
             always.append(self.chosen)
         if self.edges:
@@ -169,10 +171,10 @@ def decision_traces(data: MapData, decision: Decision, place: Placement) -> list
     """Returns rings around the tools of short-listed servers, lines to the candidates, and the star."""
     servers, candidates, xy = decision.servers, list(decision.candidates), data.drawn.xy
     traces: list[dict[str, Any]] = []
-    if not servers.shortlisted.all():  # without a selection, rings carry no information
-        for colour, those in ((ACCEPTED, servers.accepted), (REJECTED, ~servers.accepted)):
-            rows = np.flatnonzero((servers.shortlisted & those)[decision.tools.server_row])
-            traces.append(_rings(data, np.setdiff1d(rows, candidates).tolist(), colour, width=1.5))
+    ringed = _ringed(decision)
+    for colour, those in ((ACCEPTED, servers.accepted), (REJECTED, ~servers.accepted)):
+        rows = ringed[those[decision.tools.server_row[ringed]]]
+        traces.append(_rings(data, np.setdiff1d(rows, candidates).tolist(), colour, width=1.5))
     traces.append(
         {
             **still("lines"),
@@ -186,6 +188,12 @@ def decision_traces(data: MapData, decision: Decision, place: Placement) -> list
     hover = {"hoverinfo": "text", "hovertext": [f"<b>Sub-task</b><br>{wrapped(decision.subtask[:300])}"]}
     traces.append({**still("markers"), **hover, "x": [place.x], "y": [place.y], "marker": star})
     return traces
+
+
+def _ringed(decision: Decision) -> NDArray[np.int64]:
+    """Returns the tools (rows) of short-listed servers; none without a selection, because rings carry no information then."""
+    shortlisted = decision.servers.shortlisted
+    return np.flatnonzero((shortlisted & ~shortlisted.all())[decision.tools.server_row])
 
 
 def badges(data: MapData) -> list[dict[str, Any]]:
@@ -285,7 +293,7 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
     """Draws a point for each tool: colour and symbol by group, size by price; ★ is the sub-task, rings mark its candidates."""
     middles = centres(data.groups, data.drawn.xy)
     lines, edge_marks = edge_traces(data.drawn, data.edges) if data.edges else ([], [])
-    below = [density(data.drawn.xy, behind=len(data.points.rows) > 0)] if data.points.dense else []
+    below = [density(data.drawn.xy, behind=len(data.points.rows) > CROWD)] if data.points.dense else []
     traces = [*below, *lines, _tools(data, middles), *edge_marks]
     if data.decision is not None and data.place is not None:
         traces += decision_traces(data, data.decision, data.place)

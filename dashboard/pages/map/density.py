@@ -16,7 +16,7 @@ MOST_POINTS = 2_000  # of a part of a larger map
 FEWEST_BINS, MOST_BINS = 64, 256  # in each direction
 STEPS = 9  # of the colour scale
 FAINT, FULL = 0.12, 1.0  # opacities of one tool, and of the fullest place
-PALE = 0.45
+PALE, CROWD = 0.45, 200  # behind more points than a crowd it is paler
 Floats = NDArray[np.floating]
 Rows = NDArray[np.int64]
 
