@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from typing import Any
 
+import numpy as np
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app import App
 from core.relevance.encoder import EncoderSource
+from core.services.decide.catalog_editor import MAP_METHOD
+from dashboard.pages.map.density import MOST_POINTS
 from dashboard.ui.long_work import AT_ONCE
 from dashboard.ui.pick import FOUND, PLAIN
 from dashboard.ui.table import MOST_SENT
-from tests.dashboard.harness import TIMEOUT_S, app_with, open_page, text_of
+from tests.dashboard.harness import TIMEOUT_S, app_with, charts, open_page, text_of
 from tests.relevance.toy_encoders import WordEncoder
 
 LINT_JOB = "catalog:lint.large "
@@ -120,3 +125,26 @@ def test_pairs_of_equal_tools_of_a_large_catalog_are_found_by_a_job(app: App) ->
     page = open_page("catalog", catalog="large", view="equal")
     assert "further ones have a cosine above 0.8, too" in text_of(page)
     assert not page.exception
+
+
+def test_the_map_draws_what_the_browser_has_in_sight(app: App) -> None:
+    def traces(page: AppTest, kind: str) -> list[Any]:
+        (figure,) = charts(page)
+        return [one for one in figure["data"] if one["type"] == kind and (kind == "heatmap" or "customdata" in one)]
+
+    meanings = app.catalogs.index("large").meanings
+    drawn = np.random.default_rng(0).random((len(meanings), 2)).astype(np.float32)  # stored, so that none is computed
+    content = hashlib.sha256(meanings.tobytes()).hexdigest()[:32]
+    app.store.vectors.save_vectors(MAP_METHOD, {content: drawn.reshape(-1)})
+    whole = open_page("map", catalog="large")
+    assert len(traces(whole, "heatmap")) == 1
+    assert [len(trace["x"]) for trace in traces(whole, "scatter")] == [0]
+    assert "Zoom in" in text_of(whole)
+    xy = app.maps.map("large").xy
+    left, low = (float(end) - 0.05 for end in xy[17])
+    near = open_page("map", catalog="large", remembered={"map:view": ("large", [left, left + 0.1, low, low + 0.1])})
+    (points,) = traces(near, "scatter")
+    assert app.maps.map("large").ids[17] in points["customdata"]
+    assert 0 < len(points["x"]) < MOST_POINTS
+    other = open_page("map", catalog="large", remembered={"map:view": ("many", [left, left + 0.1, low, low + 0.1])})
+    assert "Zoom in" in text_of(other)  # the part that was in sight is of another catalog
