@@ -3,8 +3,8 @@
     cos(a, b) = a . b <= a' . b' + |a - a'| |b - b'|        a', b': the parts along the first principal axes (Cauchy-Schwarz)
 
 The right side is one product of rows with the length of the rest as a last number: 128 axes are a third of the work of 384. Only pairs whose
-bound reaches the least cosine are computed in full, so the result is exact. Pairs are looked at in tiles: memory grows with the rows, not
-with their square. Time grows with the square of the rows, and with the number of pairs above the least cosine.
+bound reaches the least cosine are computed in full, so the result is exact. Pairs are looked at once for both rows, in tiles: memory
+grows with the rows, not with their square. Time grows with the square of the rows, and with the number of pairs above the least cosine.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from core.relevance.encoder import Vectors
 AXES = 128
 PLAIN = 2_000  # up to so many rows, finding the axes takes longer than it saves
 TILE, ACROSS = 1_024, 4_096  # rows and columns of a tile, 16 MB
+HELD = 1_000_000  # pairs before the k nearest of each row are kept, 40 MB
 GATHERED = 65_536  # pairs computed at a time, 100 MB each side
 ROUNDING = 1e-4  # what the bound may lose in float32
 Rows = NDArray[np.int64]
@@ -40,8 +41,8 @@ def nearest_above(
     """The k nearest of each row among those with a cosine of at least `least`: row, other row, and cosine, (P,) each.
 
     Sorted by row, then the nearest first; among equal cosines the lower row first. `rows` (N, D) are unit rows or zeros. `of` are the
-    rows to find the nearest of, ascending; all without it. `allowed` tells for pairs (M,), (M,) which may be taken. `progress` gets the
-    number of rows that are done, and of how many.
+    rows to find the nearest of, ascending; all without it. `allowed` tells for pairs (M,), (M,) which may be taken, the same
+    both ways. `progress` gets the number of rows that are done, and of how many.
 
     >>> rows = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8]], dtype=np.float32)
     >>> [one.tolist() for one in nearest_above(rows, 1, 0.7)[:2]]
@@ -49,17 +50,23 @@ def nearest_above(
     """
     bounds = _bounds(rows)
     asked = np.arange(len(rows)) if of is None else of
-    found: list[Pairs] = []
+    best, fresh, count = _NONE, list[Pairs](), 0
     for start in range(0, len(asked), TILE):
-        those, best = asked[start : start + TILE], _NONE
-        for across in range(0, len(rows), ACROSS):
+        those = asked[start : start + TILE]
+        for across in range(start if of is None else 0, len(rows), ACROSS):
             upper = bounds[those] @ bounds[across : across + ACROSS].T
             near, other = np.divmod(np.flatnonzero(upper >= least - ROUNDING), upper.shape[1])
-            best = _best(joined([best, _kept(rows, those[near], other + across, least, allowed)]), k)
-        found.append(best)
+            one, other = those[near], other + across
+            may = one < other if of is None else one != other
+            found = _kept(rows, one[may], other[may], least, allowed)
+            fresh += [found] if of is not None else [found, (found[1], found[0], found[2])]
+            count += len(found[0])
+            if count > HELD:
+                best, fresh, count = _best(joined([best, *fresh]), k), [], 0
         if progress is not None:
-            progress(min(start + TILE, len(asked)), len(asked))
-    return joined(found)
+            left = 1 - min(start + TILE, len(asked)) / len(asked)
+            progress(round(len(asked) * (1 - left**2 if of is None else 1 - left)), len(asked))
+    return _best(joined([best, *fresh]), k)
 
 
 def joined(parts: Sequence[Pairs]) -> Pairs:
@@ -80,10 +87,9 @@ def _bounds(rows: Vectors) -> Vectors:
 
 def _kept(rows: Vectors, one: Rows, other: Rows, least: float, allowed: Allowed | None) -> Pairs:
     """The pairs that are allowed and reach the least cosine. A product of two rows does not depend on where they stand."""
-    may = one != other
     if allowed is not None:
-        may &= allowed(one, other)
-    one, other = one[may], other[may]
+        may = allowed(one, other)
+        one, other = one[may], other[may]
     parts = [
         np.vecdot(rows[one[at : at + GATHERED]], rows[other[at : at + GATHERED]]) for at in range(0, len(one), GATHERED)
     ]

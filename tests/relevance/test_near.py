@@ -42,9 +42,22 @@ def test_the_nearest_are_those_of_every_pair(count: int) -> None:
     found = nearest_above(rows, 1, 0.8, allowed=lambda one, other: owner[one] != owner[other])
     assert list(zip(*(part.tolist() for part in found), strict=True)) == every_pair(rows, 1, 0.8, owner)
     assert count < 9 or len(found[0])
+    some = np.arange(1, count, 7)
+    found = nearest_above(rows, 3, 0.8, of=some)
+    wanted = [pair for pair in every_pair(rows, 3, 0.8) if pair[0] in {*some.tolist()}]
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == wanted
 
 
 def test_progress_ends_with_all_rows_and_may_stop_the_work() -> None:
     told: list[tuple[int, int]] = []
     nearest_above(world(near.TILE + 5), 1, 0.9, progress=lambda done, of: told.append((done, of)))
-    assert told == [(near.TILE, near.TILE + 5), (near.TILE + 5, near.TILE + 5)]
+    assert [of for _, of in told] == [near.TILE + 5] * 2
+    assert 0 < told[0][0] <= told[1][0] == near.TILE + 5
+
+
+def test_copies_of_one_row_keep_the_first_of_them_in_bounded_memory() -> None:
+    rows = np.repeat(world(8)[:1], 1_600, axis=0)  # more pairs than are held at a time
+    one, other, _ = nearest_above(rows, 2, 0.9)
+    assert near.HELD < 1_600**2 / 2
+    assert other.reshape(1_600, 2)[[0, 1, 2, 1_599]].tolist() == [[1, 2], [0, 2], [0, 1], [0, 1]]
+    assert one.tolist() == np.repeat(np.arange(1_600), 2).tolist()
