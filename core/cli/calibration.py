@@ -138,6 +138,8 @@ def _print_result(result: CalibrationResult, kept: Calibration | None, *, applie
     changes = [(MEASURES[name], change) for name, change in result.fit.measures.items()]
     changes.append((f"Tool Attention F1, theta {result.threshold.today:.2f} or fitted", result.threshold.f1))
     click.echo(f"{result.fit.labels} labelled sub-tasks, measured on held-back folds:")
+    if result.sampled:
+        click.echo(result.sampled)
     print_table(
         ("measure", "before", "after", "change", "95 % interval"),
         [

@@ -52,6 +52,8 @@ def document(found: Findable) -> dict[str, object]:
         "interval": {"hit@1": [*found.interval_1], "hit@3": [*found.interval_3]},
         "left_out": {"hit@1": round(found.left_out_1, 4), "hit@3": round(found.left_out_3, 4)},
         "without_requests": found.without,
+        "asked": found.asked,
+        "requests": found.requests,
         "tools": [
             {
                 "tool": one.tool, "first": one.first, "found": one.found, "of": one.of,
@@ -71,6 +73,8 @@ def _print(found: Findable) -> None:
             f"About {units.share(share)} of requests would find their tool {name} (95 %: {units.share(low)} to {units.share(high)}); "
             f"{units.share(left_out)} of those left out did."
         )
+    if found.sampled:
+        click.echo(found.sampled)
     if found.without:
         one = found.without == 1
         click.echo(

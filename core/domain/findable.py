@@ -80,7 +80,8 @@ class Findable:
     """The estimate for a catalog: shares of requests in [0, 1], each with a 95 % interval over tools, and the tools, worst first.
 
     `hit_1` and `hit_3` are corrected by what labelled sets tell of such estimates; `left_out_1` and `left_out_3` are the shares of
-    the left-out requests themselves. `without` is the number of tools that have no requests, of which nothing is known.
+    the left-out requests themselves. `without` is the number of tools that have no requests, of which nothing is known. A
+    large catalog is sampled: `tools` are then those that were drawn, `asked` the requests of them, and `requests` those of all tools.
     """
 
     hit_1: float
@@ -91,6 +92,22 @@ class Findable:
     interval_3: tuple[float, float]
     tools: tuple[ToolFound, ...]
     without: int
+    requests: int = 0
+
+    @property
+    def asked(self) -> int:
+        """The number of requests that were ranked."""
+        return sum(one.of for one in self.tools)
+
+    @property
+    def sampled(self) -> str:
+        """What was drawn and why, in one sentence; "" if every request was ranked."""
+        if self.asked >= self.requests:
+            return ""
+        return (
+            f"{self.asked:,} of {self.requests:,} requests were ranked, all of each of {len(self.tools):,} tools that were drawn by chance: every "
+            "request is ranked among all tools, which takes too long for all of them. The intervals allow for that; other tools are not listed."
+        )
 
     @property
     def seldom(self) -> tuple[ToolFound, ...]:

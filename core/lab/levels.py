@@ -15,27 +15,40 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from core.domain.decision import Decision
 from core.domain.tasks import Proposal, Sets, Step, Task, ordered
 from core.lab.benchmark import percentile
 from core.relevance.catalog_index import CatalogIndex
+from core.relevance.near import Progress, nearest_above
 
 # Equal tools: proposed pairs, and tasks that accept any tool of a set -------------------------------------------------
 
 NEAREST, LEAST_COSINE = 10, 0.8
+MOST_PROPOSED = 10_000  # pairs: more than anybody judges
 
 
-def proposed(index: CatalogIndex) -> tuple[Proposal, ...]:
-    """Each tool with those of its ten nearest whose cosine is above 0.8 (ETOM, section 3). Each pair once, the nearest first."""
-    found: dict[tuple[str, str], float] = {}
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """The nearest pairs, at most `MOST_PROPOSED`, and how many further ones were left out."""
+
+    pairs: tuple[Proposal, ...]
+    left_out: int = 0
+
+
+def proposed(index: CatalogIndex, most: int = MOST_PROPOSED, *, progress: Progress | None = None) -> Proposals:
+    """Each tool with those of its ten nearest whose cosine is at least 0.8 (ETOM, section 3). Each pair once, the nearest first."""
     tools = index.catalog.tools
-    for row, tool in enumerate(tools):
-        rows, cosines = index.neighbours(row, NEAREST)
-        for near, cosine in zip(rows, cosines, strict=True):
-            if cosine > LEAST_COSINE:
-                found[ordered(tool.id, tools[int(near)].id)] = min(1.0, float(cosine))
-    best = sorted(found, key=lambda pair: (-found[pair], pair))
-    return tuple(Proposal(*pair, cosine=found[pair]) for pair in best)
+    one, other, cosine = nearest_above(index.meanings, NEAREST, LEAST_COSINE, progress=progress)
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    _, first = np.unique(low * len(tools) + high, return_index=True)
+    first = first[np.argsort(-cosine[first], kind="stable")]
+    pairs = [(*ordered(tools[int(low[at])].id, tools[int(high[at])].id), float(cosine[at])) for at in first[:most]]
+    pairs.sort(key=lambda pair: (-pair[2], pair[:2]))
+    return Proposals(
+        tuple(Proposal(one, other, cosine=min(1.0, cosine)) for one, other, cosine in pairs), max(0, len(first) - most)
+    )
 
 
 def widened(tasks: Sequence[Task], sets: Sets) -> tuple[Task, ...]:

@@ -6,10 +6,11 @@ class and its name in `RULES`; a new phrase that instructs a model is an entry o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from core.domain.catalog import Catalog
-from core.domain.lint import LintReport
+from core.domain.lint import Finding, LintReport
 from core.lint.base import Context, Rule
 from core.lint.collisions import LookalikeName, NameTwice, NearDuplicates, SharedName, SimilarServers, SimilarSiblings
 from core.lint.descriptions import (
@@ -110,8 +111,17 @@ RULES: dict[str, type[Rule]] = {
 }
 
 
-def lint(catalog: Catalog, context: Context | None = None, rules: Iterable[type[Rule]] = RULES.values()) -> LintReport:
-    """Returns the findings of these rules in a catalog. Rules that need vectors are skipped if the context has none.
+STEPS = 100  # of progress for each unit of a rule's weight
+
+
+def lint(
+    catalog: Catalog,
+    context: Context | None = None,
+    rules: Iterable[type[Rule]] = RULES.values(),
+    progress: Callable[[int, int], object] = lambda _, __: None,
+) -> LintReport:
+    """Returns the findings of these rules in a catalog. Rules that need vectors are skipped if the context has none. `progress` gets the
+    steps that are done, and their number; what it raises ends the work.
 
     >>> from core.domain.catalog import Server, Tool
     >>> report = lint(Catalog("c", (Server("files", "Files.", tools=(Tool("files", "run"),)),)))
@@ -121,5 +131,17 @@ def lint(catalog: Catalog, context: Context | None = None, rules: Iterable[type[
     seen = context or Context(catalog)
     chosen = tuple(rules)
     skipped = [rule.id for rule in chosen if rule.needs_vectors and seen.index is None]
-    found = [f for rule in chosen if rule.id not in skipped for f in rule().check(catalog, seen)]
+    kept = [rule for rule in chosen if rule.id not in skipped]
+    done, total = 0, STEPS * sum(rule.weight for rule in kept)
+    found: list[Finding] = []
+    for rule in kept:
+        steps = STEPS * rule.weight
+        seen.working = partial(_told, progress, done, steps, total)
+        found += rule().check(catalog, seen)
+        done += steps
+        progress(done, total)
     return LintReport.of(catalog.name, found, skipped)
+
+
+def _told(progress: Callable[[int, int], object], before: int, steps: int, total: int, done: int, of: int) -> None:
+    progress(before + steps * done // max(of, 1), total)

@@ -79,6 +79,10 @@ LISTED = 6  # names in a reason
 NONE: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
+def _unheard(done: int, of: int) -> None:
+    """Tells nobody."""
+
+
 class Context:
     """The inputs of rules beside the catalog. Costly parts are made on first use.
 
@@ -102,6 +106,8 @@ class Context:
         self.index = index
         self.findable = findable
         self.greedy = greedy
+        self.working: Callable[[int, int], object] = _unheard
+        """A long rule tells it how many of how many steps are done."""
         self.priced = (
             np.array([t.price_usd is not None for t in catalog.tools], dtype=bool) if priced is None else priced
         )
@@ -136,6 +142,8 @@ class Rule(ABC):
     why: ClassVar[str]
     advice: ClassVar[str]
     needs_vectors: ClassVar[bool] = False
+    weight: ClassVar[int] = 1
+    """Its share of the work on a large catalog, relative to the other rules."""
 
     @abstractmethod
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:

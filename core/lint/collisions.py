@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -11,6 +12,8 @@ from core.domain.catalog import Catalog, Tool, first_sentence
 from core.domain.lint import Finding, Severity
 from core.lint.base import Context, Rule, listed
 from core.lint.texts import disguises, key, lookalike
+from core.relevance.encoder import Vectors
+from core.relevance.near import Pairs, Rows, joined, nearest_above
 
 SHORTEST_SIMILAR = 5  # characters: below, one letter makes a different word
 
@@ -148,30 +151,29 @@ class _Nearest(Rule):
     """Pairs each tool with its nearest partner, on other servers or on its own, above a threshold; each pair once."""
 
     needs_vectors = True
-    threshold: float
-    across: bool
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
         if context.index is None or len(catalog.tools) < 2:
             return
         vectors = context.index.tools.views[VIEW]
-        owner = np.array([catalog.server_row[tool.server] for tool in catalog.tools])
+        owner = np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
         seen: set[tuple[int, int]] = set()
-        for row, tool in enumerate(catalog.tools):
-            cosines = np.vecdot(vectors, vectors[row])
-            cosines[(owner == owner[row]) == self.across] = -1
-            cosines[row] = -1
-            other = int(np.argmax(cosines))
+        rows, others, cosines = self.nearest(vectors, owner, context)
+        for row, other, cosine in zip(rows.tolist(), others.tolist(), cosines.tolist(), strict=True):
             pair = (min(row, other), max(row, other))
-            if cosines[other] < self.threshold or pair in seen:
+            if pair in seen:
                 continue
             seen.add(pair)
-            partner = catalog.tools[other]
-            name = partner.id if self.across else partner.name
+            tool, partner = catalog.tools[int(row)], catalog.tools[int(other)]
+            name = partner.id if partner.server != tool.server else partner.name
             yield self.finding(
-                f"Cosine {min(1.0, float(cosines[other])):.2f} to the description of {name}.",
+                f"Cosine {min(1.0, cosine):.2f} to the description of {name}.",
                 server=tool.server, tool=tool.name, where="description", evidence=first_sentence(tool.description), other=partner.id,
             )  # fmt: skip
+
+    @abstractmethod
+    def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:
+        """The rows that have a partner, ascending, with their nearest one and its cosine. `owner` (T,) are ascending rows of servers."""
 
 
 class NearDuplicates(_Nearest):
@@ -181,9 +183,14 @@ class NearDuplicates(_Nearest):
     title = "Near duplicates"
     severity = Severity.NOTE
     why = "An auction needs equal tools on several servers, but an unused copy only costs tokens."
+    weight = 40
     advice = "Keep both if their prices or speeds differ, so that the router can choose; else remove one."
-    threshold = ACROSS_SERVERS
-    across = True
+
+    def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:
+        """See `_Nearest`."""
+        return nearest_above(
+            vectors, 1, ACROSS_SERVERS, allowed=lambda one, other: owner[one] != owner[other], progress=context.working
+        )
 
 
 class SimilarSiblings(_Nearest):
@@ -196,5 +203,10 @@ class SimilarSiblings(_Nearest):
         "Tools of one server do different things; if their descriptions hardly differ, similarity picks one by chance."
     )
     advice = "Begin each description with the difference from the other one."
-    threshold = WITHIN_SERVER
-    across = False
+
+    def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:  # noqa: ARG002 - it is quick
+        """See `_Nearest`. Only a server's own tools are looked at."""
+        starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        within = [nearest_above(part, 1, WITHIN_SERVER) for part in np.split(vectors, starts[1:])]
+        parts = zip(within, starts, strict=True)
+        return joined([(one + start, other + start, cosine) for (one, other, cosine), start in parts])

@@ -9,6 +9,7 @@ is left out.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -150,6 +151,7 @@ STRENGTHS, RIDGES = (None, 4.0), (None, 10.0, 3.0)
 MEMORIES = ((6.0, 0.6), (9.0, 0.5), (6.0, 0.7))  # bound in logits and floor
 JUDGED = 30  # the likeliest tools of each sub-task, for judging probabilities
 RANKING, PROBABILITY = "ranking", "probability"
+MOST_LABELS, MOST_CELLS = 5_000, 20_000_000  # sub-tasks, and sub-tasks times tools: 0.6 GB of signals
 Progress = Callable[[int, int], None]  # folds done, of how many
 
 
@@ -197,6 +199,29 @@ class _HeldBack:
     ranks: Floats
     logits: Floats
     fits: NDArray[np.bool_]
+
+
+def sampled(
+    queries: Sequence[LabelledQuery], tool_row: Mapping[str, int], *, cells: int = MOST_CELLS, seed: int = 0
+) -> list[LabelledQuery]:
+    """The labels that a fit uses: all, or whole groups drawn by chance where their signals over all tools would fill the memory.
+
+    Labels without a right tool in the catalog stay; the fit counts them and leaves them out.
+    """
+    usable = [any(tool in tool_row for tool in query.right) for query in queries]
+    most = max(LEAST_LABELS, min(MOST_LABELS, cells // max(1, len(tool_row))))
+    if sum(usable) <= most:
+        return list(queries)
+    sizes = Counter(query.group or query.subtask for query, use in zip(queries, usable, strict=True) if use)
+    names = list(sizes)
+    order = np.random.default_rng(seed).permutation(len(names)).tolist()
+    kept: set[str] = set()
+    left = most
+    for name in (names[place] for place in order):
+        if sizes[name] <= left:
+            kept.add(name)
+            left -= sizes[name]
+    return [q for q, use in zip(queries, usable, strict=True) if not use or (q.group or q.subtask) in kept]
 
 
 def fit(

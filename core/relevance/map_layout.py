@@ -48,7 +48,12 @@ def placed(similarity: Vectors, xy: Vectors) -> Vectors:
         return np.full((len(similarity), 2), 0.5, dtype=np.float32)
     k = min(NEIGHBOURS, len(xy))
     rows = np.argpartition(-similarity, k - 1, axis=1)[:, :k]
-    near = np.maximum(np.take_along_axis(similarity, rows, axis=1).astype(np.float64), 1e-3)
+    return _among(np.take_along_axis(similarity, rows, axis=1), rows, xy)
+
+
+def _among(cosine: Vectors, rows: NDArray[np.int64], xy: Vectors) -> Vectors:
+    """(Q, k) cosines and rows of the most similar placed tools to (Q, 2)."""
+    near = np.maximum(cosine.astype(np.float64), 1e-3)
     weights = (near / near.max(axis=1, keepdims=True)) ** SHARPNESS
     return (np.einsum("qk,qkc->qc", weights, xy[rows]) / weights.sum(axis=1, keepdims=True)).astype(np.float32)
 
@@ -77,8 +82,7 @@ def _arranged(vectors: Vectors, seed: int, landmarks: int) -> Vectors:
         return _framed(_tsne(vectors, seed))
     rows = np.sort(np.random.default_rng(seed).permutation(count)[:landmarks])
     among = _framed(_tsne(vectors[rows], seed))
-    parts = np.array_split(vectors, 1 + count // 1000)
-    xy = np.concatenate([placed(part @ vectors[rows].T, among) for part in parts])
+    xy = _among(*FlatIndex(vectors[rows]).search(vectors, min(NEIGHBOURS, landmarks)), among)
     xy[rows] = among
     return xy
 

@@ -171,8 +171,10 @@ def counting(given: Given, index: RelevanceIndex) -> tuple[NDArray[np.bool_], di
     counts = given.honest | ~foreign(given, index.own)
     greedy: dict[int, str] = {}
     general = index.general_questions
-    for row in np.unique(given.owners[~given.honest]).tolist():
-        mine = np.flatnonzero(given.owners == row)
+    rows = np.unique(given.owners[~given.honest])
+    starts, ends = (np.searchsorted(given.owners, rows, side=side) for side in ("left", "right"))
+    for row, start, end in zip(rows.tolist(), starts, ends, strict=True):
+        mine = np.arange(int(start), int(end))
         mostly_foreign = (~counts[mine]).mean() > FOREIGN_LIMIT
         if mostly_foreign or _near_everything(given.vectors[mine], general):
             greedy[row] = MOSTLY_FOREIGN if mostly_foreign else GENERAL_KIND

@@ -8,6 +8,8 @@
 
 const UNHEARD_MS = 5000; // then a click is sent to the page host again; the time doubles
 
+const SETTLED_MS = 250; // after a zoom or a move
+
 let loading;
 const charts = new Map(); // by box: {source, figure, say, size, sizes, hears, count, told}
 const due = new Set(); // boxes
@@ -17,6 +19,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const box = parentElement.querySelector(".wayfare-chart");
   const chart = charts.get(box) ?? begin(box);
   chart.say = (click) => setTriggerValue("chosen", click);
+  chart.look = (view) => setTriggerValue("view", view);
+  chart.view = data.view;
   chart.hears = data.clicks !== null;
   chart.count = Math.max(chart.count, data.clicks ?? 0);
   if (chart.told?.count <= data.clicks) heard(chart);
@@ -173,6 +177,21 @@ function listen(box, chart, layout) {
   } else {
     box.on("plotly_click", (event) => name(event) && choose(chart, name(event)));
   }
+  box.on("plotly_relayout", () => {
+    clearTimeout(chart.looking);
+    chart.looking = setTimeout(() => look(box, chart), SETTLED_MS);
+  });
+  look(box, chart);
+}
+
+// Tell the page host which part of a chart is in sight, if it draws more of a smaller part and does not know this one yet.
+function look(box, chart) {
+  if (!chart.view || !charts.has(box)) return;
+  const ends = [box._fullLayout.xaxis, box._fullLayout.yaxis].flatMap((axis) => axis.range.map(Number));
+  const view = ends.map((end) => Math.min(Math.max(end, 0), 1));
+  if (view.every((end, place) => Math.abs(end - chart.view[place]) < 1e-6)) return;
+  chart.view = view;
+  chart.look(view);
 }
 
 // Send the clicked point to the page host until it confirms it: a message may be replaced by a newer one.

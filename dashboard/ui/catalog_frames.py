@@ -18,6 +18,7 @@ from core.domain.statistics import Source, Statistics
 from core.shared import units
 from core.shared.untrusted_text import one_line
 
+Rows = NDArray[np.int64]
 M_USD = 1e3
 PERCENT = 1e2
 SHOWN_DESCRIPTION = 160
@@ -53,41 +54,49 @@ def counts(catalog: Catalog, statistics: Statistics) -> Counts:
     )  # fmt: skip
 
 
-def server_frame(catalog: Catalog, statistics: Statistics) -> pd.DataFrame:
-    """One row for each server."""
-    known = statistics.servers
+def server_frame(catalog: Catalog, statistics: Statistics, rows: Rows | None = None) -> pd.DataFrame:
+    """One row for each server, or for the servers in these rows."""
+    known, at = statistics.servers, np.arange(len(catalog.servers)) if rows is None else rows
+    servers = [catalog.servers[row] for row in at.tolist()]
+    calls, decayed = known.calls[at], known.decayed[at]
     return pd.DataFrame(
         {
-            "server": [server.name for server in catalog.servers],
-            "category": [server.category for server in catalog.servers],
-            "tools": [len(server.tools) for server in catalog.servers], "ask_musd": known.ask_usd * M_USD,
-            "ask_source": price_words(known.ask_usd, known.ask_source), "connect_s": known.conn_s,
-            "connect_source": source_words(known.conn_source, known.connects, known.conn_decayed),
-            "call_s": known.call_s, "call_source": source_words(known.call_source, known.calls, known.decayed),
-            "success_percent": known.success * PERCENT,
-            "success_source": source_words(known.success_source, known.calls, known.decayed),
-            "variance": known.success_variance, "failure_percent": known.post_accept_failure * PERCENT,
-            "failure_source": source_words(known.failure_source, known.calls, known.decayed), "calls": known.calls,
-            "reached_by": [reached_by(server) for server in catalog.servers],
-        }
+            "server": [server.name for server in servers],
+            "category": [server.category for server in servers],
+            "tools": [len(server.tools) for server in servers], "ask_musd": known.ask_usd[at] * M_USD,
+            "ask_source": price_words(known.ask_usd[at], known.ask_source[at]), "connect_s": known.conn_s[at],
+            "connect_source": source_words(known.conn_source[at], known.connects[at], known.conn_decayed[at]),
+            "call_s": known.call_s[at], "call_source": source_words(known.call_source[at], calls, decayed),
+            "success_percent": known.success[at] * PERCENT,
+            "success_source": source_words(known.success_source[at], calls, decayed),
+            "variance": known.success_variance[at], "failure_percent": known.post_accept_failure[at] * PERCENT,
+            "failure_source": source_words(known.failure_source[at], calls, decayed), "calls": calls,
+            "reached_by": [reached_by(server) for server in servers],
+        },
+        index=at,
     )  # fmt: skip
 
 
-def tool_frame(catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int64] | None = None) -> pd.DataFrame:
-    """One row for each tool. `tokens` of the definitions are empty until they are counted."""
-    known, tools = statistics.tools, catalog.tools
+def tool_frame(
+    catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int64] | None = None, rows: Rows | None = None
+) -> pd.DataFrame:
+    """One row for each tool, or for the tools in these rows. `tokens` of all definitions (T,) are empty until they are counted."""
+    known, at = statistics.tools, np.arange(len(catalog.tools)) if rows is None else rows
+    tools = [catalog.tools[row] for row in at.tolist()]
+    calls, decayed = known.calls[at], known.decayed[at]
     return pd.DataFrame(
         {
             "server": [tool.server for tool in tools], "tool": [tool.name for tool in tools],
-            "description": [beginning(tool.description) for tool in tools], "price_musd": known.price_usd * M_USD,
-            "price_source": price_words(known.price_usd, known.price_source), "tier": [tool.tier for tool in tools],
-            "latency_s": known.latency_s,
-            "latency_source": source_words(known.latency_source, known.calls, known.decayed),
-            "success_percent": known.success * PERCENT,
-            "success_source": source_words(known.success_source, known.calls, known.decayed), "calls": known.calls,
+            "description": [beginning(tool.description) for tool in tools], "price_musd": known.price_usd[at] * M_USD,
+            "price_source": price_words(known.price_usd[at], known.price_source[at]),
+            "tier": [tool.tier for tool in tools], "latency_s": known.latency_s[at],
+            "latency_source": source_words(known.latency_source[at], calls, decayed),
+            "success_percent": known.success[at] * PERCENT,
+            "success_source": source_words(known.success_source[at], calls, decayed), "calls": calls,
             "hints": [hint_words(tool.hints) for tool in tools],
-            "tokens": np.full(len(tools), np.nan) if tokens is None else tokens,
-        }
+            "tokens": np.full(len(tools), np.nan) if tokens is None else tokens[at],
+        },
+        index=at,
     )  # fmt: skip
 
 
@@ -168,6 +177,24 @@ def matching(texts: Iterable[str], query: str) -> list[bool]:
     """
     wanted = query.lower().split()
     return [all(word in text for word in wanted) for text in map(str.lower, texts)]
+
+
+def matching_rows(catalog: Catalog, query: str, server: str = "") -> Rows:
+    """Returns the rows of the tools that match the query, of one server or of all. Without a query no text is read.
+
+    >>> from core.domain.catalog import Tool
+    >>> two = Catalog("c", (Server("a", tools=(Tool("a", "x"),)), Server("b", tools=(Tool("b", "x"), Tool("b", "y")))))
+    >>> matching_rows(two, "Y").tolist(), matching_rows(two, "x", "b").tolist(), matching_rows(two, "").tolist()
+    ([2], [1], [0, 1, 2])
+    """
+    rows = np.arange(len(catalog.tools))
+    if server:
+        sizes = np.cumsum([0, *(len(one.tools) for one in catalog.servers)])
+        place = catalog.server_row.get(server)
+        rows = rows[:0] if place is None else rows[sizes[place] : sizes[place + 1]]
+    if query.strip():
+        rows = rows[matching((tool_text(catalog.tools[row]) for row in rows.tolist()), query)]
+    return rows
 
 
 def server_text(server: Server) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +53,13 @@ def chart(
     choose: Callable[[str], None] | None = None,
     about: str = "",
     config: Mapping[str, Any] = CONFIG,
+    seen: Callable[[object], None] | None = None,
+    view: Sequence[float] = (),
 ) -> None:
     """Show a figure that has a height.
 
-    A click on a point calls `choose` with the point's customdata. `about` is the text for screen readers, by default the title.
+    A click on a point calls `choose` with the point's customdata. `about` is the text for screen readers, by default the title. After a
+    zoom or a move `seen` is called with [left, right, low, high] of the axes, and the page runs again; `view` is the last one.
     """
     _chart(
         key=key,
@@ -67,8 +70,10 @@ def chart(
             "config": dict(config),
             # the number of handled clicks, or None without `choose`; a higher number redraws the same figure
             "clicks": None if choose is None else st.session_state.get(f"{key}.clicks", 0),
+            "view": None if seen is None else [*view],
         },
         on_chosen_change=None if choose is None else lambda: point_chosen(key, choose),
+        on_view_change=None if seen is None else lambda: seen(st.session_state[key].get("view")),
     )
 
 

@@ -17,6 +17,7 @@ from core.services.learn.feedback import LABEL, MovedBy
 from core.shared import units
 from core.shared.errors import WayfareError
 from core.whatif.layer import Supposed
+from dashboard.ui.pick import pick
 from dashboard.ui.text import escaped
 
 LISTED = 6
@@ -235,10 +236,10 @@ def _other(known: Labelling, tool: str, place: str, changed: Callable[[], None] 
     ) as popover:  # fmt: skip
         if popover.open:  # the names of all tools are sent only when it is open
             chosen = f"{key}:chosen"
-            st.selectbox(
-                "It should have been",
-                [name for name in known.app.catalogs.catalog(known.decision.catalog).tool_row if name != tool],
-                index=None, key=chosen, placeholder="Type a part of a server's or tool's name", on_change=_store_other,
+            names = known.app.catalogs.catalog(known.decision.catalog).tool_row
+            pick(
+                "It should have been", dict.fromkeys(name for name in names if name != tool), key=chosen,
+                placeholder="Type a part of a server's or tool's name", changed=_store_other,
                 args=(known, tool, place, key, changed),
             )  # fmt: skip
             st.caption("Stores two labels: the chosen tool is right, this one is wrong.")

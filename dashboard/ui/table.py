@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 from pandas.io.formats.style import Styler
 from streamlit import column_config
 
 ROW_PX, MOST_ROWS = 32, 15
+MOST_SENT = 1_000  # rows: more make a page slow to open, and nobody reads them
+GIVEN = "the catalog's order"
 Rows = pd.DataFrame | Styler | Sequence[Mapping[str, Any]]
 
 
@@ -125,9 +129,38 @@ def table_key(*parts: str) -> str:
     return f"catalog.table.{zlib.crc32(repr(parts).encode()):08x}"
 
 
-def filtered(frame: pd.DataFrame, mask: Sequence[bool]) -> pd.DataFrame:
-    """Returns the rows of the mask under their old index labels."""
-    return frame if all(mask) else frame.loc[list(mask)]
+def page_of(
+    rows: NDArray[np.int64],
+    key: str,
+    orders: Mapping[str, Callable[[], Any]] | None = None,
+    *,
+    chosen: int | None = None,
+) -> NDArray[np.int64]:
+    """Returns the rows that are sent to the browser: all of them, or a page of at most `MOST_SENT` that is chosen above the table.
+
+    `orders` are further orders than the given one, each with the keys of all rows of the catalog, smallest first. The page with the
+    row `chosen` is the first.
+    """
+    if len(rows) <= MOST_SENT:
+        return rows
+    pages = -(-len(rows) // MOST_SENT)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        order = GIVEN
+        if orders:
+            order = st.selectbox("Sort all rows by", [GIVEN, *orders], key=f"{key}.order", width=230)
+        if orders and order != GIVEN:
+            rows = rows[np.argsort(np.asarray(orders[order]())[rows], kind="stable")]
+        here = np.flatnonzero(rows == chosen)
+        first = int(here[0]) // MOST_SENT + 1 if len(here) else 1
+        page = st.number_input(f"Page of {pages:,}", 1, pages, first, key=f"{key}.page.{pages}", width=140)
+        low, high = (page - 1) * MOST_SENT, min(page * MOST_SENT, len(rows))
+        st.caption(f"Rows {low + 1:,} to {high:,} of {len(rows):,}. A click on a heading sorts these alone.")
+    return rows[low:high]
+
+
+def part(rows: NDArray[np.int64], shown: NDArray[np.int64]) -> str:
+    """Returns the part of a table's key that tells its pages apart, "" for a table with one page."""
+    return "" if len(shown) == len(rows) else f"{zlib.crc32(shown.tobytes()):08x}"
 
 
 def _frame(rows: Rows) -> pd.DataFrame | Styler:

@@ -102,7 +102,7 @@ def test_the_command_lists_the_worst_first_and_is_a_gate(wayfare: Command, write
     run = wayfare("findable", "--catalog", "mine", "--json", "--min", "0.1")
     found = run.json()
     assert run.code == 0
-    assert [*found] == ["hit@1", "hit@3", "interval", "left_out", "without_requests", "tools"]
+    assert [*found] == ["hit@1", "hit@3", "interval", "left_out", "without_requests", "asked", "requests", "tools"]
     shares = [one["found"] / one["of"] for one in found["tools"]]
     assert shares == sorted(shares)
     assert all(sum(other["times"] for other in one["taken_for"]) == one["of"] - one["first"] for one in found["tools"])

@@ -29,6 +29,7 @@ from dashboard.pages.map.charts import (
     size_px,
     tool_map,
 )
+from dashboard.pages.map.density import ALL_POINTS, MOST_POINTS, View
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts
@@ -245,3 +246,41 @@ def test_names_never_cover_each_other_and_the_largest_group_is_named() -> None:
         for other in found[row + 1 :]:
             wide = (len(one.text) + len(other.text)) / 2 * 6 / WIDTH_PX
             assert abs(one.x - other.x) >= wide or abs(one.y - other.y) >= 15 / HEIGHT_PX
+
+
+def crowd(count: int = ALL_POINTS + 1_000) -> MapData:
+    """A catalog that is too large for points, half of it in one corner."""
+    catalog = market(count // len(PRICES))
+    made = shown(catalog, asked=False)
+    xy = np.random.default_rng(4).random((len(catalog.tools), 2)).astype(np.float32)
+    xy[::2] *= 0.25
+    return replace(made, drawn=replace(made.drawn, xy=xy))
+
+
+def test_a_large_catalog_is_a_density_that_counts_every_tool() -> None:
+    made = crowd()
+    figure = tool_map(made)
+    (heat,) = [trace for trace in figure.data if trace.type == "heatmap"]
+    assert sum(count for row in heat.z for count in row if count is not None) == len(made.catalog.tools)
+    assert not [count for row in heat.z for count in row if count == 0]
+    assert len(points(figure).x) == 0
+    assert go.Figure(**figure.to_dict())
+    assert heat.colorscale[0][0] == 0
+    assert heat.colorscale[-1][0] == 1
+    cells = [heat.z[int(y * len(heat.z))][int(x * len(heat.x))] for x, y in made.drawn.xy.tolist()]
+    assert all(cells)  # rows are y, columns are x
+    assert not [trace for trace in tool_map(shown(asked=False)).data if trace.type == "heatmap"]
+
+
+def test_the_few_tools_in_sight_are_points_and_so_are_those_that_matter() -> None:
+    made = crowd()
+    inside = View(0.5, 0.7, 0.5, 0.8)
+    trace = points(tool_map(replace(made, view=inside)))
+    assert list(trace.customdata) == [made.drawn.ids[row] for row in inside.rows(made.drawn.xy)]
+    assert 0 < len(trace.x) < MOST_POINTS
+    assert len(points(tool_map(replace(made, view=View(0.0, 0.3, 0.0, 0.3)))).x) == 0  # too many
+    lit = np.array([group == "server kind 1" for group in made.groups]) & (np.arange(len(made.groups)) < 900)
+    far = int(np.flatnonzero(lit)[-1]) + 1
+    trace = points(tool_map(replace(made, lit=lit, chosen=far)))
+    assert list(trace.customdata) == [made.drawn.ids[row] for row in np.flatnonzero(lit | (np.arange(len(lit)) == far))]
+    assert trace.customdata[trace.selectedpoints[0]] == made.drawn.ids[far]

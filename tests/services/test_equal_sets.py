@@ -9,6 +9,7 @@ import pytest
 from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.tasks import Step, Task
+from core.lab.levels import proposed
 from core.shared.errors import CatalogError, UnknownNameError
 from tests.cases import each
 
@@ -101,3 +102,11 @@ def test_a_file_that_is_none_is_refused_whole(app: App, text: str) -> None:
     with pytest.raises(CatalogError, match=r"x\.json: .*Export wrote"):
         app.equal_sets.import_file(text.encode(), source="x.json", catalog="twins")
     assert app.equal_sets.sets("twins") == ()
+
+
+def test_the_nearest_pairs_are_proposed_and_the_others_are_counted(app: App) -> None:
+    index = app.catalogs.index("twins")
+    whole, some = proposed(index), proposed(index, most=2)
+    assert (len(whole.pairs), whole.left_out) == (3, 0)
+    assert (some.left_out, app.equal_sets.of_catalog("twins").left_out) == (1, 0)
+    assert set(some.pairs) < set(whole.pairs)

@@ -8,6 +8,7 @@ import pytest
 
 from core.app import App
 from core.importers import read_document
+from core.services.background_jobs import Stopped
 from core.shared.errors import CatalogError, UnknownNameError
 from tests.services.world import document
 
@@ -65,3 +66,22 @@ def test_a_catalog_that_is_not_there(app: App) -> None:
 def test_tokens_are_those_of_the_scene(app: App) -> None:
     counted = app.catalogs.tokens("world")
     assert app.catalogs.context("world").tool_tokens.tolist() == counted.tolist()
+
+
+def test_a_report_tells_its_progress_and_can_be_stopped(app: App) -> None:
+    assert app.lint_reports.known("world") is None
+    told: list[tuple[int, int]] = []
+    report = app.lint_reports.report("world", vectors=True, progress=lambda done, of: told.append((done, of)))
+    assert app.lint_reports.known("world") is report
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert {of for _, of in told} == {told[-1][0]}
+    app.lint_reports.report("world", progress=lambda *_: pytest.fail("a kept report needs no work"))
+    app.catalog_editor.import_text(document(), "world")
+
+    def stop(done: int, of: int) -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        app.lint_reports.report("world", progress=stop)
+    assert app.lint_reports.known("world") is None
+    assert app.lint_reports.report("world").findings  # a stopped check blocks no later one

@@ -76,33 +76,51 @@ class LintReports:
         self._lock = threading.Lock()
         self._errors: dict[str, tuple[Catalog, Mapping[str, str]]] = {}
         self._looking: dict[str, threading.Lock] = {}
+        self._making: dict[str, threading.Lock] = {}
 
-    def report(self, name: str, *, vectors: bool = False) -> LintReport:
-        """All findings of a catalog. Rules that need vectors wait for the index, unless `vectors` has it built now."""
-        ready = vectors or self._catalogs.is_prepared(name)
-        index = self._catalogs.index(name) if ready else None
-        catalog = index.catalog if index is not None else self._catalogs.catalog(name)
-        priced = ~np.isnan(self._catalogs.statistics(name).tools.price_usd)
-        seen = _Inputs(
-            catalog,
-            index,
-            priced,
-            self._findable(name) if ready else None,
-            self._greedy(name) if ready else {},
-        )
+    def report(
+        self, name: str, *, vectors: bool = False, progress: Callable[[int, int], object] = lambda _, __: None
+    ) -> LintReport:
+        """All findings of a catalog. Rules that need vectors wait for the index, unless `vectors` has it built now. `progress` gets the
+        steps that are done and their number, and may raise to stop. A second caller waits for the first."""
+        seen = self._inputs(name, vectors=vectors)
         with self._lock:
-            cached = self._cache.get(name)
-            if cached is None or not cached[0].same_as(seen):
+            making = self._making.setdefault(name, threading.Lock())
+        with making:
+            report = self._kept(name, seen)
+            if report is None:
                 context = Context(
-                    catalog,
-                    index=index,
+                    seen.catalog,
+                    index=seen.index,
                     tokens=lambda: self._catalogs.tokens(name),
-                    priced=priced,
+                    priced=seen.priced,
                     findable=seen.findable,
                     greedy=seen.greedy,
                 )
-                cached = self._cache[name] = seen, lint(catalog, context)
-            return cached[1]
+                report = lint(seen.catalog, context, progress=progress)
+                with self._lock:
+                    self._cache[name] = seen, report
+            return report
+
+    def known(self, name: str) -> LintReport | None:
+        """The report of a catalog as it is now, if it was made."""
+        return self._kept(name, self._inputs(name, vectors=False))
+
+    def _inputs(self, name: str, *, vectors: bool) -> _Inputs:
+        ready = vectors or self._catalogs.is_prepared(name)
+        index = self._catalogs.index(name) if ready else None
+        return _Inputs(
+            index.catalog if index is not None else self._catalogs.catalog(name),
+            index,
+            ~np.isnan(self._catalogs.statistics(name).tools.price_usd),
+            self._findable(name) if ready else None,
+            self._greedy(name) if ready else {},
+        )
+
+    def _kept(self, name: str, seen: _Inputs) -> LintReport | None:
+        with self._lock:
+            cached = self._cache.get(name)
+        return cached[1] if cached is not None and cached[0].same_as(seen) else None
 
     def errors(self, name: str) -> Mapping[str, str]:
         """The tools of a catalog that have an error, or whose server has one, each with what the rule is about. It is found once for a
@@ -161,7 +179,7 @@ class CatalogMaps:
         self._drawing = threading.Lock()
 
     def map(self, catalog: str) -> CatalogMap:
-        """All tools in two dimensions; the first time this takes a second for 1,000 tools, eight for 10,000."""
+        """All tools in two dimensions; the first time this takes a second for 1,000 tools, eight for 10,000, thirteen for 100,000."""
         index = self.catalogs.index(catalog)
         with self._drawing:
             drawn = self._maps.get(index)

@@ -14,7 +14,7 @@ from core.domain.tasks import Task
 from core.importers.reading import name_fault, parse
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.threshold import ThresholdFit, fit_threshold_on_folds
-from core.relevance.calibration import LEAST_LABELS, CalibrationFit, Progress, fit
+from core.relevance.calibration import LEAST_LABELS, CalibrationFit, Progress, fit, sampled
 from core.relevance.learnt import LearntValues
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.services.decide.catalogs import CatalogService
@@ -87,11 +87,13 @@ THRESHOLD = "threshold"
 
 @dataclass(frozen=True, slots=True)
 class CalibrationResult:
-    """A fit with its measures, before anything is kept. `threshold` is the part of Tool Attention."""
+    """A fit with its measures, before anything is kept. `threshold` is the part of Tool Attention. `not_drawn` labelled sub-tasks were
+    left out of a sample."""
 
     catalog: str
     fit: CalibrationFit
     threshold: ThresholdFit
+    not_drawn: int = 0
 
     @property
     def accepted(self) -> tuple[str, ...]:
@@ -104,6 +106,16 @@ class CalibrationResult:
         return "" if self.accepted else self.fit.remark
 
     @property
+    def sampled(self) -> str:
+        """What was drawn and why, in one sentence; "" if every label was used."""
+        if not self.not_drawn:
+            return ""
+        return (
+            f"{self.not_drawn:,} further labelled sub-tasks were not drawn: a fit holds the signals of every tool for each sub-task in memory, "
+            "so a sample by chance is fitted and judged. The intervals allow for that."
+        )
+
+    @property
     def values(self) -> LearntValues:
         """The values of the fit."""
         return replace(self.fit.values, theta=self.threshold.sweep.best.theta if self.threshold.accepted else None)
@@ -111,7 +123,7 @@ class CalibrationResult:
     def report(self) -> dict[str, Any]:
         """As one JSON object."""
         report = {**self.fit.report(), "accepted": list(self.accepted), "refused": self.refused}
-        return {**report, "threshold": self.threshold.to_json()}
+        return {**report, "threshold": self.threshold.to_json(), "not_drawn": self.not_drawn}
 
 
 @dataclass(eq=False)
@@ -138,10 +150,11 @@ class CalibrationService:
 
         `attention` holds Tool Attention's threshold in use and its k. Raises WayfareError where there are too few labels.
         """
-        queries = self.feedback.queries(catalog) if tasks is None else _queries(tasks)
-        labelled = _tasks(queries) if tasks is None else tasks
+        every = self.feedback.queries(catalog) if tasks is None else _queries(tasks)
         parameters = attention or ToolAttentionParameters()
         scorer, tool_row = self.catalogs.scorer(catalog), self.catalogs.catalog(catalog).tool_row
+        queries = sampled(every, tool_row)
+        labelled = _tasks(queries) if tasks is None or len(queries) < len(every) else tasks
         found = fit(queries, scorer, tool_row, known=tasks is None, progress=progress)
         threshold = fit_threshold_on_folds(
             labelled,
@@ -151,7 +164,7 @@ class CalibrationService:
             k=parameters.n,
             today=parameters.theta,
         )
-        return CalibrationResult(catalog, found, threshold)
+        return CalibrationResult(catalog, found, threshold, len(every) - len(queries))
 
     def missing(self, catalog: str = SAMPLE) -> int:
         """The number of further labelled sub-tasks that a fit needs, each with a right tool of the catalog."""

@@ -11,7 +11,7 @@ from typing import Annotated
 from cachetools import LRUCache
 
 from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Task, contradictions, joined, ordered
-from core.lab.levels import proposed, widened
+from core.lab.levels import Proposals, proposed, widened
 from core.relevance.catalog_index import CatalogIndex
 from core.services.decide.catalogs import CatalogService
 from core.services.learn.learnt_models import LearntModels
@@ -28,12 +28,13 @@ EXPORTED = '{"sets": [["server::tool", "server::tool"]]} or a file that Export w
 @dataclass(frozen=True, slots=True)
 class EqualSets:
     """The proposals of a catalog with their judgments, the sets, judged pairs beyond the proposals, and pairs that were judged
-    different and are in one set."""
+    different and are in one set. `left_out` counts the pairs that are near enough, too, but further than the proposed ones."""
 
     proposals: tuple[Proposal, ...]
     sets: Sets
     others: tuple[EqualJudgment, ...]
     contradictions: tuple[tuple[str, str], ...]
+    left_out: int = 0
 
     @property
     def judged(self) -> int:
@@ -59,13 +60,14 @@ class EqualSetsService:
     now: Callable[[], datetime]
 
     def __post_init__(self) -> None:
-        self._proposed: LRUCache[str, tuple[CatalogIndex, tuple[Proposal, ...]]] = LRUCache(CATALOGS_KEPT)
+        self._proposed: LRUCache[str, tuple[CatalogIndex, Proposals]] = LRUCache(CATALOGS_KEPT)
 
     def of_catalog(self, catalog: str) -> EqualSets:
         """The equal sets of a catalog. Builds a missing index."""
         judged = self.store.equal_judgments.of_catalog(catalog)
         says = {one.pair: one.says for one in judged}
         sets = self.sets(catalog)
+        proposals = self.propose(catalog)
         of = {tool: number for number, tools in enumerate(sets) for tool in tools}
         pairs = tuple(
             replace(
@@ -73,12 +75,13 @@ class EqualSetsService:
                 says=says.get((one.one, one.other), ""),
                 follows=(one.one, one.other) not in says and of.get(one.one, -1) == of.get(one.other, -2),
             )
-            for one in self._proposals(catalog)
+            for one in proposals.pairs
         )
         known = {(one.one, one.other) for one in pairs}
         return EqualSets(
-            pairs, sets, tuple(one for one in judged if one.pair not in known), contradictions(judged, sets)
-        )
+            pairs, sets, tuple(one for one in judged if one.pair not in known), contradictions(judged, sets),
+            proposals.left_out,
+        )  # fmt: skip
 
     def sets(self, catalog: str) -> Sets:
         """The sets that follow from pairs judged equal, over the tools of the catalog."""
@@ -133,11 +136,17 @@ class EqualSetsService:
         self.learnt.forget(catalog)
         return Imported(len(taken), len(said) - len(taken))
 
-    def _proposals(self, catalog: str) -> tuple[Proposal, ...]:
+    def proposed(self, catalog: str) -> bool:
+        """Whether the pairs of a prepared catalog were found already, so that `of_catalog` takes a moment."""
+        known = self._proposed.get(catalog)
+        return known is not None and known[0] is self.catalogs.index(catalog)
+
+    def propose(self, catalog: str, progress: Callable[[int, int], object] | None = None) -> Proposals:
+        """Find the pairs of a catalog, once. Builds a missing index. `progress` gets the tools that are compared, and of how many."""
         index = self.catalogs.index(catalog)
         known = self._proposed.get(catalog)
         if known is None or known[0] is not index:
-            known = self._proposed[catalog] = (index, proposed(index))
+            known = self._proposed[catalog] = (index, proposed(index, progress=progress))
         return known[1]
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.domain.findable import Findable, Missed, Preview, ToolFound
+from core.relevance.near import nearest_above
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.requests import Given, RequestIndex
 from core.relevance.scoring import SAME_HIGH, fit_of, model_for, with_requests
@@ -36,6 +37,10 @@ OFFSETS = (0.85, 0.72)
 DRAWS, SEED = 1_000, 0
 NEAR = 12
 """Tools whose requests a preview asks beside the tool's own."""
+WHOLE, DRAWN = 20_000, 5_000
+"""Up to so many requests all are ranked; of more, about so many: each takes as long as a decision, and 5,000 give shares within about 1 %."""
+TWINS = 100
+"""As many of a tool's twins count as the same tool, the nearest."""
 KEPT = 4
 Progress = Callable[[int, int], object]
 Floats = NDArray[np.float64]
@@ -93,7 +98,7 @@ class FindableService:
                 "tools to write them for."
             )
         index = self.catalogs.scorer(catalog).index
-        same = same_tools(opened, index, self.equal_sets.sets(catalog))
+        same = same_tools(opened, index, self.equal_sets.sets(catalog), drawn_tools(given))
         made = findable(opened, index, given, same, progress)
         with self._lock:
             self._kept[catalog] = (*state, made)
@@ -110,9 +115,9 @@ class FindableService:
         near = np.argsort(-(index.own @ index.own[row]), kind="stable")[: NEAR + 1].tolist()
         changed = worded(opened, place, text)
         again = self.catalogs.relevance_of(changed)
-        sets = self.equal_sets.sets(catalog)
+        sets, asked = self.equal_sets.sets(catalog), list({row, *near} & {*given.owners.tolist()})
         before, after = (
-            {one.tool: one for one in findable(of, by, given, same_tools(of, by, sets), only={row, *near}).tools}
+            {one.tool: one for one in findable(of, by, given, same_tools(of, by, sets, asked)).tools}
             for of, by in ((opened, index), (changed, again))
         )
         others = ((before[tool], after[tool]) for tool in before if tool != place)
@@ -131,17 +136,33 @@ def worded(catalog: Catalog, place: str, text: str) -> Catalog:
     return reworded(catalog, [Wording(server, name, text, words_digest(tool.own_description), "")])
 
 
-def same_tools(catalog: Catalog, index: RelevanceIndex, sets: Sequence[Sequence[str]]) -> Mapping[int, frozenset[int]]:
-    """Returns for each tool (row) those that do the same: of its equal set, and twins by definition on other servers."""
-    rows = catalog.tool_row
-    found: dict[int, frozenset[int]] = {}
+def same_tools(
+    catalog: Catalog, index: RelevanceIndex, sets: Sequence[Sequence[str]], asked: Sequence[int]
+) -> Mapping[int, frozenset[int]]:
+    """Returns for each asked tool (row) those that do the same: of its equal set, and twins by definition on other servers."""
+    rows, servers = catalog.tool_row, index.server_of
+    found: dict[int, set[int]] = {row: {row} for row in asked}
     for tools in sets:
-        members = frozenset(rows[tool] for tool in tools if tool in rows)
-        found.update({row: members for row in members})
-    for row in range(len(index.own)):
-        twins = np.flatnonzero((index.own @ index.own[row] >= SAME_HIGH) & (index.server_of != index.server_of[row]))
-        found[row] = found.get(row, frozenset()) | {row, *twins.tolist()}
-    return found
+        members = {rows[tool] for tool in tools if tool in rows}
+        for row in members & found.keys():
+            found[row] |= members
+    of, twins, _ = nearest_above(
+        index.own, TWINS, SAME_HIGH, of=np.sort(np.array(asked, dtype=np.int64)),
+        allowed=lambda one, other: servers[one] != servers[other],
+    )  # fmt: skip
+    for row, twin in zip(of.tolist(), twins.tolist(), strict=True):
+        found[row].add(twin)
+    return {row: frozenset(tools) for row, tools in found.items()}
+
+
+def drawn_tools(given: Given, whole: int = WHOLE, drawn: int = DRAWN) -> list[int]:
+    """Returns the tools (rows) whose requests are asked: all, or so many drawn by chance that they have about `drawn` requests."""
+    rows, sizes = np.unique(given.owners, return_counts=True)
+    if sizes.sum() <= whole:
+        return rows.tolist()
+    order = np.random.default_rng(SEED).permutation(len(rows))
+    kept = order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), drawn, side="right")))]
+    return sorted(rows[kept].tolist())
 
 
 def findable(
@@ -150,14 +171,12 @@ def findable(
     given: Given,
     same: Mapping[int, frozenset[int]],
     progress: Progress = quiet,
-    *,
-    only: Collection[int] = (),
 ) -> Findable:
-    """Returns the estimate from N requests, each ranked without the quarter of every tool's requests that it belongs to. With
-    `only` it asks the requests of these tools (rows) alone."""
+    """Returns the estimate from the requests of the tools (rows) in `same`, each ranked without the quarter of every tool's requests
+    that it belongs to."""
     starts = np.searchsorted(given.owners, given.owners)
     fold_of = (np.arange(len(given.owners)) - starts) % FOLDS
-    wanted = np.isin(given.owners, list(only)) if only else np.ones(len(given.owners), dtype=np.bool_)
+    wanted = np.isin(given.owners, list(same))
     missed: dict[int, list[Missed]] = {}
     first, found = np.zeros(len(catalog.tools)), np.zeros(len(catalog.tools))
     done = 0
@@ -168,12 +187,11 @@ def findable(
             text, vector, row = given.texts[place], given.vectors[place], int(given.owners[place])
             signals = with_requests(index.signals(text, vector), left, text, vector, model)
             tools = fit_of(index, signals, model).tools
-            order = np.argsort(-tools, kind="stable")
-            rank = next(at for at, other in enumerate(order.tolist()) if other in same[row])
+            rank = first_place(tools, same[row])
             first[row] += rank == 0
             found[row] += rank < SHOWN
             if rank:
-                other = catalog.tools[int(order[0])].id
+                other = catalog.tools[int(np.argmax(tools))].id
                 missed.setdefault(row, []).append(Missed(text, other, rank + 1))
             done += 1
             progress(done, int(wanted.sum()))
@@ -188,9 +206,20 @@ def findable(
     low_high = [_interval(counts[asked], of[asked]) for counts in (first, found)]
     hits = [corrected(share, offset) for share, offset in zip(shares, OFFSETS, strict=True)]
     spans = [(corrected(low, by), corrected(high, by)) for (low, high), by in zip(low_high, OFFSETS, strict=True)]
+    without = len(catalog.tools) - len(np.unique(given.owners))
     return Findable(
-        hits[0], hits[1], shares[0], shares[1], spans[0], spans[1], tuple(tools), len(catalog.tools) - len(asked)
+        hits[0], hits[1], shares[0], shares[1], spans[0], spans[1], tuple(tools), without, len(given.owners)
     )  # fmt: skip
+
+
+def first_place(scores: NDArray[np.floating], rows: Collection[int]) -> int:
+    """Returns the place of the first of some rows by score, from 0. Among equal scores the lower row is first.
+
+    >>> first_place(np.array([0.5, 0.9, 0.5]), {2}), first_place(np.array([0.5, 0.9, 0.5]), {0, 2})
+    (2, 1)
+    """
+    best = max(rows, key=lambda row: (scores[row], -row))
+    return int((scores > scores[best]).sum() + (scores[:best] == scores[best]).sum())
 
 
 def corrected(share: float, offset: float) -> float:

@@ -20,6 +20,7 @@ from dashboard.session import first_catalog, visitor
 from dashboard.ui.calling import MODES
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import supposed
+from dashboard.ui.pick import pick
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.question import Question
 from dashboard.ui.text import Colour, escaped
@@ -95,7 +96,6 @@ def _answer(question: Question) -> dict[str, str]:
 def _tool(state: UrlState, wanted: str, catalog: Catalog, decision: Decision | None) -> str | None:
     candidates = [decision.tools.ids[row] for row in decision.candidates] if decision else []
     ranks = {name: rank for rank, name in enumerate((c for c in candidates if c in catalog.tool_row), start=1)}
-    options = [*ranks, *(name for name in catalog.tool_row if name not in ranks)]
     key = state.key("tool")
     if st.session_state.get(key) not in catalog.tool_row:
         st.session_state[key] = wanted if wanted in catalog.tool_row else None
@@ -105,8 +105,9 @@ def _tool(state: UrlState, wanted: str, catalog: Catalog, decision: Decision | N
         rank = f"★ {ranks[name]}  " if name in ranks else ""
         return f"{rank}{name}{f' – {title}' if title else ''}"
 
-    return st.selectbox(
-        "Tool", options, index=None, key=key, format_func=label, placeholder="Type a part of a server's or tool's name",
+    return pick(
+        "Tool", catalog.tool_row.keys(), key=key, first=list(ranks), show=label,
+        placeholder="Type a part of a server's or tool's name",
         help="★ marks the candidates of the decision behind this page, in their order.",
     )  # fmt: skip
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
@@ -14,9 +17,9 @@ from dashboard.pages.catalog import state
 from dashboard.pages.catalog.detail import server_detail, tool_detail
 from dashboard.pages.catalog.living import off_panel
 from dashboard.pages.catalog.sign_in import waiting_sign_ins
-from dashboard.ui.catalog_frames import matching, server_frame, server_text, tool_frame, tool_text
+from dashboard.ui.catalog_frames import matching, matching_rows, server_frame, server_text, tool_frame
 from dashboard.ui.query_form import show_preparing
-from dashboard.ui.table import Column, choice_table, filtered, table_key
+from dashboard.ui.table import Column, choice_table, page_of, part, table_key
 from dashboard.ui.text import counted
 
 M_DOLLAR = r"1 m\$ is a thousandth of a US dollar."
@@ -105,12 +108,17 @@ def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str,
     """Draw the servers that match the query. Returns the name of the chosen server, or ""."""
     off_panel(app, catalog)
     waiting_sign_ins(app, catalog.name)
-    frame = filtered(server_frame(catalog, statistics), matching(map(server_text, catalog.servers), query))
-    if not _found(len(frame), len(catalog.servers), "server"):
+    found = np.arange(len(catalog.servers))
+    if query.strip():
+        found = found[matching(map(server_text, catalog.servers), query)]
+    if not _found(len(found), len(catalog.servers), "server"):
         return ""
+    place = catalog.server_row.get(chosen)
+    shown = page_of(found, f"catalog.servers.{catalog.name}", _server_orders(catalog, statistics), chosen=place)
+    frame = server_frame(catalog, statistics, shown)
     row = choice_table(
-        frame, SERVER_COLUMNS, labels=frame.index.tolist(), key=table_key("servers", catalog.name, query),
-        chosen=catalog.server_row.get(chosen), about=f"Servers of {catalog.name}",
+        frame, SERVER_COLUMNS, labels=frame.index.tolist(), key=table_key("servers", catalog.name, query, part(found, shown)),
+        chosen=place, about=f"Servers of {catalog.name}",
     )  # fmt: skip
     if row is None:
         return ""
@@ -124,16 +132,15 @@ def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *
         no_tools(catalog)
         return ""
     tokens = _tokens(app, catalog)
-    whole = tool_frame(catalog, statistics, tokens)
-    mask = np.array(matching(map(tool_text, catalog.tools), query), dtype=bool)
-    if server:
-        mask &= (whole["server"] == server).to_numpy()
-    frame = filtered(whole, mask.tolist())
-    if not _found(len(frame), len(catalog.tools), "tool"):
+    found = matching_rows(catalog, query, server)
+    if not _found(len(found), len(catalog.tools), "tool"):
         return ""
+    place = catalog.tool_row.get(chosen)
+    shown = page_of(found, f"catalog.tools.{catalog.name}", _tool_orders(catalog, statistics), chosen=place)
+    frame = tool_frame(catalog, statistics, tokens, shown)
     row = choice_table(
-        frame, TOOL_COLUMNS, labels=frame.index.tolist(), key=table_key("tools", catalog.name, query, server),
-        chosen=catalog.tool_row.get(chosen), about=f"Tools of {catalog.name}",
+        frame, TOOL_COLUMNS, labels=frame.index.tolist(), key=table_key("tools", catalog.name, query, server, part(found, shown)),
+        chosen=place, about=f"Tools of {catalog.name}",
     )  # fmt: skip
     if tokens is None:
         _offer_index(app, catalog)
@@ -141,6 +148,30 @@ def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *
         return ""
     tool_detail(app, catalog, statistics, row)
     return catalog.tools[row].id
+
+
+def _server_orders(catalog: Catalog, statistics: Statistics) -> dict[str, Callable[[], Any]]:
+    known = statistics.servers
+    return {
+        "server, A to Z": lambda: [server.name.lower() for server in catalog.servers],
+        "tools, most first": lambda: [-len(server.tools) for server in catalog.servers],
+        "ask, lowest first": lambda: known.ask_usd,
+        "call, fastest first": lambda: known.call_s,
+        "success, highest first": lambda: -known.success,
+        "calls, most first": lambda: -known.calls,
+    }
+
+
+def _tool_orders(catalog: Catalog, statistics: Statistics) -> dict[str, Callable[[], Any]]:
+    known = statistics.tools
+    return {
+        "tool, A to Z": lambda: [tool.name.lower() for tool in catalog.tools],
+        "price, lowest first": lambda: known.price_usd,
+        "price, highest first": lambda: -known.price_usd,
+        "latency, fastest first": lambda: known.latency_s,
+        "success, highest first": lambda: -known.success,
+        "calls, most first": lambda: -known.calls,
+    }
 
 
 def _found(shown: int, total: int, thing: str) -> bool:

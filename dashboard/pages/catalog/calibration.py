@@ -82,6 +82,8 @@ def _result(app: App, result: CalibrationResult) -> None:
     left_out = f", {result.fit.passed_over:,} without a right tool left out" if result.fit.passed_over else ""
     st.markdown(f"##### A fit to {result.fit.labels:,} labelled sub-tasks{left_out}", help=HELP)
     measures_table(result.report(), "catalog.calibration.measures")
+    if result.sampled:
+        st.caption(result.sampled)
     if result.fit.remark:
         st.markdown(escaped(result.fit.remark, 600))
     if not result.accepted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -15,8 +16,9 @@ from core.services.learn.equal_sets import EqualSets
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
+from dashboard.ui.long_work import AT_ONCE, work_first
 from dashboard.ui.query_form import show_preparing
-from dashboard.ui.table import choice_table, table
+from dashboard.ui.table import MOST_SENT, choice_table, page_of, table
 from dashboard.ui.text import counted, escaped, file_name
 
 LONGEST, MOST_PARAMETERS = 1_200, 12
@@ -88,6 +90,12 @@ def equal_sets_body(app: App, catalog: Catalog, query: str) -> None:
         st.info("This catalog has fewer than two tools.", icon=":material/search_off:")
         return
     show_preparing(app, catalog.name)
+    if len(catalog.tools) > AT_ONCE and not app.equal_sets.proposed(catalog.name):
+        work_first(
+            f"catalog:equal.{catalog.name}", lambda job: app.equal_sets.propose(catalog.name, job.report),
+            title=f"Pairs of equal tools of {catalog.name}",
+        )  # fmt: skip
+        return
     known = app.equal_sets.of_catalog(catalog.name)
     _progress(known)
     pair = _chosen(known)
@@ -112,6 +120,11 @@ def _progress(known: EqualSets) -> None:
         known.judged / total,
         f"{known.judged:,} of {total:,} proposed pairs judged{more}; {counted(len(known.sets), 'set')}",
     )
+    if known.left_out:
+        st.caption(
+            f"The {total:,} nearest pairs are proposed. {known.left_out:,} further ones have a cosine above 0.8, too: more than anybody "
+            "judges, so they are left out."
+        )
     for one, other in known.contradictions[:5]:
         st.warning(
             f"{escaped(one, 100)} and {escaped(other, 100)} were judged not equal, but other pairs make them equal. Judge one of those pairs again.",
@@ -162,7 +175,10 @@ def _sets(known: EqualSets) -> None:
         return
     st.markdown("**Equal function sets**")
     frame = pd.DataFrame(
-        [{"set": ", ".join(one_line(tool, 100) for tool in tools), "tools": len(tools)} for tools in known.sets]
+        [
+            {"set": ", ".join(one_line(tool, 100) for tool in tools), "tools": len(tools)}
+            for tools in known.sets[:MOST_SENT]
+        ]
     )
     table(frame, key="catalog.equal.sets")
 
@@ -172,7 +188,7 @@ def _pairs(known: EqualSets, query: str) -> None:
     if not shown:
         return
     st.markdown(f"**Proposed pairs** :gray[{len(shown):,}; choose a row to judge it again]")
-    chosen = _table(shown)
+    chosen = _table([shown[row] for row in page_of(np.arange(len(shown)), "catalog.equal").tolist()])
     if chosen is None:
         st.session_state.pop(ROW, None)
     elif st.session_state.get(ROW) != (chosen.one, chosen.other):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import compress
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -23,7 +24,7 @@ from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
 from dashboard.ui.first_look import work_panel, write_button, writing_model
-from dashboard.ui.table import Column, choice_table
+from dashboard.ui.table import Column, choice_table, page_of
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -128,6 +129,8 @@ def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
         if writing_model(app) and app.requests.missing(catalog):
             write_button(app, catalog, "findable")
         _button(app, catalog, "Estimate again")
+    if found.sampled:
+        st.caption(found.sampled)
     if not current:
         st.caption(":orange[The catalog, its requests or its equal sets have changed since. Estimate again.]")
 
@@ -156,6 +159,7 @@ def _tools(found: Findable, query: str) -> ToolFound | None:
                 on_click=lambda: st.session_state.pop(PAIR, None),
                 type="tertiary",
             )
+    shown = [shown[row] for row in page_of(np.arange(len(shown)), "catalog.findable").tolist()]
     frame = pd.DataFrame({
         "tool": [one.tool for one in shown], "first": [f"{one.first} of {one.of}" for one in shown],
         "among three": [f"{one.found} of {one.of}" for one in shown], 

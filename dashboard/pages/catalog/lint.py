@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -17,8 +18,9 @@ from core.shared.untrusted_text import one_line, visible
 from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import beginning, matching
+from dashboard.ui.long_work import AT_ONCE, work_first
 from dashboard.ui.query_form import show_preparing
-from dashboard.ui.table import Column, choice_table, table_key
+from dashboard.ui.table import Column, choice_table, page_of, part, table_key
 from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import open_page
 
@@ -179,7 +181,9 @@ EVERY, ALL_RULES = "all", "All rules"
 
 def lint_body(app: App, catalog: Catalog, query: str, linked: Mapping[str, str]) -> dict[str, str]:
     """Draw the lint view. Returns the texts for the URL: severity, rule and the chosen finding."""
-    report = app.lint_reports.report(catalog.name)
+    report = _report(app, catalog)
+    if report is None:
+        return {name: linked.get(name, "") for name in ("severity", "rule", "finding")}
     with st.container(horizontal=True, vertical_alignment="center"):
         severity = _severity_choice(report, linked.get("severity", ""))
         rule = _rule_choice(report, severity, linked.get("rule", ""))
@@ -196,10 +200,24 @@ def lint_body(app: App, catalog: Catalog, query: str, linked: Mapping[str, str])
     }
 
 
+def _report(app: App, catalog: Catalog) -> LintReport | None:
+    """Returns the report. Returns None while a large catalog is checked in the background; the view shows how far that is."""
+    name = catalog.name
+    if len(catalog.tools) <= AT_ONCE:
+        return app.lint_reports.report(name)
+    report = app.lint_reports.known(name)
+    if report is not None:
+        return report
+    work_first(
+        f"catalog:lint.{name}", lambda job: app.lint_reports.report(name, progress=job.report), title=f"Lint of {name}"
+    )
+    return None
+
+
 def complete(app: App, name: str) -> None:
     """Make the vectors that some rules need, and redraw. Does nothing if no rule waits. It is the last part of the page."""
-    report = app.lint_reports.report(name)
-    if not report.waiting:
+    report = app.lint_reports.known(name)
+    if report is None or not report.waiting:
         return
     titles = " and ".join(f"“{RULES[rule].title}”" for rule in report.waiting)
     st.caption(f"{titles} need the vectors of the tools, which are being made. The other findings are complete.")
@@ -239,6 +257,8 @@ def _of(report: LintReport, severity: Severity) -> LintReport:
 
 def _filtered(report: LintReport, severity: str, rule: str, query: str) -> list[Finding]:
     found = [f for f in report.findings if severity in {EVERY, f.severity} and rule in {"", f.rule}]
+    if not query.strip():
+        return found
     return [f for f, meant in zip(found, matching(map(finding_text, found), query), strict=True) if meant]
 
 
@@ -253,11 +273,14 @@ def _table(
         st.button("Clear the filter", key="catalog.lint.clear", icon=":material/backspace:", on_click=_clear)
         return None
     st.caption(f"{counted(len(shown), 'finding')}. Choose a row for the text, the reason and the advice.")
-    ids = [finding_id(finding) for finding in shown]
+    place = next((place for place, one in enumerate(shown) if finding_id(one) == wanted), None) if wanted else None
+    every = np.arange(len(shown))
+    rows = page_of(every, f"catalog.lint.{catalog.name}", chosen=place)
     row = choice_table(
-        lint_frame(shown).style.map(severity_colour, subset=["severity"]), COLUMNS, labels=list(range(len(shown))),
-        key=table_key("lint", catalog.name, *selection, str(len(report.waiting))),
-        chosen=ids.index(wanted) if wanted in ids else None, about=f"Findings in {catalog.name}",
+        lint_frame([shown[row] for row in rows.tolist()]).style.map(severity_colour, subset=["severity"]), COLUMNS,
+        labels=rows.tolist(),
+        key=table_key("lint", catalog.name, *selection, str(len(report.waiting)), part(every, rows)),
+        chosen=place, about=f"Findings in {catalog.name}",
     )  # fmt: skip
     return None if row is None else shown[row]
 

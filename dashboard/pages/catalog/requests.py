@@ -16,6 +16,7 @@ from core.services.learn.requests import MODEL
 from core.shared.errors import WayfareError
 from dashboard.ui.first_look import FOLD, begin_first_look
 from dashboard.ui.labels import labeller
+from dashboard.ui.pick import PLAIN
 from dashboard.ui.text import counted, escaped
 
 SAID = "catalog:requests.said"
@@ -175,7 +176,7 @@ def _prompt(app: App, catalog: str, offers: Mapping[str, Sequence[str]]) -> None
     )
     name = st.segmented_control("Tools", list(offers), default=next(iter(offers)), required=True, key="catalog.requests.which",
         format_func=lambda one: f"{one}: {len(offers[one]):,}", label_visibility="collapsed") if len(offers) > 1 else next(iter(offers))  # fmt: skip
-    tools = offers[name]
+    tools = offers[name][:PLAIN]
     chosen = st.multiselect(
         f"Tools, at most {MOST_TOOLS} at once", tools, tools[:MOST_TOOLS], max_selections=MOST_TOOLS,
         key=f"catalog.requests.tools.{crc32(repr((catalog, tools)).encode())}",

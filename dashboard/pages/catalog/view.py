@@ -23,6 +23,7 @@ from dashboard.pages.catalog.testbed import multiply_dialog, testbed_dialog
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.catalog_frames import Counts, counts
 from dashboard.ui.first_look import first_look
+from dashboard.ui.pick import pick
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState
 
@@ -64,11 +65,16 @@ def search_box(query: str) -> str:
 
 def server_filter(catalog: Catalog, chosen: str) -> str:
     """Draw the choice of a server, and return its name, or "" for all."""
-    names = [state.ALL_SERVERS, *(server.name for server in catalog.servers)]
-    if st.session_state.get(state.SERVER) not in names:
-        st.session_state[state.SERVER] = chosen if chosen in names else state.ALL_SERVERS
-    picked = st.selectbox("Server", names, key=state.SERVER, label_visibility="collapsed", width=250)
-    return "" if picked == state.ALL_SERVERS else picked
+    known = st.session_state.get(state.SERVER, "")
+    if known is None:  # cleared, or words are searched for
+        st.session_state[state.SERVER] = state.ALL_SERVERS
+    elif known != state.ALL_SERVERS and known not in catalog.server_row:
+        st.session_state[state.SERVER] = chosen if chosen in catalog.server_row else state.ALL_SERVERS
+    picked = pick(
+        "Server", catalog.server_row.keys(), key=state.SERVER, first=[state.ALL_SERVERS], label_visibility="collapsed",
+        width=250,
+    )  # fmt: skip
+    return "" if picked in {None, state.ALL_SERVERS} else picked or ""
 
 
 def counts_row(counts: Counts) -> None:

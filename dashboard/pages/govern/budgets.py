@@ -17,6 +17,7 @@ from core.services.govern.status import BudgetStatus, budgets
 from core.shared import units
 from dashboard.pages.govern.waiting import SAID, do
 from dashboard.session import origin
+from dashboard.ui.pick import PLAIN
 from dashboard.ui.text import as_html, escaped
 
 AT_LIMIT_WORDS = {"refuse": "refuse", "cheaper": "cheaper tools only", "ask": "ask a person"}
@@ -36,7 +37,7 @@ def budget_form(app: App) -> None:
                     on_click=_remove, args=(app, budget))  # fmt: skip
     known = dict.fromkeys([*(one.name for one in app.governance.clients.all() if not one.revoked), ANONYMOUS])
     catalogs = [one.name for one in app.catalogs.infos()]
-    servers = [server.name for server in app.catalogs.catalog(app.settings.catalog).servers]
+    servers = [server.name for server in app.catalogs.catalog(app.settings.catalog).servers[:PLAIN]]  # others are typed
     with st.form("govern:budget", border=True):
         st.markdown("**A daily budget**")
         whose = st.container(horizontal=True, gap="small")

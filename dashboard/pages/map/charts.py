@@ -7,6 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from core.domain.decision import Decision
 from core.domain.findable import Confused
 from core.domain.statistics import CatalogMap, Placement
 from core.shared import units
+from dashboard.pages.map.density import CROWD, WHOLE, Pointed, View, density, pointed
 from dashboard.pages.map.edges import edge_traces
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from dashboard.ui.charts.base import figure, label
@@ -37,8 +39,16 @@ def centres(groups: Sequence[str], xy: Floats) -> dict[str, tuple[float, float]]
     >>> centres(["b", "a", "b", "b"], np.array([[0.9, 0.1], [0.2, 0.5], [0.1, 0.9], [0.92, 0.1]]))
     {'a': (0.2, 0.5), 'b': (0.91, 0.1)}
     """
-    names = np.array(groups, dtype=object)
-    found = {name: _middle(xy[names == name]) for name in dict.fromkeys(groups)}
+    if not len(groups):
+        return {}
+    code = {name: place for place, name in enumerate(dict.fromkeys(groups))}
+    of = np.array([code[group] for group in groups])
+    cells = np.minimum((xy * CELLS).astype(np.int64), CELLS - 1) @ (CELLS, 1)
+    counts = np.bincount(of * CELLS**2 + cells, minlength=len(code) * CELLS**2).reshape(len(code), CELLS**2)
+    densest = np.flatnonzero(cells == counts.argmax(axis=1)[of])
+    order = densest[np.argsort(of[densest], kind="stable")]
+    parts = np.split(xy[order], np.flatnonzero(np.diff(of[order])) + 1)
+    found = {name: _middle(part) for name, part in zip(code, parts, strict=True)}
     return dict(sorted(found.items(), key=lambda item: (*item[1], item[0])))
 
 
@@ -95,18 +105,17 @@ def see_through(colour: str, share: float) -> str:
 
 
 def _middle(xy: Floats) -> tuple[float, float]:
-    _, place, counts = np.unique((xy * CELLS).astype(np.int64), axis=0, return_inverse=True, return_counts=True)
-    x, y = np.median(xy[place.reshape(-1) == np.argmax(counts)], axis=0).astype(float).round(4)
+    x, y = np.median(xy, axis=0).astype(float).round(4)
     return float(x), float(y)
 
 
 HOVER_CHARACTERS = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MapData:
     """The data of a drawn map: group and price (NaN: unpriced) of each tool (T,), the highlighted tools (T,), an optional
-    decision with the place of its sub-task, the row of the chosen tool, and the pairs of tools that get an edge."""
+    decision with the place of its sub-task, the row of the chosen tool, the pairs of tools that get an edge, and the part in sight."""
 
     drawn: CatalogMap
     catalog: Catalog
@@ -117,11 +126,25 @@ class MapData:
     place: Placement | None = None
     chosen: int | None = None
     edges: Sequence[Confused] = ()
+    view: View = WHOLE
 
-    def sizes_px(self) -> list[float]:
-        """The diameter of each tool's symbol (T,)."""
-        shrunk = shrinking(len(self.groups))
-        return [shrunk * size_px(price) for price in self.price_usd.tolist()]
+    @cached_property
+    def points(self) -> Pointed:
+        """The tools that are points: all of a small catalog."""
+        always: list[int] = []
+        if self.decision is not None:
+            always += [*self.decision.candidates, *_ringed(self.decision)]
+        if self.chosen is not None:
+            always.append(self.chosen)
+        if self.edges:
+            row = self.catalog.tool_row
+            always += [row[tool] for pair in self.edges for tool in (pair.one, pair.other)]
+        return pointed(self.drawn.xy, self.view, self.lit, always)
+
+    def sizes_px(self, rows: Iterable[int]) -> list[float]:
+        """The diameter of each of these tools' symbols."""
+        shrunk = shrinking(len(self.points.rows))
+        return [shrunk * size_px(float(self.price_usd[row])) for row in rows]
 
 
 def wrapped(text: str) -> str:
@@ -148,10 +171,10 @@ def decision_traces(data: MapData, decision: Decision, place: Placement) -> list
     """Returns rings around the tools of short-listed servers, lines to the candidates, and the star."""
     servers, candidates, xy = decision.servers, list(decision.candidates), data.drawn.xy
     traces: list[dict[str, Any]] = []
-    if not servers.shortlisted.all():  # without a selection, rings carry no information
-        for colour, those in ((ACCEPTED, servers.accepted), (REJECTED, ~servers.accepted)):
-            rows = np.flatnonzero((servers.shortlisted & those)[decision.tools.server_row])
-            traces.append(_rings(data, np.setdiff1d(rows, candidates).tolist(), colour, width=1.5))
+    ringed = _ringed(decision)
+    for colour, those in ((ACCEPTED, servers.accepted), (REJECTED, ~servers.accepted)):
+        rows = ringed[those[decision.tools.server_row[ringed]]]
+        traces.append(_rings(data, np.setdiff1d(rows, candidates).tolist(), colour, width=1.5))
     traces.append(
         {
             **still("lines"),
@@ -165,6 +188,12 @@ def decision_traces(data: MapData, decision: Decision, place: Placement) -> list
     hover = {"hoverinfo": "text", "hovertext": [f"<b>Sub-task</b><br>{wrapped(decision.subtask[:300])}"]}
     traces.append({**still("markers"), **hover, "x": [place.x], "y": [place.y], "marker": star})
     return traces
+
+
+def _ringed(decision: Decision) -> NDArray[np.int64]:
+    """Returns the tools (rows) of short-listed servers; none without a selection, because rings carry no information then."""
+    shortlisted = decision.servers.shortlisted
+    return np.flatnonzero((shortlisted & ~shortlisted.all())[decision.tools.server_row])
 
 
 def badges(data: MapData) -> list[dict[str, Any]]:
@@ -187,7 +216,6 @@ def badges(data: MapData) -> list[dict[str, Any]]:
 
 
 def _rings(data: MapData, rows: list[int], colour: str, *, width: float) -> dict[str, Any]:
-    sizes_px = data.sizes_px()
     return {
         **still("markers"),
         "x": data.drawn.xy[rows, 0],
@@ -195,7 +223,7 @@ def _rings(data: MapData, rows: list[int], colour: str, *, width: float) -> dict
         "marker": {
             "symbol": "circle-open",
             "color": colour,
-            "size": [sizes_px[row] + 7 for row in rows],
+            "size": [size + 7 for size in data.sizes_px(rows)],
             "line": {"width": width},
         },
     }
@@ -257,7 +285,7 @@ def _box(label: Label) -> Box:
 
 
 CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]]}  # fmt: skip
-LABEL_CHARACTERS = 22
+LABEL_CHARACTERS, MOST_NAMES = 22, 300
 CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: considered, not on the short-list or behind edges, not highlighted
 
 
@@ -265,7 +293,8 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
     """Draws a point for each tool: colour and symbol by group, size by price; ★ is the sub-task, rings mark its candidates."""
     middles = centres(data.groups, data.drawn.xy)
     lines, edge_marks = edge_traces(data.drawn, data.edges) if data.edges else ([], [])
-    traces = [*lines, _tools(data, middles), *edge_marks]
+    below = [density(data.drawn.xy, behind=len(data.points.rows) > CROWD)] if data.points.dense else []
+    traces = [*below, *lines, _tools(data, middles), *edge_marks]
     if data.decision is not None and data.place is not None:
         traces += decision_traces(data, data.decision, data.place)
     axis = {"visible": False, "range": [-0.02, 1.02], "automargin": False}
@@ -289,30 +318,31 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
 
 
 def _tools(data: MapData, middles: dict[str, tuple[float, float]]) -> dict[str, Any]:
-    looks = marks(middles)
-    opacity = np.where(data.lit, BEHIND if data.edges else CLEAR, GREY)  # edges stand out
+    looks, rows = marks(middles), data.points.rows
+    groups = [data.groups[int(row)] for row in rows]
+    opacity = np.where(data.lit[rows], BEHIND if data.edges else CLEAR, GREY)  # edges stand out
     if data.decision is not None and data.lit.all():
-        opacity = np.where(data.decision.servers.shortlisted[data.decision.tools.server_row], CLEAR, BEHIND)
+        opacity = np.where(data.decision.servers.shortlisted[data.decision.tools.server_row[rows]], CLEAR, BEHIND)
     colours = [
         see_through(looks[group][0] if lit else MUTED, share)
-        for group, lit, share in zip(data.groups, data.lit.tolist(), opacity.tolist(), strict=True)
+        for group, lit, share in zip(groups, data.lit[rows].tolist(), opacity.tolist(), strict=True)
     ]
     return {
         "type": "scatter",  # WebGL draws 10,000 points no faster on a machine without a graphics card, and needs one
         "mode": "markers",
-        "x": data.drawn.xy[:, 0],
-        "y": data.drawn.xy[:, 1],
+        "x": data.drawn.xy[rows, 0],
+        "y": data.drawn.xy[rows, 1],
         "marker": {
             "color": colours,
-            "symbol": symbols(data.groups, looks, data.price_usd),
-            "size": data.sizes_px(),
+            "symbol": symbols(groups, looks, data.price_usd[rows]),
+            "size": data.sizes_px(rows.tolist()),
             "opacity": 1,
             "line": {"width": 1.5, "color": "rgba(0,0,0,0)"},  # a hollow symbol's line has its own colour
         },
-        **({} if data.chosen is None else {"selectedpoints": [data.chosen]}),
+        **({} if data.chosen is None else {"selectedpoints": np.flatnonzero(rows == data.chosen).tolist()}),
         "selected": {"marker": {"size": 22, "opacity": 1, "color": LOOKED_AT}},
         "unselected": {"marker": {"opacity": 1}},
-        "customdata": list(data.drawn.ids),
+        "customdata": [data.drawn.ids[row] for row in rows.tolist()],
         "hovertext": _hovers(data),
         "hoverinfo": "text",
         "showlegend": False,
@@ -322,7 +352,8 @@ def _tools(data: MapData, middles: dict[str, tuple[float, float]]) -> dict[str, 
 def _hovers(data: MapData) -> list[str]:
     similarity = None if data.decision is None else data.decision.tools.similarity
     texts: list[str] = []
-    for row, tool in enumerate(data.catalog.tools):
+    for row in map(int, data.points.rows):
+        tool = data.catalog.tools[row]
         numbers = units.price(float(data.price_usd[row]))
         if similarity is not None:
             numbers += f" · similarity {similarity[row]:.3f}"
@@ -335,14 +366,14 @@ def _hovers(data: MapData) -> list[str]:
 def _names(data: MapData, middles: dict[str, tuple[float, float]]) -> list[dict[str, Any]]:
     """Returns the names of the groups that have highlighted tools."""
     lit = Counter(group for group, here in zip(data.groups, data.lit.tolist(), strict=True) if here)
-    found = room_for(Label(label(group, LABEL_CHARACTERS), *middles[group]) for group, _ in lit.most_common())
+    found = room_for(Label(label(group, LABEL_CHARACTERS), *middles[group]) for group, _ in lit.most_common(MOST_NAMES))
     font = {"size": 12, "weight": 600, "shadow": "auto"}
     return [{"x": name.x, "y": name.y, "text": name.text, "font": font, "showarrow": False} for name in found]
 
 
 def _legend(data: MapData) -> list[dict[str, Any]]:
     """Returns the legend of sizes, hollow symbols and rings."""
-    shrunk = shrinking(len(data.groups))
+    shrunk = shrinking(len(data.points.rows))
     dot, hollow = {"symbol": "circle", "color": MUTED}, {"symbol": "circle-open", "color": MUTED}
     entries = [(units.price(usd), {**dot, "size": shrunk * size_px(usd)}) for usd in SIZES_USD]
     entries.append(("unpriced", {**hollow, "size": shrunk * UNPRICED_PX}))
