@@ -122,7 +122,7 @@ class ToolAttention(Router[ToolAttentionParameters]):
 
 def _unmet(catalog: Catalog, above: Mask, state: AgentState) -> dict[int, str]:
     """The tools that the state holds back, by row, with the preconditions that do not hold."""
-    found = {int(row): state.unmet(catalog.tools[row].preconditions) for row in np.flatnonzero(above)}
+    found = {int(row): state.unmet(catalog.tools[int(row)].preconditions) for row in np.flatnonzero(above)}
     return {row: f"it needs {' and '.join(unmet)}" for row, unmet in found.items() if unmet}
 
 

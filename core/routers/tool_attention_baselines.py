@@ -218,7 +218,7 @@ class CliLazy(Router[CliLazyParameters]):
             no_candidate="No tool has a word in common with the sub-task; say it in other words.",
         )
         tools, servers, lines = context.catalog.tools, len(context.server_names), np.flatnonzero(found)
-        printed = sum(count_tokens(f"{search_line(tools[row])}\n") for row in lines)
+        printed = sum(count_tokens(f"{search_line(tools[int(row)])}\n") for row in lines)
         described = count_tokens(usage(tools[result.candidates[0]])) if result.candidates else 0
         always = _prompt_tokens(context.catalog)
         stages = (

@@ -91,4 +91,4 @@ class AttentionService:
         (found,) = discover(self.sessions(), catalog, (reached,))
         if found.server is None:
             raise CatalogError(found.error)
-        return found.server.tools
+        return tuple(found.server.tools)
