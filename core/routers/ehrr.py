@@ -385,6 +385,13 @@ def _why_none(servers: ServerTrace, tools: ToolTrace) -> str:
         return NO_TOOLS
     if not servers.accepted.any():
         return f"None of the {servers.shortlisted.sum()} short-listed servers accepted the posted price; {raise_prices}"
+    not_worth = np.flatnonzero(tools.dropped == NOT_WORTH)
+    if len(not_worth):
+        best = int(not_worth[np.argmax(tools.utility[not_worth])])
+        return (
+            f"No tool is worth a call: {tools.ids[best]} has the highest utility, {tools.utility[best]:.3g}, which is not above 0. "
+            "Lower αt or κ, or switch off “Only tools worth a call”."
+        )
     if servers.accepted[tools.server_row].any():
         return f"No tool on the accepted servers is affordable at its server's posted price; {raise_prices}"
     if servers.shortlisted.all():

@@ -107,6 +107,18 @@ def test_no_tool_is_affordable(routed, tool):
     )
 
 
+def test_no_tool_is_worth_a_call(routed, tool):
+    decision = routed(
+        Server("s", ask_usd=CHEAP, tools=(tool("a"), tool("b", price_usd=DEAR))),
+        of_tool={"s::a": 0.1, "s::b": 1.0},
+        worthwhile=True,
+    )
+    assert dropped(decision) == {"s::a": Drop.NOT_WORTH, "s::b": Drop.NOT_AFFORDABLE}
+    assert decision.reason.startswith(
+        f"No tool is worth a call: s::a has the highest utility, {decision.tool_at(0).utility:.3g}, "
+    )
+
+
 def test_a_budget_of_zero_refuses_every_price_and_keeps_what_is_free_or_unpriced(routed, tool):
     decision = routed(
         Server("s", ask_usd=0.0, tools=(tool("dear", price_usd=CHEAP), tool("free", price_usd=0.0), tool("unpriced"))),

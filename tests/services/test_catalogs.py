@@ -184,11 +184,7 @@ def test_only_the_texts_of_a_changed_server_are_embedded_again(path: Path) -> No
         encoder.seen.clear()
         app.catalog_editor.import_text(json.dumps(changed), "mine")
         app.catalogs.prepare("mine")
-        assert {text for text in encoder.seen if "mail" not in text} == {
-            "weigh",
-            "weigh: Weigh a parcel.",
-            "Weigh a parcel.",
-        }
+        assert {text for text in encoder.seen if "mail" not in text} == {"weigh", "weigh: Weigh a parcel."}
         encoder.seen.clear()
         app.catalog_editor.import_text(document(), "mine")
         app.catalogs.prepare("mine")

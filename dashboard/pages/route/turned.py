@@ -76,6 +76,12 @@ def headline(decision: Decision, *, what_if: bool = False) -> str:
     if decision.fit is not None:
         word = decision.fit.confidence
         label, help_text = CONFIDENCE[word]
+        if decision.fit.nothing >= DOUBTFUL_FROM:
+            label = (
+                f"{label}, P {decision.fit.nothing:.0%}"
+                if word == "nothing"
+                else f"{label}, nothing fits with P {decision.fit.nothing:.0%}"
+            )
         if decision.fit.language:
             label, help_text = f"{label}, asked in {decision.fit.language}", FOREIGN
         said = f' <span class="wayfare-badge" data-confidence="{word}">{noted(label, help_text)}</span>'
