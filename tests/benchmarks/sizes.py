@@ -1,0 +1,145 @@
+"""The laws of size: a catalog stored, opened and decided over, at five sizes; all tools and two steps in turn on the same questions.
+
+Catalog and questions are those of `wayfare testbed --tools`, vectors those of the words of a text. They are given: embedding is not timed.
+`python -m tests.benchmarks.sizes 3000` measures one size in a few seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import core  # noqa: F401  before NumPy: one thread of BLAS
+from core.domain.catalog import Catalog
+from core.domain.decision import Decision
+from core.importers.shipped_catalogs import SAMPLE, shipped
+from core.lab.large_testbed import LargeTestbed
+from core.lab.testbed import Source
+from core.relevance.encoder import CachedEncoder, EncoderSource
+from core.routers import ROUTERS
+from core.services.decide.catalogs import CatalogService
+from core.store import Store
+from tests.benchmarks.measuring import ROOT, percentile
+from tests.relevance.toy_encoders import WordVectors
+
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
+QUESTIONS = 300
+NAME = "many"
+Figures = Mapping[str, float]
+
+
+def sizes() -> None:
+    """A row for each size, and the slope of each part: the exponent of size that its time and memory grow with."""
+    rows = {size: _row(size) for size in SIZES}
+    names = list(rows[SIZES[0]])
+    print(f"| tools | {' | '.join(names)} |")
+    print("|---" * (len(names) + 1) + "|")
+    for size, row in rows.items():
+        print(f"| {size:,} | {' | '.join(f'{row[name]:,.4g}' for name in names)} |")
+    slopes = [
+        np.polyfit(np.log(SIZES), np.log([max(row[name], 1e-9) for row in rows.values()]), 1)[0] for name in names
+    ]
+    print(f"| slope | {' | '.join(f'{slope:.2f}' for slope in slopes)} |")
+
+
+def _row(size: int) -> Figures:
+    """One size: stored by one process, opened by another one."""
+    with TemporaryDirectory() as folder:
+        found: dict[str, float] = {}
+        for step in ("made", "opened"):
+            words = [sys.executable, "-m", "tests.benchmarks.sizes", str(size), step, folder]
+            done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)
+            found |= json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def made(size: int, folder: Path) -> Figures:
+    """The catalog is made, saved and indexed for the first time."""
+    bed = LargeTestbed([Source(SAMPLE, shipped(SAMPLE).servers)], size)
+    catalog = Catalog(NAME, tuple(bed))
+    (folder / "questions.json").write_text(json.dumps([task.subtask for task in bed.tasks()]), "utf-8")
+    with Store(folder / "wayfare.duckdb") as store:
+        service = _service(store, folder)
+        begun = time.perf_counter()
+        service.save(catalog, "made up")
+        saved_s = time.perf_counter() - begun
+        begun = time.perf_counter()
+        service.prepare(NAME)
+        return {"saved, s": saved_s, "first index with its vectors, s": time.perf_counter() - begun}
+
+
+def opened(size: int, folder: Path) -> Figures:
+    """The catalog is opened from its store, and decided over in both ways."""
+    questions = list(dict.fromkeys(json.loads((folder / "questions.json").read_text("utf-8"))))[:QUESTIONS]
+    router = ROUTERS["ehrr"]()
+    before_gb = resident_gb()
+    with Store(folder / "wayfare.duckdb") as store:
+        service = _service(store, folder)
+        begun = time.perf_counter()
+        service.catalog(NAME)
+        catalog_s = time.perf_counter() - begun
+        two_steps = service.context(NAME)
+        ready_s = time.perf_counter() - begun
+        everything = replace(two_steps, exhaustive=True)
+        for question in questions:  # their vectors are computed once
+            router.route(question, two_steps)
+        router.route(questions[0], everything)
+        times: dict[bool, list[float]] = {True: [], False: []}
+        same, apart, looked = 0, 0.0, list[int]()
+        for number, question in enumerate(questions):
+            decided: dict[bool, Decision] = {}
+            for whole in (True, False) if number % 2 else (False, True):
+                started = time.perf_counter()
+                decided[whole] = router.route(question, everything if whole else two_steps)
+                times[whole].append(1e3 * (time.perf_counter() - started))
+            same += chosen(decided[True]) == chosen(decided[False])
+            apart = max(apart, difference(decided[True], decided[False]))
+            looked.append(len(decided[False].tools.ids))
+    assert same == len(questions), f"{len(questions) - same} decisions of two steps differ among {size:,} tools"
+    return {
+        "catalog opened, s": catalog_s, "ready, s": ready_s,
+        **{
+            f"{'all tools' if whole else 'two steps'}, p{share:.0%}, ms".replace("%", ""): percentile(sorted(times[whole]), share)
+            for whole in (True, False) for share in (0.5, 0.9)
+        },
+        "looked at, p50": float(np.median(looked)), "p_fit apart, 1e-7": 1e7 * apart, "resident, GB": resident_gb(), "of it before, GB": before_gb,
+    }  # fmt: skip
+
+
+def chosen(decision: Decision) -> list[list[str]]:
+    """The candidates and the short-list, in order."""
+    tools = [decision.tools.ids[row] for row in decision.candidates]
+    return [tools, [decision.servers.names[row] for row in decision.shortlist()]]
+
+
+def difference(whole: Decision, few: Decision) -> float:
+    """How far the probabilities of fit of the tools that were looked at are apart at most."""
+    if whole.fit is None or few.fit is None:
+        return 0.0
+    rows = slice(None) if few.looked is None else few.looked.tool_rows
+    return float(np.abs(whole.fit.tools[rows] - few.fit.tools).max())
+
+
+def resident_gb() -> float:
+    """The memory of this process, in 10^9 bytes."""
+    status = Path("/proc/self/status").read_text("ascii")
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) * 1024 / 1e9
+
+
+def _service(store: Store, folder: Path) -> CatalogService:
+    return CatalogService(store, CachedEncoder(EncoderSource.of(WordVectors()), store.vectors))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        print(json.dumps(_row(int(sys.argv[1])), indent=1))
+    else:
+        print(json.dumps((made if sys.argv[2] == "made" else opened)(int(sys.argv[1]), Path(sys.argv[3]))))
