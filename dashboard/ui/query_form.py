@@ -10,7 +10,7 @@ import streamlit as st
 from core.app import App
 from core.importers.shipped_catalogs import starting_subtasks
 from core.planning.base import Usage
-from core.services.background_jobs import Stopped
+from core.services.background_jobs import Job, Stopped
 from core.shared import units
 from core.shared.errors import WayfareError
 from core.shared.progress import Step
@@ -150,7 +150,7 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
     while not job.wait(POLL_S):
         preparation.observe(app.startup.step)
         with place.container(border=True, gap="xsmall"):
-            _draw(preparation, job.elapsed_s)
+            _draw(preparation, job)
     app.background.forget(job)
     place.empty()
     try:
@@ -159,8 +159,9 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
         raise WayfareError(f"The preparation of {catalog} was stopped. Open the page again to go on.") from None
 
 
-def _draw(preparation: Preparation, elapsed_s: float) -> None:
-    st.markdown(f"**{TITLE}** :gray[· {elapsed_s:.0f} s]")
+def _draw(preparation: Preparation, job: Job) -> None:
+    left = "" if job.left_s is None else f", about {units.seconds(job.left_s)} left"
+    st.markdown(f"**{TITLE}** :gray[· {job.elapsed_s:.0f} s{left}]")
     for name in preparation.finished:
         st.markdown(f":small[:green[:material/check:] {escaped(name)}]")
     st.progress(preparation.share, text=escaped(str(preparation.step)))
