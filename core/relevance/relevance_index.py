@@ -280,12 +280,10 @@ class RelevanceIndex:
 
     @classmethod
     def from_arrays(cls, catalog: Catalog, model: str, arrays: Mapping[str, NDArray[Any]]) -> RelevanceIndex:
-        """The index with the `arrays` of one that was built for the same texts with the encoder `model`, both large. Raises KeyError for a
-        missing one.
-        """
+        """The index with the `arrays` of one that was built for the same texts with the encoder `model`. Raises KeyError for a missing one."""
         lexical = LexicalIndex.from_arrays(_of_part(arrays, "words"), len(catalog.tools), words_of=words_and_stems)
-        tools, servers = (_of_part(arrays, part) for part in ("coarse", "coarse_profiles"))
-        coarse = Coarse.from_arrays(tools, servers, _server_of(catalog))
+        tools, profiles_of = (_of_part(arrays, part) for part in ("coarse", "coarse_profiles"))
+        coarse = Coarse.from_arrays(tools, profiles_of, _server_of(catalog)) if tools else None
         mixed, own, profiles, concepts = (arrays[name] for name in ("mixed", "own", "profiles", "concepts"))
         return cls(catalog, mixed, own, profiles, concepts, lexical, shipped_examples(model), coarse)
 
