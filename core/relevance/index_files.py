@@ -100,10 +100,13 @@ class IndexFiles:
             self.folder.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(dir=self.folder, prefix=UNFINISHED, ignore_cleanup_errors=True) as name:
                 unfinished = Path(name) / key
-                unfinished.mkdir()
+                unfinished.mkdir(mode=0o700)  # the words of a catalog are for its owner, as its store is
                 _write(unfinished, key, made.index.arrays() | {TOKENS: made.tokens})
-                with suppress(FileExistsError):  # another process was quicker
+                try:
                     unfinished.rename(self.folder / key)
+                except OSError:
+                    if not (self.folder / key).is_dir():  # else another process was quicker
+                        raise
             self._tidy(self._prefix(catalog), key)
         except OSError as problem:
             _log.warning("The index of %s is not kept, and the next start builds it again: %s", catalog.name, problem)

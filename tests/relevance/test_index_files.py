@@ -153,6 +153,19 @@ def test_the_last_ones_are_kept_and_small_catalogs_have_none(world: ManyTools, f
     assert not files.folder.with_name("none").exists()
 
 
+def test_of_two_processes_at_once_the_first_keeps_it(
+    world: ManyTools, files: IndexFiles, makes: Makes, caplog: pytest.LogCaptureFixture
+) -> None:
+    def slower() -> Prepared:
+        IndexFiles(files.folder, least=1).prepared(world.catalog, MODEL, makes)
+        return makes.made
+
+    with caplog.at_level(logging.WARNING):
+        opened = files.prepared(world.catalog, MODEL, slower)
+    assert isinstance(opened.index.rows, np.memmap)
+    assert (len(folders(files)), caplog.records) == (1, [])
+
+
 def tiny() -> Catalog:
     tools = tuple(Tool("files", name, f"{name} a file.") for name in ("read", "write", "list"))
     return packed(Catalog("tiny", (Server("files", tools=tools),)))
