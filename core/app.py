@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from core.network.profiles import NetworkProfiles
     from core.planning.base import Planner
     from core.relevance.encoder import CachedEncoder
+    from core.relevance.index_files import IndexFiles
     from core.relevance.packaged_vectors import PackagedVectors
     from core.services.background_jobs import BackgroundJobs
     from core.services.call.agent import AgentService
@@ -172,6 +173,13 @@ class App:
 
         return LearntModels(self.store, self.encoders[0])
 
+    @built
+    def _index_files(self) -> IndexFiles | None:
+        from core.relevance.index_files import IndexFiles
+
+        settings = self.settings
+        return None if settings.indexes_folder is None else IndexFiles(settings.indexes_folder, owner=str(settings.db))
+
     # Decide -----------------------------------------------------------------------------------------------------------
 
     @built
@@ -184,6 +192,7 @@ class App:
             frozen,
             tuned=tuned,
             learnt=self._learnt,
+            index_files=self._index_files,
             cross_encoder=self.settings.reranker,
             now=self.settings.now,
         )

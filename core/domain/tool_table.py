@@ -380,6 +380,17 @@ def hints(tools: Sequence[Tool], name: str) -> NDArray[np.int8]:
     return np.array([_flag(getattr(tool.hints, name)) for tool in tools], dtype=np.int8)
 
 
+def rows_with_seldom(tools: Sequence[Tool]) -> Sequence[int]:
+    """The places of the tools that may have one of SELDOM: all of them where they are not rows.
+
+    >>> list(rows_with_seldom(packed(Catalog("a", (Server("a", tools=(Tool("a", "b"), Tool("a", "c", requests=("do",)))),))).tools))
+    [1]
+    """
+    if not isinstance(tools, ToolRows):
+        return range(len(tools))
+    return np.flatnonzero(np.diff(tools.table.texts["seldom"].offsets[tools.start : tools.stop + 1])).tolist()
+
+
 def packed(catalog: Catalog) -> Catalog:
     """The catalog with all its tools as the rows of one table: columns instead of an object for each tool.
 

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Fit
+from core.relevance.coarse import Coarse
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
-from core.relevance.relevance_index import DAMPED, Coarse, RelevanceIndex, RelevanceModel, asked_text
+from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel, asked_text
 from core.relevance.scoring import (
     LEAD_LIMIT,
     Floats,

@@ -9,7 +9,7 @@ So the mean and the deviation that a z-score needs are exact, though no row is r
 eight, whose product costs what one costs, because reading the rows is what takes the time.
 
 >>> rows = np.eye(3, dtype=np.float32)
->>> coarse = CoarseRows(rows)
+>>> coarse = CoarseRows.of(rows)
 >>> query = np.array([0.6, 0.8, 0.0], dtype=np.float32)
 >>> products, errors, greatest = coarse.products(query)
 >>> bool((np.abs(products - rows @ query) <= errors).all()), greatest < 1e-4
@@ -18,8 +18,11 @@ eight, whose product costs what one costs, because reading the rows is what take
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,38 +31,55 @@ from core.relevance.encoder import Vectors
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
+Arrays = Mapping[str, NDArray[Any]]
 WHOLE, SAFE = 127, 63
 HIGH = 256  # steps of the low half of a query
 AT_ONCE = 8192  # rows whose moments are added up in one product
 OPSET, IR_VERSION = 17, 9
+FOLDER_OF_TENSORS = "session.model_external_initializers_file_folder_path"
 
 
 class CoarseRows:
-    """N rows of width D, immutable. `times` (N,) is how often each counts in the moments, once where it is not given."""
+    """N rows of width D, immutable. `arrays` is all that they are made of: `whole` (D, N), `scale` and `error` (N,), `sum` (D,) and
+    `squares` (D, D), and how many rows count and the length of the longest, (2,).
+    """
 
-    def __init__(self, rows: Vectors, times: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+        self._scale, self._error, self._sum, self._squares = (
+            arrays[name] for name in ("scale", "error", "sum", "squares")
+        )
+        self._times, self._greatest = int(arrays["bounds"][0]), float(arrays["bounds"][1])
+        self._farthest = self._error.max(initial=0.0)
+        self._product = _product_with(arrays["whole"])
+
+    @classmethod
+    def of(cls, rows: Vectors, times: NDArray[np.int64] | None = None) -> Self:
+        """From rows (N, D). `times` (N,) is how often each counts in the moments, once where it is not given."""
         count, width = rows.shape
         counts = np.ones(count, dtype=np.int64) if times is None else times
-        self._scale = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-9).astype(np.float32) / np.float32(
+        scales = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-9).astype(np.float32) / np.float32(
             greatest_part()
         )
-        whole = np.empty((count, width), dtype=np.int8)
-        self._error = np.empty(count, dtype=np.float32)
-        self._sum, self._squares = np.zeros(width), np.zeros((width, width))
-        self._times = int(counts.sum())
+        whole = np.empty((width, count), dtype=np.int8)
+        error = np.empty(count, dtype=np.float32)
+        total, squares = np.zeros(width), np.zeros((width, width))
         greatest = 0.0
         for at in range(0, count, AT_ONCE):
             part = slice(at, at + AT_ONCE)
-            block, scale = rows[part].astype(np.float64), self._scale[part, None].astype(np.float64)
-            whole[part] = np.rint(block / scale)
-            coarse = whole[part] * scale
-            self._error[part] = np.nextafter(np.linalg.norm(block - coarse, axis=1).astype(np.float32), np.float32(1))
+            block, scale = rows[part].astype(np.float64), scales[part, None].astype(np.float64)
+            rounded = np.rint(block / scale)
+            whole[:, part] = rounded.T
+            coarse = rounded * scale
+            error[part] = np.nextafter(np.linalg.norm(block - coarse, axis=1).astype(np.float32), np.float32(1))
             greatest = max(greatest, float(np.linalg.norm(coarse, axis=1).max()))
             weighted = block * counts[part, None]
-            self._sum += weighted.sum(axis=0)
-            self._squares += weighted.T @ block
-        self._greatest, self._farthest = greatest, self._error.max(initial=0.0)
-        self._product = _product_with(whole)
+            total += weighted.sum(axis=0)
+            squares += weighted.T @ block
+        bounds = np.array([counts.sum(), greatest])
+        return cls(
+            {"whole": whole, "scale": scales, "error": error, "sum": total, "squares": squares, "bounds": bounds}
+        )
 
     def products(self, vector: Vectors) -> tuple[Vectors, Vectors, float]:
         """(N,) products with a query (D,), how far each is from the exact one at most, (N,), and the greatest of these distances."""
@@ -81,6 +101,29 @@ class CoarseRows:
         return self._times, float(asked @ self._sum), float(asked @ self._squares @ asked)
 
 
+@dataclass(frozen=True, slots=True)
+class Coarse:
+    """The mixed views of the tools and the profiles of the servers in eight bits; a profile counts for each tool of its server. `filled` (S,):
+    the servers that have tools.
+    """
+
+    tools: CoarseRows
+    profiles: CoarseRows
+    filled: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, mixed: Vectors, profiles: Vectors, server_of: NDArray[np.int64]) -> Self:
+        """From the mixed views (T, D), the profiles (S, D) and the servers of the tools (T,)."""
+        sizes = np.bincount(server_of, minlength=len(profiles))
+        return cls(CoarseRows.of(mixed), CoarseRows.of(profiles, sizes), sizes > 0)
+
+    @classmethod
+    def from_arrays(cls, tools: Arrays, profiles: Arrays, server_of: NDArray[np.int64]) -> Self:
+        """From the `arrays` of both."""
+        sizes = np.bincount(server_of, minlength=profiles["whole"].shape[1])
+        return cls(CoarseRows(tools), CoarseRows(profiles), sizes > 0)
+
+
 def _two_halves(vector: Vectors) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
     """A query as step (256 high + low), with whole numbers from -127 to 127 and from -128 to 127."""
     step = max(float(np.abs(vector).max(initial=0.0)), 1e-9) / (WHOLE * HIGH)
@@ -92,29 +135,38 @@ def _two_halves(vector: Vectors) -> tuple[float, NDArray[np.int64], NDArray[np.i
 @cache
 def greatest_part() -> int:
     """The greatest whole number of a row: 127, or 63 on processors that add two products in sixteen bits and cut off what is beyond."""
-    rows, asked = np.full((32, 128), WHOLE, dtype=np.int8), np.full((2, 128), 255, dtype=np.uint8)
+    rows, asked = np.full((128, 32), WHOLE, dtype=np.int8), np.full((2, 128), 255, dtype=np.uint8)
     found = _product_with(rows).run(None, {"query": asked})[0]
     return WHOLE if (found == 128 * WHOLE * WHOLE).all() else SAFE
 
 
 def _product_with(rows: NDArray[np.int8]) -> Any:
-    """The product of two queries in eight bits, plus 128, with rows (N, D), as a session of onnxruntime: it gives (2, N) whole numbers."""
+    """The product of two queries in eight bits, plus 128, with rows (D, N), as a session of onnxruntime: it gives (2, N) whole numbers.
+
+    Rows that are a file mapped into memory are read from there, without a copy.
+    """
     import onnxruntime as ort
     from onnx import TensorProto, helper, numpy_helper
 
-    count, width = rows.shape
+    width, count = rows.shape
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1  # a second one saves 1 ms of 2.5 on an idle machine, and costs 5 on a busy one
+    options.log_severity_level = 3
+    if isinstance(rows, np.memmap):
+        file = Path(str(rows.filename))
+        stored = TensorProto(name="rows", data_type=TensorProto.INT8, dims=rows.shape)
+        stored.data_location = TensorProto.EXTERNAL
+        for key, value in (("location", file.name), ("offset", rows.offset), ("length", rows.nbytes)):
+            stored.external_data.add(key=key, value=str(value))
+        options.add_session_config_entry(FOLDER_OF_TENSORS, str(file.parent))
+    else:
+        stored = numpy_helper.from_array(np.ascontiguousarray(rows), "rows")
     graph = helper.make_graph(
         [helper.make_node("MatMulInteger", ["query", "rows", "zero"], ["products"])],
         "products",
         [helper.make_tensor_value_info("query", TensorProto.UINT8, [2, width])],
         [helper.make_tensor_value_info("products", TensorProto.INT32, [2, count])],
-        [
-            numpy_helper.from_array(np.ascontiguousarray(rows.T), "rows"),
-            numpy_helper.from_array(np.array(HIGH // 2, dtype=np.uint8), "zero"),
-        ],
+        [stored, numpy_helper.from_array(np.array(HIGH // 2, dtype=np.uint8), "zero")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1  # a second one saves 1 ms of 2.5 on an idle machine, and costs 5 on a busy one
-    options.log_severity_level = 3
     return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

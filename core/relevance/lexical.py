@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import Stemmer  # pyright: ignore[reportMissingTypeStubs]
@@ -73,27 +73,30 @@ def _split(run: str) -> Iterator[str]:
 class LexicalIndex:
     """BM25 scores of N texts, immutable. All scores are 0 without texts or terms.
 
-    Each term has a column of the texts that contain it, with their scores: `starts` (V + 1,), `rows` and `parts` (entries,).
+    Each term has a column of the texts that contain it, with their scores: `starts` (V + 1,), `rows` and `parts` (entries,). These, and the
+    terms as lines of UTF-8, `terms`, are all that an index is made of.
     """
 
     def __init__(self, texts: Sequence[str], *, words_of: Callable[[str], list[str]] = terms, b: float = B) -> None:
-        self._size = len(texts)
         self._words_of = words_of
-        documents = [Counter(words_of(text)) for text in texts]
-        self._vocabulary = {word: place for place, word in enumerate(dict.fromkeys(w for d in documents for w in d))}
-        lengths = np.array([document.total() for document in documents], dtype=np.int64)
-        found = np.array([len(document) for document in documents], dtype=np.int64)
-        columns = np.array([self._vocabulary[word] for d in documents for word in d], dtype=np.int64)
-        counts = np.array([count for document in documents for count in document.values()], dtype=np.float32)
-        order = np.argsort(columns, kind="stable")
-        frequency = np.bincount(columns, minlength=len(self._vocabulary))
-        self._starts = np.concatenate([[0], np.cumsum(frequency)])
-        self._rows = np.repeat(np.arange(self._size), found)[order]
-        weight = K1 * (1 - b + b * lengths / (lengths.mean() if columns.size else 1.0))
-        saturated = (counts * np.float32(K1 + 1)) / (counts + np.repeat(weight, found))
-        known = [math.log(1 + (self._size - df + 0.5) / (df + 0.5)) for df in frequency.tolist()]
-        self._parts = (np.array(known, dtype=np.float32)[columns] * saturated).astype(np.float32)[order]
-        self._idf = np.log1p((self._size - frequency + 0.5) / (frequency + 0.5))
+        self._take(_postings(texts, words_of, b), len(texts))
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], size: int, *, words_of: Callable[[str], list[str]] = terms
+    ) -> Self:
+        """The index of N texts, `size`, with the arrays of such an index."""
+        index = cls((), words_of=words_of)
+        index._take(arrays, size)
+        return index
+
+    def _take(self, arrays: Mapping[str, NDArray[Any]], size: int) -> None:
+        self.arrays, self._size = arrays, size
+        lines = bytes(arrays["terms"]).decode().splitlines()
+        self._vocabulary = {word: place for place, word in enumerate(lines)}
+        self._starts, self._rows, self._parts = arrays["starts"], arrays["rows"], arrays["parts"]
+        frequency = np.diff(self._starts)
+        self._idf = np.log1p((size - frequency + 0.5) / (frequency + 0.5))
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """(N,) raw BM25 scores, at least 0."""
@@ -123,6 +126,27 @@ class LexicalIndex:
     def scores_of(self, words: Sequence[str]) -> NDArray[np.float32]:
         """(N,) raw BM25 scores of a query given as words. Each counts once."""
         return self.weighted(dict.fromkeys(words, 1.0))
+
+
+def _postings(texts: Sequence[str], words_of: Callable[[str], list[str]], b: float) -> dict[str, NDArray[Any]]:
+    """The arrays of an index."""
+    size, documents = len(texts), [Counter(words_of(text)) for text in texts]
+    places = {word: place for place, word in enumerate(dict.fromkeys(w for d in documents for w in d))}
+    lengths = np.array([document.total() for document in documents], dtype=np.int64)
+    found = np.array([len(document) for document in documents], dtype=np.int64)
+    columns = np.array([places[word] for d in documents for word in d], dtype=np.int64)
+    counts = np.array([count for document in documents for count in document.values()], dtype=np.float32)
+    order = np.argsort(columns, kind="stable")
+    frequency = np.bincount(columns, minlength=len(places))
+    weight = K1 * (1 - b + b * lengths / (lengths.mean() if columns.size else 1.0))
+    saturated = (counts * np.float32(K1 + 1)) / (counts + np.repeat(weight, found))
+    known = [math.log(1 + (size - df + 0.5) / (df + 0.5)) for df in frequency.tolist()]
+    return {
+        "terms": np.frombuffer("\n".join(places).encode(), dtype=np.uint8),
+        "starts": np.concatenate([[0], np.cumsum(frequency)]),
+        "rows": np.repeat(np.arange(size, dtype=np.int32), found)[order],
+        "parts": (np.array(known, dtype=np.float32)[columns] * saturated).astype(np.float32)[order],
+    }
 
 
 # Words with their stems: a word that is met exactly counts twice ------------------------------------------------------

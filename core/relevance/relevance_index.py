@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Tool
-from core.relevance.coarse import CoarseRows
+from core.relevance.coarse import Coarse
 from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
@@ -220,25 +220,11 @@ LOOK_AT_ALL = 5000
 """Tools up to which a catalog has no coarse rows: looking at all of so few takes no longer than two steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coarse:
-    """The mixed views of the tools and the profiles of the servers in eight bits; a profile counts for each tool of its server. `filled` (S,):
-    the servers that have tools.
-    """
-
-    tools: CoarseRows
-    profiles: CoarseRows
-    filled: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, mixed: Vectors, profiles: Vectors, server_of: NDArray[np.int64]) -> Coarse:
-        """From the mixed views (T, D), the profiles (S, D) and the servers of the tools (T,)."""
-        sizes = np.bincount(server_of, minlength=len(profiles))
-        return cls(CoarseRows(mixed), CoarseRows(profiles, sizes), sizes > 0)
-
-
 class RelevanceIndex:
-    """Immutable; safe for several threads. Built once for each catalog. `coarse` is None for a small one."""
+    """Immutable; safe for several threads. Built once for each catalog. `coarse` is None for a small one.
+
+    `arrays` and `from_arrays` are for keeping it: no text and no schema is read to make it of its arrays again.
+    """
 
     def __init__(
         self,
@@ -249,9 +235,10 @@ class RelevanceIndex:
         concepts: Vectors,
         lexical: LexicalIndex,
         examples: Examples | None = None,
+        coarse: Coarse | None = None,
     ) -> None:
         self.own = own
-        self.server_of = np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
+        self.server_of = _server_of(catalog)
         self.servers = len(catalog.servers)
         self._mixed = mixed
         self._profiles = profiles
@@ -259,7 +246,7 @@ class RelevanceIndex:
         self._lexical = lexical
         self._examples = examples
         self._everyday = Everyday.shipped()
-        self.coarse = Coarse.of(mixed, profiles, self.server_of) if len(mixed) > LOOK_AT_ALL else None
+        self.coarse = coarse
 
     @classmethod
     def build(
@@ -288,7 +275,25 @@ class RelevanceIndex:
             _spread(concepts @ views["full"].T),
             lexical,
             shipped_examples(encoder.model),
+            Coarse.of(mixed, profiles, _server_of(catalog)) if count > LOOK_AT_ALL else None,
         )
+
+    @classmethod
+    def from_arrays(cls, catalog: Catalog, model: str, arrays: Mapping[str, NDArray[Any]]) -> RelevanceIndex:
+        """The index with the `arrays` of one that was built for the same texts with the encoder `model`. Raises KeyError for a missing one."""
+        lexical = LexicalIndex.from_arrays(_of_part(arrays, "words"), len(catalog.tools), words_of=words_and_stems)
+        tools, profiles_of = (_of_part(arrays, part) for part in ("coarse", "coarse_profiles"))
+        coarse = Coarse.from_arrays(tools, profiles_of, _server_of(catalog)) if tools else None
+        mixed, own, profiles, concepts = (arrays[name] for name in ("mixed", "own", "profiles", "concepts"))
+        return cls(catalog, mixed, own, profiles, concepts, lexical, shipped_examples(model), coarse)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that it is made of, by name."""
+        found = {"mixed": self._mixed, "own": self.own, "profiles": self._profiles, "concepts": self._concepts}
+        parts = {"words": self._lexical.arrays}
+        if self.coarse is not None:
+            parts |= {"coarse": self.coarse.tools.arrays, "coarse_profiles": self.coarse.profiles.arrays}
+        return found | {f"{part}.{name}": array for part, of in parts.items() for name, array in of.items()}
 
     @property
     def rows(self) -> Vectors:
@@ -368,6 +373,15 @@ def relevance_texts(catalog: Catalog) -> Sequence[str]:
         *(profile(server) for server in catalog.servers),
         *(" ".join(entry.words) for entry in Everyday.shipped().entries),
     ]
+
+
+def _server_of(catalog: Catalog) -> NDArray[np.int64]:
+    """(T,) the row of each tool's server."""
+    return np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
+
+
+def _of_part(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
 
 
 def _spread(scores: Vectors) -> Vectors:

@@ -3,7 +3,7 @@
 | variable | what it sets |
 |---|---|
 | WAYFARE_DB | the store's file; `:memory:` keeps nothing |
-| WAYFARE_CACHE | the folder of what can be made again: the exported encoder, catalogs of virtual servers |
+| WAYFARE_CACHE | the folder of what can be made again: the exported encoder, indexes of large catalogs, catalogs of virtual servers |
 | WAYFARE_CATALOG | the catalog that pages show first |
 | WAYFARE_ENCODER_DIFFERENCE | the file that tunes the encoder which estimates fit; `none`: the encoder as it was published |
 | WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
@@ -162,6 +162,15 @@ class Settings:
     def models_folder(self) -> Path:
         """Where exported encoders are kept, a folder for each model."""
         return self.cache / "models"
+
+    @property
+    def indexes_folder(self) -> Path | None:
+        """Where the built indexes of large catalogs are. None if nothing is kept.
+
+        >>> Settings(db="/data/b.duckdb", cache=Path("/cache")).indexes_folder.as_posix(), Settings(db=":memory:").indexes_folder
+        ('/cache/indexes', None)
+        """
+        return None if str(self.db) == IN_MEMORY else self.cache / "indexes"
 
     @property
     def virtual_folder(self) -> Path:

@@ -11,10 +11,11 @@ from core.domain.catalog import Catalog
 from core.importers.shipped_catalogs import SAMPLE, shipped
 from core.lab.large_testbed import LargeTestbed
 from core.lab.testbed import Source
+from core.relevance.coarse import Coarse
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.feedback import Evidence, Memory
 from core.relevance.learnt import Learnt
-from core.relevance.relevance_index import Coarse, RelevanceIndex
+from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.requests import Given, RequestIndex
 from core.relevance.text_views import profile
 from tests.relevance.toy_encoders import WordVectors

@@ -37,7 +37,7 @@ def adversarial() -> np.ndarray:
     "rows", [unit_rows(drawn(500, 384, 1)), adversarial(), np.zeros((3, 384), np.float32), drawn(9, 2, 4)]
 )
 def test_a_product_in_eight_bits_is_within_its_error(rows: np.ndarray) -> None:
-    coarse = CoarseRows(rows)
+    coarse = CoarseRows.of(rows)
     for seed in range(5):
         query = unit_rows(drawn(1, rows.shape[1], seed))[0] * np.float32(1 + seed)
         products, errors, farthest = coarse.products(query)
@@ -47,7 +47,7 @@ def test_a_product_in_eight_bits_is_within_its_error(rows: np.ndarray) -> None:
 
 def test_eight_bits_alone_would_rank_wrongly_and_the_error_says_so() -> None:
     rows, query = adversarial(), np.full(384, 384**-0.5, dtype=np.float32)
-    products, errors, _ = CoarseRows(rows).products(query)
+    products, errors, _ = CoarseRows.of(rows).products(query)
     exact = rows @ query
     best = exact.argmax()
     assert products[best] < np.sort(products)[32]
@@ -60,7 +60,7 @@ def test_moments_in_closed_form_are_those_of_all_products(times: np.ndarray | No
     every = np.repeat(rows @ query, np.ones(700, np.int64) if times is None else times)
     prior = (0.05, 0.08)
     np.testing.assert_allclose(
-        moments_of_sums(*CoarseRows(rows, times).sums(query), prior), moments(every, prior), atol=1e-6
+        moments_of_sums(*CoarseRows.of(rows, times).sums(query), prior), moments(every, prior), atol=1e-6
     )
 
 

@@ -24,6 +24,7 @@ from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import Shift
+from core.relevance.index_files import IndexFiles, Prepared
 from core.relevance.learnt import Learnt
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.scoring import IndexScorer
@@ -52,7 +53,7 @@ class CatalogInfo:
 
 
 class CatalogService:
-    """Catalogs by name. Thread-safe: pages of several sessions share it."""
+    """Catalogs by name. Thread-safe: pages of several sessions share it. `index_files` keeps the indexes of large ones (None: none is kept)."""
 
     def __init__(
         self,
@@ -61,6 +62,7 @@ class CatalogService:
         *,
         tuned: CachedEncoder | None = None,
         learnt: LearntModels | None = None,
+        index_files: IndexFiles | None = None,
         cross_encoder: str = "",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -68,6 +70,7 @@ class CatalogService:
         self._encoder = encoder
         self._relevance_encoder = encoder if tuned is None else tuned
         self._learnt = LearntModels(store, self._relevance_encoder) if learnt is None else learnt
+        self._index_files = index_files
         self._cross_encoder = cross_encoder
         self._now = now
         self._loaded: dict[str, LoadedCatalog] = {}
@@ -230,11 +233,16 @@ class CatalogService:
 
     def prepare(self, name: str, progress: Callable[[int, int], None] | None = None) -> None:
         """Embed the texts and count the tokens where that is still to do. `progress` gets the texts done, and of how many."""
-        loaded = self._loaded_catalog(name)
+        loaded, encoder = self._loaded_catalog(name), self._relevance_encoder
+
+        def make() -> Prepared:
+            return Prepared(RelevanceIndex.build(loaded.catalog, encoder, progress=progress), self.tokens(name))
+
         with loaded.preparing:
             if loaded.index is None:
-                self.tokens(name)
-                loaded.relevance = RelevanceIndex.build(loaded.catalog, self._relevance_encoder, progress=progress)
+                files = self._index_files
+                made = make() if files is None else files.prepared(loaded.catalog, encoder.model, make)
+                loaded.relevance, loaded.tokens = made.index, made.tokens
                 loaded.index = CatalogIndex(loaded.catalog, self._encoder)
 
     def prepare_again(self) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import sample_catalog
 from core.domain.catalog import Catalog
 from core.domain.requests import Request, in_force
+from core.domain.tool_table import rows_with_seldom
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.relevance.encoder import CachedEncoder, Vectors, text_hash, unit_rows
 from core.relevance.packaged_vectors import read_requests
@@ -72,8 +73,10 @@ class RequestBook:
             known = self._known.get(catalog.name)
             if known is None or known.catalog is not catalog:
                 source = SHIPPED if catalog.name in SHIPPED_CATALOGS else OF_CATALOG
-                tools = {tool.id: tool for tool in catalog.tools}
-                found = in_force(self.store.requests.history(catalog.name), tools, source=source)
+                history = self.store.requests.history(catalog.name)
+                named = (catalog.tool_row.get(change.tool) for change in history)
+                rows = sorted({*rows_with_seldom(catalog.tools), *(row for row in named if row is not None)})
+                found = in_force(history, {catalog.tool_ids[row]: catalog.tools[row] for row in rows}, source=source)
                 known = self._known[catalog.name] = _Known(catalog, found)
             return known
 

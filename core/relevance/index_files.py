@@ -1,0 +1,192 @@
+"""Built indexes of large catalogs, kept in the cache folder: a start maps them into memory instead of building them from every text.
+
+    FOLDER/KEY/*.npy            an array of the index each, and the tokens of the tools' definitions
+    FOLDER/KEY/manifest.json    what it was made of, and the SHA-256 of each file
+
+KEY is the name of the catalog and a digest of what the index is made of: the texts and schemas of its tools, the texts of its servers,
+the encoder, Wayfare's own code of these rooms, and the processor's whole numbers. A changed text has another key, so no index is ever
+changed. A folder is written under another name and renamed when it is whole; at its opening every file is compared with its digest.
+One that is damaged is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import Stemmer
+from numpy.typing import NDArray
+
+import core.domain
+import core.relevance
+from core.domain.catalog import Catalog
+from core.domain.tool_table import Texts, ToolRows
+from core.relevance.coarse import greatest_part
+from core.relevance.relevance_index import LOOK_AT_ALL, RelevanceIndex
+
+MANIFEST = "manifest.json"
+TOKENS = "tokens"
+UNFINISHED = ".making-"
+KEPT = 8  # indexes, those used last: 0.5 GB each for 100,000 tools
+STALE_S = 3600.0  # a folder that is still unfinished at this age was left by a process that was killed
+TEXTS = ("server", "name", "description")
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A catalog's index with the tokens of its tools' definitions, (T,)."""
+
+    index: RelevanceIndex
+    tokens: NDArray[np.int64]
+
+
+class IndexFiles:
+    """The indexes in a folder. `owner` tells stores apart that have catalogs of the same name. Several processes may use a folder."""
+
+    def __init__(self, folder: Path, *, owner: str = "", least: int = LOOK_AT_ALL + 1) -> None:
+        self.folder = folder
+        self._owner = owner
+        self._least = least
+
+    def prepared(self, catalog: Catalog, model: str, make: Callable[[], Prepared]) -> Prepared:
+        """The index of a catalog, packed, by the encoder `model`: opened, or else made and kept. Small ones are made each time."""
+        if len(catalog.tools) < self._least:
+            return make()
+        key = f"{self._prefix(catalog)}{made_of(catalog, model)}"
+        found = self._opened(catalog, model, key)
+        if found is not None:
+            return found
+        made = make()
+        self._keep(catalog, key, made)
+        return self._opened(catalog, model, key) or made
+
+    def _prefix(self, catalog: Catalog) -> str:
+        return hashlib.sha256(f"{self._owner}\n{catalog.name}".encode("utf-8", "replace")).hexdigest()[:16] + "-"
+
+    def _opened(self, catalog: Catalog, model: str, key: str) -> Prepared | None:
+        folder = self.folder / key
+        if not folder.is_dir():
+            return None
+        try:
+            arrays = _mapped(folder, key)
+            found = Prepared(RelevanceIndex.from_arrays(catalog, model, arrays), arrays[TOKENS])
+            os.utime(folder / MANIFEST)
+        except Exception as problem:  # noqa: BLE001  a damaged file may fail anywhere above
+            _log.warning(
+                "The kept index of %s cannot be used (%s) and is made again: %s", catalog.name, folder, problem
+            )
+            shutil.rmtree(folder, ignore_errors=True)
+            return None
+        return found
+
+    def _keep(self, catalog: Catalog, key: str, made: Prepared) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=self.folder, prefix=UNFINISHED, ignore_cleanup_errors=True) as name:
+                unfinished = Path(name) / key
+                unfinished.mkdir(mode=0o700)  # the words of a catalog are for its owner, as its store is
+                _write(unfinished, key, made.index.arrays() | {TOKENS: made.tokens})
+                try:
+                    unfinished.rename(self.folder / key)
+                except OSError:
+                    if not (self.folder / key).is_dir():  # else another process was quicker
+                        raise
+            self._tidy(self._prefix(catalog), key)
+        except OSError as problem:
+            _log.warning("The index of %s is not kept, and the next start builds it again: %s", catalog.name, problem)
+
+    def _tidy(self, prefix: str, key: str) -> None:
+        """Delete what came before of the same catalog, all but the indexes that were used last, and what was never finished."""
+        used = {folder: _last_used(folder) for folder in self.folder.iterdir() if folder.is_dir()}
+        finished = sorted((one for one in used if not one.name.startswith(UNFINISHED)), key=lambda one: -used[one])
+        before = {one for one in finished if one.name.startswith(prefix) and one.name != key}
+        left = {one for one in used if one not in finished and used[one] < time.time() - STALE_S}
+        for folder in before | left | set([one for one in finished if one not in before][KEPT:]):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _last_used(folder: Path) -> float:
+    for file in (folder / MANIFEST, folder):
+        with suppress(OSError):
+            return file.stat().st_mtime
+    return 0.0
+
+
+def _write(folder: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
+    digests = _digests(folder / f"{name}.npy" for name in arrays)
+    (folder / MANIFEST).write_text(json.dumps({"key": key, "sha256": digests}), "utf-8")
+
+
+def _mapped(folder: Path, key: str) -> dict[str, NDArray[Any]]:
+    """The arrays of a folder. Raises ValueError or OSError if it is not what its manifest says, or of another key."""
+    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    if manifest["key"] != key:
+        raise ValueError("it is of another catalog")
+    files = [folder / Path(name).name for name in manifest["sha256"]]
+    found = _digests(files)
+    if changed := [name for name, digest in manifest["sha256"].items() if found.get(name) != digest]:
+        raise ValueError(f"{', '.join(changed)} changed after being written")
+    return {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in files}
+
+
+def _digests(files: Iterable[Path]) -> dict[str, str]:
+    def digest(file: Path) -> tuple[str, str]:
+        with file.open("rb") as opened:
+            return file.name, hashlib.file_digest(opened, "sha256").hexdigest()
+
+    with ThreadPoolExecutor(2) as workers:
+        return dict(workers.map(digest, files))
+
+
+# The digest of what an index is made of -------------------------------------------------------------------------------
+
+
+def made_of(catalog: Catalog, model: str) -> str:
+    """The digest for a packed catalog and an encoder. The columns are read as they are, and no schema is opened.
+
+    Raises TypeError for a catalog that is not packed.
+    """
+    rows = catalog.tools
+    if not isinstance(rows, ToolRows):
+        raise TypeError(f"the catalog {catalog.name} is not packed")
+    table = rows.table.part(rows.start, rows.stop)
+    digest = hashlib.sha256(json.dumps([_code(), model, greatest_part()]).encode())
+    for texts in (*(table.texts[name] for name in TEXTS), table.schemas, *_of_servers(catalog)):
+        digest.update(np.diff(texts.offsets).tobytes())
+        digest.update(texts.data[texts.offsets[0] : texts.offsets[-1]])
+    for numbers in (table.block, table.at, np.array([len(server.tools) for server in catalog.servers])):
+        digest.update(np.ascontiguousarray(numbers, dtype=np.int64).tobytes())
+    return digest.hexdigest()[:32]
+
+
+def _of_servers(catalog: Catalog) -> tuple[Texts, Texts]:
+    return Texts.of(server.name for server in catalog.servers), Texts.of(one.description for one in catalog.servers)
+
+
+@cache
+def _code() -> str:
+    """The digest of the code that makes an index: nobody has to remember to change a number when it changes."""
+    digest = hashlib.sha256(f"{unicodedata.unidata_version} {Stemmer.version()}".encode())
+    for room in (core.relevance, core.domain):
+        for folder in map(Path, room.__path__):
+            for file in sorted((*folder.glob("*.py"), *folder.glob("*.txt"))):
+                digest.update(file.read_bytes())
+    return digest.hexdigest()
