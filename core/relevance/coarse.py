@@ -47,7 +47,7 @@ class CoarseRows:
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
         self._scale, self._error, self._sum, self._squares = (
-            arrays[name] for name in ("scale", "error", "sum", "squares")
+            np.asarray(arrays[name]) for name in ("scale", "error", "sum", "squares")
         )
         self._times, self._greatest = int(arrays["bounds"][0]), float(arrays["bounds"][1])
         self._farthest = self._error.max(initial=0.0)

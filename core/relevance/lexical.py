@@ -94,7 +94,8 @@ class LexicalIndex:
         self.arrays, self._size = arrays, size
         lines = bytes(arrays["terms"]).decode().splitlines()
         self._vocabulary = {word: place for place, word in enumerate(lines)}
-        self._starts, self._rows, self._parts = arrays["starts"], arrays["rows"], arrays["parts"]
+        # views without the file of a mapped array, which makes each slice slow
+        self._starts, self._rows, self._parts = (np.asarray(arrays[name]) for name in ("starts", "rows", "parts"))
         frequency = np.diff(self._starts)
         self._idf = np.log1p((size - frequency + 0.5) / (frequency + 0.5))
 

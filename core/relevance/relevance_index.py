@@ -284,7 +284,7 @@ class RelevanceIndex:
         lexical = LexicalIndex.from_arrays(_of_part(arrays, "words"), len(catalog.tools), words_of=words_and_stems)
         tools, profiles_of = (_of_part(arrays, part) for part in ("coarse", "coarse_profiles"))
         coarse = Coarse.from_arrays(tools, profiles_of, _server_of(catalog)) if tools else None
-        mixed, own, profiles, concepts = (arrays[name] for name in ("mixed", "own", "profiles", "concepts"))
+        mixed, own, profiles, concepts = (np.asarray(arrays[name]) for name in ("mixed", "own", "profiles", "concepts"))
         return cls(catalog, mixed, own, profiles, concepts, lexical, shipped_examples(model), coarse)
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -24,6 +24,7 @@ from core.importers.shipped_catalogs import SAMPLE, shipped
 from core.lab.large_testbed import LargeTestbed
 from core.lab.testbed import Source
 from core.relevance.encoder import CachedEncoder, EncoderSource
+from core.relevance.index_files import IndexFiles
 from core.routers import ROUTERS
 from core.services.decide.catalogs import CatalogService
 from core.store import Store
@@ -72,7 +73,7 @@ def made(size: int, folder: Path) -> Figures:
         service.save(catalog, "made up")
         saved_s = time.perf_counter() - begun
         begun = time.perf_counter()
-        service.prepare(NAME)
+        service.context(NAME)
         return {"saved, s": saved_s, "first index with its vectors, s": time.perf_counter() - begun}
 
 
@@ -135,7 +136,8 @@ def resident_gb() -> float:
 
 
 def _service(store: Store, folder: Path) -> CatalogService:
-    return CatalogService(store, CachedEncoder(EncoderSource.of(WordVectors()), store.vectors))
+    encoder = CachedEncoder(EncoderSource.of(WordVectors()), store.vectors)
+    return CatalogService(store, encoder, index_files=IndexFiles(folder / "indexes"))
 
 
 if __name__ == "__main__":
