@@ -32,7 +32,7 @@ from tests.benchmarks.measuring import ROOT, percentile
 from tests.relevance.toy_encoders import WordVectors
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
-QUESTIONS = 300
+QUESTIONS = 1000
 NAME = "many"
 Figures = Mapping[str, float]
 
@@ -141,7 +141,9 @@ def _service(store: Store, folder: Path) -> CatalogService:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
+    if len(sys.argv) == 1:
+        sizes()
+    elif len(sys.argv) == 2:
         print(json.dumps(_row(int(sys.argv[1])), indent=1))
     else:
         print(json.dumps((made if sys.argv[2] == "made" else opened)(int(sys.argv[1]), Path(sys.argv[3]))))
