@@ -62,7 +62,7 @@ def test_opened_is_built_to_the_last_bit(world: ManyTools, files: IndexFiles, ma
     first, second = (files.prepared(world.catalog, MODEL, makes) for _ in range(2))
     assert makes.times == 1
     for opened in (first, second):
-        assert isinstance(opened.index.rows, np.memmap)
+        assert isinstance(opened.index.rows.base, np.memmap)
         assert opened.tokens.tolist() == makes.made.tokens.tolist()
         for question in world.questions[:40]:
             vector = world.encoder.encode_query(question)
@@ -162,7 +162,7 @@ def test_of_two_processes_at_once_the_first_keeps_it(
 
     with caplog.at_level(logging.WARNING):
         opened = files.prepared(world.catalog, MODEL, slower)
-    assert isinstance(opened.index.rows, np.memmap)
+    assert isinstance(opened.index.rows.base, np.memmap)
     assert (len(folders(files)), caplog.records) == (1, [])
 
 
