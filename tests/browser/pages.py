@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, TimeoutError, expect
 
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import applied
@@ -212,10 +213,16 @@ class Map:
         expect(self.chart.locator(".hoverlayer .hovertext")).to_contain_text(name, timeout=LIMIT_MS)
 
     def click(self, tool: str) -> None:
-        """Choose a tool."""
-        self.point_at(tool)
-        self.page.mouse.down()
-        self.page.mouse.up()
+        """Choose a tool, again where the map was drawn anew during the click."""
+        for _ in range(3):
+            self.point_at(tool)
+            self.page.mouse.down()
+            self.page.mouse.up()
+            with suppress(TimeoutError):
+                self.page.wait_for_function(
+                    "tool => new URLSearchParams(location.search).get('tool') === tool", arg=tool, timeout=LIMIT_MS / 4
+                )
+                return
 
     def topmost(self) -> str:
         """A tool with room around it: nothing else is hit there."""

@@ -31,6 +31,7 @@ def test_the_winner_changes_hands_once_by_itself_and_then_by_the_visitors_hand(
 ) -> None:
     visit = visitor(console)
     visit.open()
+    expect(visit.page.locator("[data-knob=alpha_t] input[type=range]")).to_be_attached(timeout=LIMIT_MS)
     visit.page.evaluate(WATCH)
     visit.see(INVITES)
     visit.settled()
