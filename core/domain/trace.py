@@ -19,6 +19,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.statistics import LearntStatistics
+
 Array = NDArray[np.float64]
 Number = TypeVar("Number")  # a column of floats, or one of them
 Price = TypeVar("Price")  # a column of USD per call where NaN means that there is none, or one price or None
@@ -163,8 +165,8 @@ class ToolTrace(ToolColumns[Array, Array, NDArray[np.bool_]]):
         )
 
 
-def columns(record: ServerEstimates[Array] | ToolEstimates[Array, Array]) -> dict[str, Any]:
-    """The columns of estimates by name, to make a trace of: `ServerTrace(**columns(estimates), names=...)`."""
+def columns(record: ServerEstimates[Array] | ToolEstimates[Array, Array] | LearntStatistics) -> dict[str, Any]:
+    """The columns of estimates or statistics by name, to make a trace of: `ServerTrace(**columns(estimates), names=...)`."""
     return {name: getattr(record, name) for name in _names(type(record))}
 
 

@@ -1,10 +1,10 @@
 """Bounds on the relevance of every tool from rows in eight bits, and the exact fit of the few that can matter.
 
-    s_j in [b_j - e_j, b_j + e_j]       b_j: relevance by coarse cosines, all other signals exact; e_j from `core.relevance.coarse`
-    near  = those with b_j + e_j >= t   t: the least b_j - e_j of the hundred greatest b_j
-    p_j  <= curve(b_j + e_j - best)     of all others, for p_fit rises with relevance
+    s_j in [b_j - e, b_j + e]           b_j: relevance by coarse cosines, all other signals exact; e from `core.relevance.coarse`
+    near  = those with b_j + e >= t - e t: a number that the hundred greatest b_j reach
+    p_j  <= curve(b_j + e - best)       of all others, for p_fit rises with relevance
 
-A hundred tools have a relevance of at least t, so the hundred best are all near, and the thirty that p_fit is made of with them. Means
+A hundred tools have a relevance of at least t - e, so the hundred best are all near, and the thirty that p_fit is made of with them. Means
 and deviations are those of all tools. A tool with example requests has its exact cosine from the beginning: the line that their signals
 start from depends on it.
 """
@@ -12,7 +12,6 @@ start from depends on it.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,16 +21,17 @@ from core.domain.decision import Fit
 from core.relevance.coarse import Coarse
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
-from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel, asked_text
+from core.relevance.relevance_index import DAMPED, OF_WORDS, SIGNALS, RelevanceIndex, RelevanceModel, asked_text
+from core.relevance.requests import RequestIndex
 from core.relevance.scoring import (
     LEAD_LIMIT,
     Floats,
     Judged,
     damping,
     fit_of,
+    fit_of_more,
     fit_of_parts,
     model_for,
-    moments,
     moments_of_sums,
     probabilities,
     rival_of,
@@ -66,7 +66,7 @@ class Line:
 
 
 class BoundedFit:
-    """One query over a large catalog. `near` (K,) are the rows of the tools that may be among the hundred best.
+    """One query over a large catalog. `near` (K,) are the rows of the tools that may be among the hundred best, ascending.
 
     `text` and `vector` are those of the query with its hint, `alone` the vector without.
     """
@@ -74,33 +74,37 @@ class BoundedFit:
     def __init__(
         self, index: RelevanceIndex, coarse: Coarse, model: RelevanceModel, learnt: Learnt, text: str, vector: Vectors, alone: Vectors
     ) -> None:  # fmt: skip
-        self._index, self._model, self._learnt = index, model, learnt
-        self._coarse = coarse
+        self._index, self._model, self._learnt, self._coarse = index, model, learnt, coarse
         self._vector, self._dense = vector, index.towards_tools(vector, learnt.moved(vector))
-        self._words = {name: x for name, x in index.signals_of_words(text).items() if x.any()}
+        self._words = index.fill_words(text, np.zeros((len(OF_WORDS), len(index.rows)), dtype=np.float32))
         self._lines = self._drawn_lines()
         self._shift = learnt.shift(alone)
-        cosines, errors, farthest = coarse.tools.products(self._dense)
-        base, error = self._sums(cosines, errors)
         self._asked: dict[str, Vectors] = {}
         self._asked_line = np.float32(0.0), np.float32(1.0)
-        if learnt.requests is not None:
-            base, error = self._with_requests(text, base, error)
+        covered = None if learnt.requests is None else self._meet_requests(learnt.requests, text)
+        self._base, error = coarse.tools.products(self._dense)
+        nearest = np.flatnonzero(self._base >= self._base.max() - np.float32(2 * error))
+        self._error = self._add_up(error)
+        if learnt.requests is not None and covered is not None:
+            if learnt.requests.enough:
+                self._base += covered
+            else:
+                self._base[learnt.requests.tools] = covered
         if self._shift is not None:
-            base += self._shift / model.fit["behind"]
-        best = greatest_rows(base, NEAREST)
-        least = float((base[best] - error[best]).min()) - 2 * ROUNDING
-        self._upper = base + error
-        near = self._upper >= np.float32(least)
-        near |= cosines >= cosines.max() - np.float32(2 * farthest)  # the greatest cosine tells whether nothing fits
+            self._base += self._shift / model.fit["behind"]
+        near = self._base >= np.float32(reached(self._base, NEAREST) - 2 * (self._error + ROUNDING))
+        near[nearest] = True  # the greatest cosine tells whether nothing fits
         self.near: Rows = np.flatnonzero(near)
-        self._cosine = float((index.rows[self.near] @ self._dense).max())
-        self._fit = self.fit(self.near)
+        cosines = index.rows[self.near] @ self._dense
+        self._cosine = float(cosines.max())
+        judged = self._judged(self.near)
+        shift = None if self._shift is None else self._shift[self.near]
+        self._fit = fit_of_parts(judged, self._parts(self.near, cosines), self._cosine, model, shift, self._calibration)
 
     # The sum ----------------------------------------------------------------------------------------------------------
 
     def _drawn_lines(self) -> dict[str, Line]:
-        model = self._model
+        model, count = self._model, len(self._index.rows)
         weights = {name: np.float32(weight) for name, weight in model.weights.items()}
         lines = {
             name: Line(weights[name], *moments_of_sums(*rows.sums(vector), model.prior[name]))
@@ -109,77 +113,69 @@ class BoundedFit:
                 ("profile", self._coarse.profiles, self._vector),
             )
         }
-        count = len(self._index.rows)
-        for name in ("words", "everyday", "concept"):
-            x = self._words.get(name)
-            if x is None:  # nothing was met: zeros
-                lines[name] = Line(weights[name], *moments_of_sums(count, 0.0, 0.0, model.prior[name]))
-                greatest = 0.0
-            else:
-                lines[name] = Line(weights[name], *moments(x, model.prior[name]))
-                greatest = float(x.max())
-            if name in DAMPED:
-                line = lines[name]
-                best = max(float((np.float32(greatest) - line.mean) / line.deviation), 0.0)
-                lines[name] = Line(line.weight, line.mean, line.deviation, damping(best))
+        sums, squares, most = (
+            figures.tolist() for figures in (self._words.sum(axis=1), np.vecdot(self._words, self._words), self._words.max(axis=1))
+        )  # fmt: skip
+        for name, total, square, greatest in zip(OF_WORDS, sums, squares, most, strict=True):
+            mean, deviation = moments_of_sums(count, total, square, model.prior[name])
+            best = max(float((np.float32(greatest) - mean) / deviation), 0.0)
+            lines[name] = Line(weights[name], mean, deviation, damping(best) if name in DAMPED else NOT_DAMPED)
         return lines
 
-    def _sums(self, cosines: Vectors, errors: Vectors) -> tuple[Vectors, Vectors]:
-        """(T,) the relevance without requests and labels, and how far off it may be."""
-        lines, index = self._lines, self._index
-        profiles, _, farthest = self._coarse.profiles.products(self._vector)
-        means = sum(float(line.slope) * float(line.mean) for line in lines.values())
-        profiles *= lines["profile"].slope
-        profiles -= np.float32(means)
-        base = profiles.take(index.server_of)
-        base += lines["dense"].slope * cosines
-        for name, x in self._words.items():
-            base += lines[name].slope * x
-        errors *= abs(lines["dense"].slope)
-        errors += np.float32(abs(lines["profile"].slope) * farthest + ROUNDING)
-        return base, errors
-
-    def _with_requests(self, text: str, base: Vectors, error: Vectors) -> tuple[Vectors, Vectors]:
-        """The same with the signals of requests: exact for tools that have some, and a line of relevance for all others."""
-        requests, model = self._learnt.requests, self._model.requests
-        if requests is None:
-            raise TypeError("a catalog without requests")
-        exact = None if requests.enough else _sum(self._parts_without_requests(requests.tools)).astype(np.float32)
-        self._asked, self._asked_line = requests.of_covered(text, self._vector, exact, model)
-        weights = {name: np.float32(self._model.weights[name]) for name in model.weights}
+    def _meet_requests(self, requests: RequestIndex, text: str) -> Vectors:
+        """(C,) what the tools that have requests get: their exact relevance; what requests add to it where every tool has enough of them."""
+        exact = None
+        if not requests.enough:
+            exact = self._without_requests(requests.tools).sum(axis=0, dtype=np.float64).astype(np.float32)
+        self._asked, self._asked_line = requests.of_covered(text, self._vector, exact, self._model.requests)
+        weights = self._model.weights
         added = sum(
-            (weights[name] * values for name, values in self._asked.items()), np.zeros(len(requests.tools), np.float32)
+            (np.float32(weights[name]) * values for name, values in self._asked.items()),
+            np.zeros(len(requests.tools), dtype=np.float32),
         )
-        if exact is None:
-            return base + added, error
-        mean, deviation = self._asked_line
-        slope = np.float32(sum(weights[name] * model.slope[name] for name in weights)) / deviation
-        base = base * (1 + slope) - slope * mean
-        error = error * (1 + slope)
-        base[requests.tools], error[requests.tools] = exact + added, 0.0
-        return base, error
+        return added if exact is None else exact + added
+
+    def _add_up(self, error: float) -> float:
+        """Turns the cosines in `base`, off by `error`, into relevance, and returns how far off that is. Tools without requests are on a line of it:
+        (1 + slope) (relevance - mean) + mean.
+        """
+        lines, index, requests, model = self._lines, self._index, self._learnt.requests, self._model
+        steep, mean = 1.0, 0.0
+        if requests is not None and not requests.enough:
+            slope = sum(model.weights[name] * slope for name, slope in model.requests.slope.items())
+            mean, deviation = map(float, self._asked_line)
+            steep += slope / deviation
+        profiles, farthest = self._coarse.profiles.products(self._vector)
+        slopes = {name: np.float32(steep * line.slope) for name, line in lines.items()}
+        start = sum(float(slopes[name]) * float(line.mean) for name, line in lines.items()) + (steep - 1) * mean
+        profiles *= slopes["profile"]
+        profiles -= np.float32(start)
+        self._base *= slopes["dense"]
+        self._base += profiles.take(index.server_of)
+        self._base += np.array([slopes[name] for name in OF_WORDS]) @ self._words
+        return abs(float(slopes["dense"])) * error + abs(float(slopes["profile"])) * farthest + ROUNDING * steep
 
     # Exact, for some tools --------------------------------------------------------------------------------------------
 
-    def _parts_without_requests(self, rows: Rows) -> dict[str, Vectors]:
+    def _without_requests(self, rows: Rows, cosines: Vectors | None = None) -> Vectors:
+        """(5, K) what every signal but requests adds to some tools, in the order of `SIGNALS`."""
         lines, index = self._lines, self._index
-        servers, place = np.unique(index.server_of[rows], return_inverse=True)
-        nothing = np.zeros(len(rows), dtype=np.float32)
-        found = {
-            "dense": lines["dense"].of(index.rows[rows] @ self._dense),
-            "profile": lines["profile"].of(index.profiles(self._vector, servers))[place],
-        }
-        for name in ("words", "everyday", "concept"):
-            found[name] = lines[name].of(self._words[name][rows] if name in self._words else nothing)
+        servers, place = _runs(index.server_of[rows])
+        found = np.empty((len(SIGNALS), len(rows)), dtype=np.float32)
+        found[0] = lines["dense"].of(index.rows[rows] @ self._dense if cosines is None else cosines)
+        found[1] = lines["profile"].of(index.profiles(self._vector, servers))[place]
+        for part, name, x in zip(found[2:], OF_WORDS, self._words, strict=True):
+            part[:] = lines[name].of(x[rows])
         return found
 
-    def _parts(self, rows: Rows) -> dict[str, Vectors]:
+    def _parts(self, rows: Rows, cosines: Vectors | None = None) -> dict[str, Vectors]:
         """What every signal adds to some tools, (K,) each."""
-        parts, requests, model = self._parts_without_requests(rows), self._learnt.requests, self._model.requests
+        without, requests, model = self._without_requests(rows, cosines), self._learnt.requests, self._model.requests
+        parts = dict(zip(SIGNALS, without, strict=True))
         if requests is None:
             return parts
         mean, deviation = self._asked_line
-        base = (_sum(parts).astype(np.float32) - mean) / deviation
+        base = (without.sum(axis=0, dtype=np.float64).astype(np.float32) - mean) / deviation
         covered = requests.covered[rows]
         places = np.searchsorted(requests.tools, rows[covered])
         for name, values in self._asked.items():
@@ -189,30 +185,34 @@ class BoundedFit:
         return parts
 
     def fit(self, rows: Rows, servers: Rows | None = None) -> Fit:
-        """The fit of some tools (K,), the near ones among them, and of their servers, or of `servers` (rows, ascending)."""
-        server_of = self._index.server_of[rows]
-        known = np.unique(server_of) if servers is None else servers
-        judged = Judged(self._index.own, rows, np.searchsorted(known, server_of), len(known))
+        """The fit of some tools (K,), the near ones among them, and of their servers, or of `servers`; all are rows, ascending."""
+        judged = self._judged(rows, servers)
         shift = None if self._shift is None else self._shift[rows]
-        return fit_of_parts(judged, self._parts(rows), self._cosine, self._model, shift, self._calibration)
+        places = np.searchsorted(rows, self.near)
+        return fit_of_more(self._fit, places, judged, self._parts(rows), self._model, shift, self._calibration)
+
+    def _judged(self, rows: Rows, servers: Rows | None = None) -> Judged:
+        server_of = self._index.server_of[rows]
+        known, places = _runs(server_of) if servers is None else (servers, np.searchsorted(servers, server_of))
+        return Judged(self._index.own, rows, places, len(known))
 
     # Bounds for all others --------------------------------------------------------------------------------------------
 
     def servers(self) -> tuple[Floats, Floats]:
         """(S,) twice: what the best tool of each server fits with at least and at most."""
-        index, coarse = self._index, self._coarse
-        low, high = np.zeros(index.servers), np.zeros(index.servers)
+        index, filled = self._index, self._coarse.filled
         rival = rival_of(float(self._fit.relevance.max()))
-        upper = self._upper.copy()
-        upper[self.near] = -np.inf
-        others = np.full(index.servers, rival - LEAD_LIMIT)
-        rows = np.flatnonzero(upper > np.float32(rival - LEAD_LIMIT))  # all farther ones fit the same
-        np.maximum.at(others, index.server_of[rows], upper[rows].astype(np.float64))
-        ahead = np.clip(others - rival, -LEAD_LIMIT, LEAD_LIMIT)
+        others = self._base > np.float32(rival - LEAD_LIMIT - self._error)  # all farther ones fit the same
+        others[self.near] = False
+        rows = np.flatnonzero(others)
+        servers, places = _runs(index.server_of[rows])
+        ahead = np.full(len(servers) + 1, -LEAD_LIMIT)
+        np.maximum.at(ahead, places, np.clip(self._base[rows] + (self._error - rival), -LEAD_LIMIT, LEAD_LIMIT))
         # the least that any tool fits with, in the same array: the same in the last bit
-        chances = probabilities(np.append(ahead, -LEAD_LIMIT), self._model, self._calibration)
-        filled = coarse.filled
-        low[filled], high[filled] = chances[-1], chances[:-1][filled]
+        chances = probabilities(ahead, self._model, self._calibration)
+        low = np.where(filled, chances[-1], 0.0)
+        high = low.copy()
+        high[servers] = chances[:-1]
         np.maximum.at(low, index.server_of[self.near], self._fit.tools)
         return low, np.maximum(low, high)
 
@@ -221,23 +221,23 @@ class BoundedFit:
         return self._learnt.values.slope, self._learnt.values.offset
 
 
-def greatest_rows(values: Vectors, count: int) -> Rows:
-    """At least `count` rows of values (T,), the `count` greatest among them: a limit that the greatest values of so many groups reach.
-    Finding it takes a fifth of the time of a partition.
+def reached(values: NDArray[np.floating], count: int) -> float:
+    """A number that at least `count` of values (T,) reach, and few more: the one that the greatest values of so many groups reach. Finding
+    it takes a fifth of the time of a partition.
     """
     groups = max(len(values) // GROUP, 4 * count)
     each = len(values) // groups
     if not each:
-        return np.arange(len(values))
+        return float(values.min())
     greatest = values[: groups * each].reshape(each, groups).max(axis=0)
-    return np.flatnonzero(values >= np.partition(greatest, groups - count)[groups - count])
+    return float(np.partition(greatest, groups - count)[groups - count])
 
 
-def _sum(parts: Mapping[str, Vectors]) -> Floats:
-    total = np.zeros(len(next(iter(parts.values()))))
-    for part in parts.values():
-        total += part
-    return total
+def _runs(ascending: Rows) -> tuple[Rows, Rows]:
+    """The different ones of ascending numbers (K,), and the place of each among them: `np.unique` without a sort."""
+    first = np.ones(len(ascending), dtype=np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    return ascending[first], np.cumsum(first) - 1
 
 
 # ----------------------------------------------------------------------------------------------------------------------

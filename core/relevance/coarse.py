@@ -1,7 +1,7 @@
-"""Rows in eight bits with the error of each: all products with a query in a fifth of the time, every one within a known distance.
+"""Rows in eight bits: all products with a query in a fifth of the time, every one within a known distance.
 
     x8     = s_i round(x_i / s_i)                          s_i: the greatest part of row i, by 127 (63: `greatest_part`)
-    q.x    = q.x8 +- |q| |x - x8|                          Cauchy and Schwarz; |x - x8| is kept for every row
+    q.x    = q.x8 +- |q| max |x - x8|                      Cauchy and Schwarz; rows differ little in |x - x8|, and one number costs nothing
     mean   = q . sum_i n_i x_i / N                         N = sum of n_i: how often row i counts
     square = q' C q / N                                    C = sum_i n_i x_i x_i'
 
@@ -11,8 +11,8 @@ eight, whose product costs what one costs, because reading the rows is what take
 >>> rows = np.eye(3, dtype=np.float32)
 >>> coarse = CoarseRows.of(rows)
 >>> query = np.array([0.6, 0.8, 0.0], dtype=np.float32)
->>> products, errors, greatest = coarse.products(query)
->>> bool((np.abs(products - rows @ query) <= errors).all()), greatest < 1e-4
+>>> products, error = coarse.products(query)
+>>> bool((np.abs(products - rows @ query) <= error).all()), error < 1e-4
 (True, True)
 """
 
@@ -40,17 +40,15 @@ FOLDER_OF_TENSORS = "session.model_external_initializers_file_folder_path"
 
 
 class CoarseRows:
-    """N rows of width D, immutable. `arrays` is all that they are made of: `whole` (D, N), `scale` and `error` (N,), `sum` (D,) and
-    `squares` (D, D), and how many rows count and the length of the longest, (2,).
+    """N rows of width D, immutable. `arrays` is all that they are made of: `whole` (D, N), `scale` (N,), `sum` (D,) and `squares` (D, D), and
+    how many rows count, the length of the longest in eight bits and the greatest |x - x8|, (3,).
     """
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
-        self._scale, self._error, self._sum, self._squares = (
-            np.asarray(arrays[name]) for name in ("scale", "error", "sum", "squares")
-        )
-        self._times, self._greatest = int(arrays["bounds"][0]), float(arrays["bounds"][1])
-        self._farthest = self._error.max(initial=0.0)
+        self._scale, self._sum, self._squares = (np.asarray(arrays[name]) for name in ("scale", "sum", "squares"))
+        times, self._longest, self._farthest = arrays["bounds"].tolist()
+        self._times = int(times)
         self._product = _product_with(arrays["whole"])
 
     @classmethod
@@ -62,38 +60,35 @@ class CoarseRows:
             greatest_part()
         )
         whole = np.empty((width, count), dtype=np.int8)
-        error = np.empty(count, dtype=np.float32)
         total, squares = np.zeros(width), np.zeros((width, width))
-        greatest = 0.0
+        longest = farthest = 0.0
         for at in range(0, count, AT_ONCE):
             part = slice(at, at + AT_ONCE)
             block, scale = rows[part].astype(np.float64), scales[part, None].astype(np.float64)
             rounded = np.rint(block / scale)
             whole[:, part] = rounded.T
             coarse = rounded * scale
-            error[part] = np.nextafter(np.linalg.norm(block - coarse, axis=1).astype(np.float32), np.float32(1))
-            greatest = max(greatest, float(np.linalg.norm(coarse, axis=1).max()))
+            longest = max(longest, float(np.linalg.norm(coarse, axis=1).max()))
+            farthest = max(farthest, float(np.linalg.norm(block - coarse, axis=1).max()))
             weighted = block * counts[part, None]
             total += weighted.sum(axis=0)
             squares += weighted.T @ block
-        bounds = np.array([counts.sum(), greatest])
-        return cls(
-            {"whole": whole, "scale": scales, "error": error, "sum": total, "squares": squares, "bounds": bounds}
-        )
+        bounds = np.array([counts.sum(), longest, farthest])
+        return cls({"whole": whole, "scale": scales, "sum": total, "squares": squares, "bounds": bounds})
 
-    def products(self, vector: Vectors) -> tuple[Vectors, Vectors, float]:
-        """(N,) products with a query (D,), how far each is from the exact one at most, (N,), and the greatest of these distances."""
-        step, high, low = _two_halves(vector)
-        asked = np.stack([high, low]) + HIGH // 2
+    def products(self, vector: Vectors) -> tuple[Vectors, float]:
+        """(N,) products with a query (D,), and how far each is from the exact one at most."""
+        step, whole = _sixteen_bits(vector)
+        high = (whole + HIGH // 2) >> 8
+        asked = np.stack([high, whole - HIGH * high]) + HIGH // 2
         by_high, by_low = self._product.run(None, {"query": asked.astype(np.uint8)})[0]
+        by_high *= HIGH
+        by_high += by_low
         found = by_high.astype(np.float32)
-        found *= np.float32(HIGH)
-        found += by_low
         found *= self._scale
         found *= np.float32(step)
-        lost = float(np.linalg.norm(vector - step * (HIGH * high + low))) * self._greatest
-        length = float(np.linalg.norm(vector))
-        return found, self._error * np.float32(length) + np.float32(lost), float(self._farthest) * length + lost
+        lost = float(np.linalg.norm(vector - step * whole))
+        return found, float(np.linalg.norm(vector)) * self._farthest + lost * self._longest
 
     def sums(self, vector: Vectors) -> tuple[int, float, float]:
         """How many exact products with a query (D,) there are, their sum, and that of their squares."""
@@ -124,12 +119,10 @@ class Coarse:
         return cls(CoarseRows(tools), CoarseRows(profiles), sizes > 0)
 
 
-def _two_halves(vector: Vectors) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
-    """A query as step (256 high + low), with whole numbers from -127 to 127 and from -128 to 127."""
-    step = max(float(np.abs(vector).max(initial=0.0)), 1e-9) / (WHOLE * HIGH)
-    whole = np.rint(vector.astype(np.float64) / step).astype(np.int64)
-    high = (whole + HIGH // 2) >> 8
-    return step, high, whole - HIGH * high
+def _sixteen_bits(vector: Vectors) -> tuple[float, NDArray[np.int64]]:
+    """A query as step * whole, with whole numbers of at most 127 * 256, and of which no product with a row goes beyond 32 bits."""
+    step = max(float(np.abs(vector).max(initial=0.0)), 1e-9) / min(WHOLE * HIGH, (1 << 31) // (WHOLE * len(vector)) - 1)
+    return step, np.rint(vector.astype(np.float64) / step).astype(np.int64)
 
 
 @cache

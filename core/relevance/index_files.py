@@ -85,7 +85,7 @@ class IndexFiles:
             return None
         try:
             arrays = _mapped(folder, key)
-            found = Prepared(RelevanceIndex.from_arrays(catalog, model, arrays), arrays[TOKENS])
+            found = Prepared(RelevanceIndex.from_arrays(catalog, model, arrays), np.asarray(arrays[TOKENS]))
             os.utime(folder / MANIFEST)
         except Exception as problem:  # noqa: BLE001  a damaged file may fail anywhere above
             _log.warning(

@@ -114,19 +114,20 @@ class LexicalIndex:
         bound = (float(self._idf[known].sum()) + unseen) * (K1 + 1)
         return np.minimum(found / np.float32(bound), np.float32(1))
 
-    def weighted(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
-        """(N,) sum over words of weight times the word's BM25 score. Unknown words add nothing."""
-        found = np.zeros(self._size, dtype=np.float32)
+    def add(self, weights: Mapping[str, float], found: NDArray[np.float32]) -> None:
+        """Adds to `found` (N,) the sum over words of weight times the word's BM25 score. Unknown words add nothing."""
         for word, weight in weights.items():
             column = self._vocabulary.get(word)
             if column is not None:
                 start, end = self._starts[column], self._starts[column + 1]
-                found[self._rows[start:end]] += np.float32(weight) * self._parts[start:end]
-        return found
+                parts = self._parts[start:end]
+                np.add.at(found, self._rows[start:end], parts if weight == 1.0 else np.float32(weight) * parts)
 
     def scores_of(self, words: Sequence[str]) -> NDArray[np.float32]:
         """(N,) raw BM25 scores of a query given as words. Each counts once."""
-        return self.weighted(dict.fromkeys(words, 1.0))
+        found = np.zeros(self._size, dtype=np.float32)
+        self.add(dict.fromkeys(words, 1.0), found)
+        return found
 
 
 def _postings(texts: Sequence[str], words_of: Callable[[str], list[str]], b: float) -> dict[str, NDArray[Any]]:

@@ -34,6 +34,7 @@ from core.relevance.text_views import VIEWS, full, parameters, profile
 
 VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one mixed matrix, one product
 SIGNALS = ("dense", "profile", "words", "everyday", "concept")
+OF_WORDS = ("words", "everyday", "concept")
 DAMPED = frozenset({"words", "everyday"})
 Prior = Mapping[str, tuple[float, float]]
 
@@ -335,12 +336,17 @@ class RelevanceIndex:
 
     def signals_of_words(self, text: str) -> dict[str, Vectors]:
         """The signals of a query that no vector is compared for, (T,) each."""
+        return dict(zip(OF_WORDS, self.fill_words(text, np.zeros((len(OF_WORDS), len(self._mixed)), np.float32)), strict=True))
+
+    def fill_words(self, text: str, zeros: Vectors) -> Vectors:
+        """The same as rows of zeros (3, T), in the order of `OF_WORDS`."""
         everyday = self._everyday.met(text)
-        return {
-            "words": self._lexical.scores_of(words_and_stems(text)),
-            "everyday": self._lexical.weighted(self._tool_words(everyday)),
-            "concept": self._concept(everyday),
-        }
+        words, tool_words, concept = zeros
+        self._lexical.add(dict.fromkeys(words_and_stems(text), 1.0), words)
+        self._lexical.add(self._tool_words(everyday), tool_words)
+        for row, weight in everyday.items():  # a copy of all rows would take longer than the sum
+            concept += np.float32(weight) * self._concepts[row]
+        return zeros
 
     def _tool_words(self, met: Mapping[int, float]) -> dict[str, float]:
         wanted: dict[str, float] = {}
@@ -349,12 +355,6 @@ class RelevanceIndex:
                 for token in words_and_stems(word):
                     wanted[token] = max(wanted.get(token, 0.0), weight)
         return wanted
-
-    def _concept(self, met: Mapping[int, float]) -> Vectors:
-        found = np.zeros(len(self._mixed), dtype=np.float32)
-        for row, weight in met.items():  # a copy of all rows would take longer than the sum
-            found += np.float32(weight) * self._concepts[row]
-        return found
 
 
 def asked_text(subtask: str, hint: str) -> str:

@@ -236,6 +236,25 @@ def fit_of_parts(
     return Fit(tools, best_of_servers(tools, judged), nothing, scores, parts, shift, said)
 
 
+def fit_of_more(
+    fit: Fit,
+    places: NDArray[np.int64],
+    judged: Judged,
+    parts: Mapping[str, Vectors],
+    model: RelevanceModel,
+    shift: Floats | None,
+    line: tuple[float, float],
+) -> Fit:
+    """The same for more tools than `fit` is of, which are at these `places` among them. Those that are new are not among the thirty best."""
+    scores = _sum(parts)
+    if shift is not None:
+        scores += shift / model.fit["behind"]
+    tools = probabilities(np.clip(scores - rival_of(float(fit.relevance.max())), -LEAD_LIMIT, LEAD_LIMIT), model, line)
+    scores[places], tools[places] = fit.relevance, fit.tools
+    servers = best_of_servers(tools, judged)
+    return replace(fit, tools=tools, servers=servers, relevance=scores, signals=parts, learnt=shift)
+
+
 def rival_of(best: float) -> float:
     """The score that all tools but the best thirty are behind: the greatest one."""
     return max(GHOST, best)

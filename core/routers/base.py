@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
 
@@ -184,7 +185,7 @@ class Router(ABC, Generic[P]):
 
     def checked(self, parameters: Parameters | None) -> P:
         """The parameters to decide with, the defaults for None. Raises TypeError for parameters of another router."""
-        chosen = self.parameters() if parameters is None else parameters
+        chosen = _defaults(self.parameters) if parameters is None else parameters
         if not isinstance(chosen, self.parameters):
             raise TypeError(f"{self.title} takes {self.parameters.__name__}, not {type(chosen).__name__}.")
         return cast(P, chosen)
@@ -203,6 +204,12 @@ class Router(ABC, Generic[P]):
 
 
 AnyRouter = Router[Any]
+
+
+@cache
+def _defaults(parameters: type[Parameters]) -> Parameters:
+    """The defaults, each checked once."""
+    return parameters()
 
 
 def checked_subtask(subtask: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog
 from core.domain.decision import Fit, Looked
 from core.domain.statistics import ServerStatistics, Statistics, ToolStatistics
+from core.domain.trace import columns
 from core.network.traces import NetworkView
 from core.planning.base import Planner
 from core.relevance.bounds import BoundedFit
@@ -79,7 +80,7 @@ class Matcher(Protocol):
 class RoutingContext:
     """A catalog, a snapshot of its statistics, and its index: all that a router reads.
 
-    `tool_tokens` (T,) are the tokens of each tool's definition, `tool_server` (T,) the row of each tool's server, `*_order`
+    `tool_tokens` (T,) are the tokens of each tool's definition and `all_tokens` those of the catalog, `tool_server` (T,) the row of each tool's server, `*_order`
     the alphabetical place of each name, which decides ties. `network` holds recent latencies, or None.
     `cross_encoder` is the model of the reranker of that name, "" for none. `looked` is None where the arrays are those of the whole
     catalog, else the rows of it that they are of. With `exhaustive` a decision looks at every tool.
@@ -94,6 +95,7 @@ class RoutingContext:
     tool_server: NDArray[np.int64]
     tool_order: NDArray[np.int64]
     server_order: NDArray[np.int64]
+    all_tokens: int
     network: NetworkView | None = None
     cross_encoder: str = ""
     looked: Looked | None = None
@@ -123,25 +125,26 @@ class RoutingContext:
             tool_server=np.repeat(np.arange(len(catalog.servers)), [len(s.tools) for s in catalog.servers]),
             tool_order=_order(tool_ids),
             server_order=_order(server_names),
+            all_tokens=int(tool_tokens.sum()),
             network=network,
             cross_encoder=cross_encoder,
         )
 
     def narrowed(self, tools: Rows, servers: Rows) -> RoutingContext:
         """The same with some tools and servers alone: rows, ascending, the servers of the tools among them."""
-        looked = Looked(tools, servers, len(self.tool_ids), len(self.server_names), int(self.tool_tokens.sum()))
+        looked = Looked(tools, servers, len(self.tool_ids), len(self.server_names), self.all_tokens)
         statistics = Statistics(
             _some(self.statistics.servers, servers), _some(self.statistics.tools, tools), self.statistics.version
         )
         return replace(
             self,
             statistics=statistics,
-            tool_tokens=self.tool_tokens[tools],
+            tool_tokens=self.tool_tokens.take(tools),
             server_names=tuple(map(self.server_names.__getitem__, servers.tolist())),
             tool_ids=tuple(map(self.tool_ids.__getitem__, tools.tolist())),
-            tool_server=np.searchsorted(servers, self.tool_server[tools]),
-            tool_order=self.tool_order[tools],
-            server_order=self.server_order[servers],
+            tool_server=np.searchsorted(servers, self.tool_server.take(tools)),
+            tool_order=self.tool_order.take(tools),
+            server_order=self.server_order.take(servers),
             looked=looked,
         )
 
@@ -157,7 +160,7 @@ class RoutingContext:
 
 def _some(record: Record, rows: Rows) -> Record:
     """The rows of every column of a record of statistics."""
-    return type(record)(**{one.name: getattr(record, one.name)[rows] for one in fields(record)})
+    return type(record)(**{name: column.take(rows) for name, column in columns(record).items()})
 
 
 class Query:

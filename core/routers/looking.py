@@ -17,7 +17,7 @@ from cachetools import LRUCache, cached
 from core.domain.statistics import Statistics
 from core.domain.trace import Array
 from core.economics.utility import Mask, Rows, highest, utility
-from core.relevance.bounds import BoundedFit
+from core.relevance.bounds import BoundedFit, reached
 from core.routers.context import Query, RoutingContext, Same
 from core.routers.estimates import EPS, estimate_servers
 
@@ -51,8 +51,8 @@ def contenders(bounds: BoundedFit, context: RoutingContext, k: int, alpha: float
     low, high = bounds.servers()
     settled = low == high
     least, most = (utility(similarity, cost_s, alpha=alpha) for similarity in (low, high))
-    edge = np.partition(least, len(least) - k)[len(least) - k]
-    listed = most >= edge
+    first = least[least >= reached(least, k)]
+    listed = most >= np.partition(first, len(first) - k)[len(first) - k]
     known: Rows = np.flatnonzero(listed & settled)
     if len(known) > k:
         listed[known] = highest(least[known], low[known], context.server_order[known], k)
