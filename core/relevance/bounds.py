@@ -12,6 +12,7 @@ start from depends on it.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from core.domain.decision import Fit
 from core.relevance.coarse import Coarse
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
+from core.relevance.lexical import words_and_stems
 from core.relevance.relevance_index import DAMPED, OF_WORDS, SIGNALS, RelevanceIndex, RelevanceModel, asked_text
 from core.relevance.requests import RequestIndex
 from core.relevance.scoring import (
@@ -32,7 +34,7 @@ from core.relevance.scoring import (
     fit_of_more,
     fit_of_parts,
     model_for,
-    moments_of_sums,
+    moments_around,
     probabilities,
     rival_of,
     with_requests,
@@ -76,12 +78,13 @@ class BoundedFit:
     ) -> None:  # fmt: skip
         self._index, self._model, self._learnt, self._coarse = index, model, learnt, coarse
         self._vector, self._dense = vector, index.towards_tools(vector, learnt.moved(vector))
-        self._words = index.fill_words(text, np.zeros((len(OF_WORDS), len(index.rows)), dtype=np.float32))
+        words = words_and_stems(text)
+        self._words = index.fill_words(text, words, np.zeros((len(OF_WORDS), len(index.rows)), dtype=np.float32))
         self._lines = self._drawn_lines()
         self._shift = learnt.shift(alone)
         self._asked: dict[str, Vectors] = {}
         self._asked_line = np.float32(0.0), np.float32(1.0)
-        covered = None if learnt.requests is None else self._meet_requests(learnt.requests, text)
+        covered = None if learnt.requests is None else self._meet_requests(learnt.requests, words)
         self._base, error = coarse.tools.products(self._dense)
         nearest = np.flatnonzero(self._base >= self._base.max() - np.float32(2 * error))
         self._error = self._add_up(error)
@@ -107,7 +110,7 @@ class BoundedFit:
         model, count = self._model, len(self._index.rows)
         weights = {name: np.float32(weight) for name, weight in model.weights.items()}
         lines = {
-            name: Line(weights[name], *moments_of_sums(*rows.sums(vector), model.prior[name]))
+            name: Line(weights[name], *moments_around(*rows.moments(vector), model.prior[name]))
             for name, rows, vector in (
                 ("dense", self._coarse.tools, self._dense),
                 ("profile", self._coarse.profiles, self._vector),
@@ -117,17 +120,23 @@ class BoundedFit:
             figures.tolist() for figures in (self._words.sum(axis=1), np.vecdot(self._words, self._words), self._words.max(axis=1))
         )  # fmt: skip
         for name, total, square, greatest in zip(OF_WORDS, sums, squares, most, strict=True):
-            mean, deviation = moments_of_sums(count, total, square, model.prior[name])
+            average = total / count
+            mean, deviation = moments_around(count, average, square - total * average, model.prior[name])
             best = max(float((np.float32(greatest) - mean) / deviation), 0.0)
             lines[name] = Line(weights[name], mean, deviation, damping(best) if name in DAMPED else NOT_DAMPED)
         return lines
 
-    def _meet_requests(self, requests: RequestIndex, text: str) -> Vectors:
+    def _meet_requests(self, requests: RequestIndex, words: Sequence[str]) -> Vectors:
         """(C,) what the tools that have requests get: their exact relevance; what requests add to it where every tool has enough of them."""
         exact = None
         if not requests.enough:
-            exact = self._without_requests(requests.tools).sum(axis=0, dtype=np.float64).astype(np.float32)
-        self._asked, self._asked_line = requests.of_covered(text, self._vector, exact, self._model.requests)
+            mixed = self._index.rows[requests.tools] if requests.mixed is None else requests.mixed
+            exact = (
+                self._without_requests(requests.tools, mixed @ self._dense)
+                .sum(axis=0, dtype=np.float64)
+                .astype(np.float32)
+            )
+        self._asked, self._asked_line = requests.of_covered(words, self._vector, exact, self._model.requests)
         weights = self._model.weights
         added = sum(
             (np.float32(weights[name]) * values for name, values in self._asked.items()),

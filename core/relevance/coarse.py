@@ -2,8 +2,8 @@
 
     x8     = s_i round(x_i / s_i)                          s_i: the greatest part of row i, by 127 (63: `greatest_part`)
     q.x    = q.x8 +- |q| max |x - x8|                      Cauchy and Schwarz; rows differ little in |x - x8|, and one number costs nothing
-    mean   = q . sum_i n_i x_i / N                         N = sum of n_i: how often row i counts
-    square = q' C q / N                                    C = sum_i n_i x_i x_i'
+    mean   = q . m          m = sum_i n_i x_i / N                             N = sum of n_i: how often row i counts
+    square = q' C q / N     C = sum_i n_i (x_i - m) (x_i - m)'               around the mean, so that single precision is enough
 
 So the mean and the deviation that a z-score needs are exact, though no row is read for them. The query has sixteen bits: two rows of
 eight, whose product costs what one costs, because reading the rows is what takes the time.
@@ -18,6 +18,7 @@ eight, whose product costs what one costs, because reading the rows is what take
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -40,13 +41,13 @@ FOLDER_OF_TENSORS = "session.model_external_initializers_file_folder_path"
 
 
 class CoarseRows:
-    """N rows of width D, immutable. `arrays` is all that they are made of: `whole` (D, N), `scale` (N,), `sum` (D,) and `squares` (D, D), and
+    """N rows of width D, immutable. `arrays` is all that they are made of: `whole` (D, N), `scale` (N,), `mean` (D,) and `squares` (D, D), and
     how many rows count, the length of the longest in eight bits and the greatest |x - x8|, (3,).
     """
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
-        self._scale, self._sum, self._squares = (np.asarray(arrays[name]) for name in ("scale", "sum", "squares"))
+        self._scale, self._mean, self._squares = (np.asarray(arrays[name]) for name in ("scale", "mean", "squares"))
         times, self._longest, self._farthest = arrays["bounds"].tolist()
         self._times = int(times)
         self._product = _product_with(arrays["whole"])
@@ -73,27 +74,31 @@ class CoarseRows:
             weighted = block * counts[part, None]
             total += weighted.sum(axis=0)
             squares += weighted.T @ block
-        bounds = np.array([counts.sum(), longest, farthest])
-        return cls({"whole": whole, "scale": scales, "sum": total, "squares": squares, "bounds": bounds})
+        mean = total / max(counts.sum(), 1)
+        return cls(
+            {
+                "whole": whole, "scale": scales, "mean": mean,
+                "squares": (squares - np.outer(total, mean)).astype(np.float32),
+                "bounds": np.array([counts.sum(), longest, farthest]),
+            }
+        )  # fmt: skip
 
     def products(self, vector: Vectors) -> tuple[Vectors, float]:
         """(N,) products with a query (D,), and how far each is from the exact one at most."""
-        step, whole = _sixteen_bits(vector)
-        high = (whole + HIGH // 2) >> 8
-        asked = np.stack([high, whole - HIGH * high]) + HIGH // 2
-        by_high, by_low = self._product.run(None, {"query": asked.astype(np.uint8)})[0]
+        step, asked = _sixteen_bits(vector)
+        by_high, by_low = self._product.run(None, {"query": asked})[0]
         by_high *= HIGH
         by_high += by_low
         found = by_high.astype(np.float32)
         found *= self._scale
         found *= np.float32(step)
-        lost = float(np.linalg.norm(vector - step * whole))
-        return found, float(np.linalg.norm(vector)) * self._farthest + lost * self._longest
+        lost = step * math.sqrt(len(vector))  # twice what rounding takes at most
+        return found, math.sqrt(float(vector @ vector)) * self._farthest + lost * self._longest
 
-    def sums(self, vector: Vectors) -> tuple[int, float, float]:
-        """How many exact products with a query (D,) there are, their sum, and that of their squares."""
-        asked = vector.astype(np.float64)
-        return self._times, float(asked @ self._sum), float(asked @ self._squares @ asked)
+    def moments(self, vector: Vectors) -> tuple[int, float, float]:
+        """How many exact products with a query (D,) there are, their mean, and the sum of their squares around it."""
+        mean = float(vector.astype(np.float64) @ self._mean)
+        return self._times, mean, float(np.dot(vector, self._squares @ vector))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +124,13 @@ class Coarse:
         return cls(CoarseRows(tools), CoarseRows(profiles), sizes > 0)
 
 
-def _sixteen_bits(vector: Vectors) -> tuple[float, NDArray[np.int64]]:
-    """A query as step * whole, with whole numbers of at most 127 * 256, and of which no product with a row goes beyond 32 bits."""
+def _sixteen_bits(vector: Vectors) -> tuple[float, NDArray[np.uint8]]:
+    """A query as step * (256 high + low), and (2, D) both halves plus 128. No product with a row goes beyond 32 bits."""
     step = max(float(np.abs(vector).max(initial=0.0)), 1e-9) / min(WHOLE * HIGH, (1 << 31) // (WHOLE * len(vector)) - 1)
-    return step, np.rint(vector.astype(np.float64) / step).astype(np.int64)
+    whole = np.rint(vector * np.float32(1 / step)).astype("<i2")
+    whole += HIGH // 2  # so the low byte is that of the low half, plus 128
+    low, high = whole.view(np.uint8).reshape(-1, 2).T
+    return step, np.stack([high ^ HIGH // 2, low])
 
 
 @cache

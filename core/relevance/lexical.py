@@ -179,7 +179,10 @@ def words_and_stems(text: str) -> list[str]:
     >>> words_and_stems("booking flights")
     ['booking', '~book', 'flights', '~flight']
     """
-    return [token for term in terms(text) for token in (term, STEM_MARK + stem(term))]
+    found = terms(text)
+    return [
+        token for term, stem in zip(found, _PORTER.stemWords(found), strict=True) for token in (term, STEM_MARK + stem)
+    ]
 
 
 # Everyday words and the words of tools: "somewhere to sleep" asks for a hotel. One general table, independent of catalogs ---
@@ -232,10 +235,11 @@ class Everyday:
         sequence = stems(text)
         there = set(sequence)
         longest: dict[int, int] = {}
-        for number, phrases in sorted({place for word in there for place in self.by_stem.get(word, ())}):
-            if all(_occurs(phrase, sequence, there) for phrase in phrases):
-                longest[number] = max(longest.get(number, 0), sum(map(len, phrases)))
-        return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in longest.items()}
+        for word in there & self.by_stem.keys():
+            for number, phrases in self.by_stem[word]:
+                if all(_occurs(phrase, sequence, there) for phrase in phrases):
+                    longest[number] = max(longest.get(number, 0), sum(map(len, phrases)))
+        return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in sorted(longest.items())}
 
     def expanded(self, text: str) -> dict[str, float]:
         """The words of tools for a text, each with the largest weight of its entries."""
@@ -252,7 +256,7 @@ def stems(text: str) -> list[str]:
     >>> stems("Don't forget the babies")
     ["don't", 'forget', 'the', 'babi']
     """
-    return [stem(word) for word in _WORD.findall(text.lower().replace("’", "'"))]
+    return _PORTER.stemWords(_WORD.findall(text.lower().replace("’", "'")))
 
 
 def _entry(line: str) -> Entry:

@@ -336,13 +336,19 @@ class RelevanceIndex:
 
     def signals_of_words(self, text: str) -> dict[str, Vectors]:
         """The signals of a query that no vector is compared for, (T,) each."""
-        return dict(zip(OF_WORDS, self.fill_words(text, np.zeros((len(OF_WORDS), len(self._mixed)), np.float32)), strict=True))
+        return dict(
+            zip(
+                OF_WORDS,
+                self.fill_words(text, words_and_stems(text), np.zeros((len(OF_WORDS), len(self._mixed)), np.float32)),
+                strict=True,
+            )
+        )
 
-    def fill_words(self, text: str, zeros: Vectors) -> Vectors:
-        """The same as rows of zeros (3, T), in the order of `OF_WORDS`."""
+    def fill_words(self, text: str, with_stems: Sequence[str], zeros: Vectors) -> Vectors:
+        """The same in rows of zeros (3, T), in the order of `OF_WORDS`. `with_stems` are the words of the text with their stems."""
         everyday = self._everyday.met(text)
         words, tool_words, concept = zeros
-        self._lexical.add(dict.fromkeys(words_and_stems(text), 1.0), words)
+        self._lexical.add(dict.fromkeys(with_stems, 1.0), words)
         self._lexical.add(self._tool_words(everyday), tool_words)
         for row, weight in everyday.items():  # a copy of all rows would take longer than the sum
             concept += np.float32(weight) * self._concepts[row]

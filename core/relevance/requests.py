@@ -35,6 +35,7 @@ OWN_SHARE, OWN_MARGIN, LEAST_NEARER = 0.2, 0.1, 3
 FOREIGN_LIMIT = 1 / 3
 # of the mean cosine with questions of all kinds: for twelve requests, and less per halving
 GENERAL_LIMIT, GENERAL_STEP = 0.2, 0.036
+TOGETHER = 0.25  # of the tools, from which on their mixed views are not kept a second time
 SEEN = 512  # tools that stand for a larger catalog
 FOREIGN = "a fifth of all tools is nearer to it by definition"
 MOSTLY_FOREIGN = "more than a third of this tool's requests are nearer to other tools"
@@ -93,6 +94,8 @@ class RequestIndex:
         self._lengths = np.linalg.norm(self._rows.astype(np.float32), axis=1)
         self._means = _means(rows, self._starts[self.tools], sizes[self.tools])
         self._own = own
+        # side by side, because picking them among all costs more than their product
+        self.mixed = index.rows[self.tools] if len(self.tools) < TOGETHER * len(own) else None
         width = np.arange(max(int(sizes.max(initial=0)), 1))
         self._places = self._starts[:, None] + np.minimum(width, np.maximum(sizes - 1, 0)[:, None])
         self._lexical = LexicalIndex(
@@ -111,10 +114,11 @@ class RequestIndex:
         """Both signals of a query, normalised, (T,) each. `relevance` gives that of the tools without requests, (T,); it is not needed where
         every tool has enough of them.
         """
+        words = words_and_stems(text)
         if self.enough:
-            return self.of_covered(text, vector, None, model)[0]
+            return self.of_covered(words, vector, None, model)[0]
         base = relevance().astype(np.float32)
-        values, (mean, deviation) = self.of_covered(text, vector, base[self.tools], model)
+        values, (mean, deviation) = self.of_covered(words, vector, base[self.tools], model)
         found: dict[str, Vectors] = {}
         for name, covered in values.items():
             found[name] = np.float32(model.slope[name]) * ((base - mean) / deviation)
@@ -122,12 +126,12 @@ class RequestIndex:
         return found
 
     def of_covered(
-        self, text: str, vector: Vectors, base: Vectors | None, model: RequestModel
+        self, words: Sequence[str], vector: Vectors, base: Vectors | None, model: RequestModel
     ) -> tuple[dict[str, Vectors], tuple[np.float32, np.float32]]:
         """Both signals of the C tools that have requests, normalised, (C,) each, and the mean and deviation of their relevance without
-        requests, `base` (C,). It is None where every tool has enough of them.
+        requests, `base` (C,). It is None where every tool has enough of them. `words` are those of the query with their stems.
         """
-        raw = {ASKED: self._nearest(vector), ASKED_WORDS: self._lexical.scores_of(words_and_stems(text))}
+        raw = {ASKED: self._nearest(vector), ASKED_WORDS: self._lexical.scores_of(words)}
         scores = {name: z_scores(values, model.prior[name]) for name, values in raw.items()}
         if base is None:
             return scores, (np.float32(0.0), np.float32(1.0))

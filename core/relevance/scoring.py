@@ -107,16 +107,14 @@ def moments(values: Vectors, prior: tuple[float, float]) -> tuple[np.float32, np
     return np.float32(mean), shrunk_deviation(size, float(np.dot(centred, centred)), mean, prior)
 
 
-def moments_of_sums(
-    size: int, total: float, squares: float, prior: tuple[float, float]
-) -> tuple[np.float32, np.float32]:
-    """`moments` from the number of values, their sum, and that of their squares.
+def moments_around(size: int, mean: float, square: float, prior: tuple[float, float]) -> tuple[np.float32, np.float32]:
+    """`moments` from the number of values, their mean, and the sum of their squares around it.
 
-    >>> moments_of_sums(2, 3.0, 5.0, (0.0, 1.0)) == moments(np.array([1.0, 2.0], dtype=np.float32), (0.0, 1.0))
+    >>> moments_around(2, 1.5, 0.5, (0.0, 1.0)) == moments(np.array([1.0, 2.0], dtype=np.float32), (0.0, 1.0))
     True
     """
-    mean = shrunk_mean(size, total, prior)
-    return np.float32(mean), shrunk_deviation(size, squares - 2 * mean * total + size * mean**2, mean, prior)
+    shrunk = shrunk_mean(size, size * mean, prior)
+    return np.float32(shrunk), shrunk_deviation(size, square + size * (mean - shrunk) ** 2, shrunk, prior)
 
 
 def shrunk_mean(size: int, total: float, prior: tuple[float, float]) -> float:
