@@ -138,6 +138,7 @@ class Catalogs:
 # Embeddings and token counts by the hash of their text, so that a warm start computes none of them again.
 
 WANTED = "SELECT unnest(?::VARCHAR[])"
+MANY = 1_000
 
 
 class Vectors:
@@ -152,6 +153,8 @@ class Vectors:
             f"SELECT hash, vector FROM vectors WHERE model = ? AND hash IN ({WANTED})",  # noqa: S608
             [model, list(hashes)],
         )
+        if len(found) > MANY:  # they stay in memory as arrays; so would every page that was read for them
+            self._database.release_pages()
         blobs = (np.frombuffer(blob, dtype="<f4") for blob in found["vector"].to_pylist())
         return dict(zip(found["hash"].to_pylist(), blobs, strict=True))
 

@@ -42,6 +42,7 @@ MEMORY = ":memory:"
 MEMORY_LIMIT = (
     "512MB"  # DuckDB would take up to 80 % of the machine's; beyond it pages are read again, and queries use files
 )
+LEAST_MEMORY = "16MB"
 NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not permitted")  # as the system says it
 
 
@@ -132,6 +133,19 @@ class Database:
                 return tuple(cursor.sql(sql, params=list(parameters)).to_arrow_table() for sql in statements)
         except duckdb.Error as error:
             raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
+
+    def release_pages(self) -> None:
+        """Give back the memory of pages that were read, up to a few MB, unless something is read or written at this time."""
+        if self.path is None or not self.lock.acquire(blocking=False):
+            return
+        try:
+            with self._readers:
+                if self._open is not None and not self._reading:
+                    with suppress(duckdb.Error):  # what is in use stays
+                        self._open.root.execute(f"SET memory_limit = '{LEAST_MEMORY}'")
+                    self._open.root.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        finally:
+            self.lock.release()
 
     @contextmanager
     def _cursor(self) -> Generator[duckdb.DuckDBPyConnection]:

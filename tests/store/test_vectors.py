@@ -54,3 +54,15 @@ def test_token_counts(store: Store) -> None:
     store.vectors.save_token_counts(counts)
     store.vectors.save_token_counts({"h1": 99})
     assert store.vectors.load_token_counts([*counts, "unknown"]) == counts | {"h1": 99}
+
+
+def test_pages_that_many_vectors_were_read_from_do_not_stay_in_memory(tmp_path: Path) -> None:
+    keys = [f"h{number}" for number in range(20_000)]
+    with Store(tmp_path / "db") as store:
+        store.vectors.save_vectors("mini", dict(zip(keys, np.random.default_rng(0).random((20_000, 384)), strict=True)))
+    with Store(tmp_path / "db") as store:
+        assert len(store.vectors.load_vectors("mini", keys[::10])) == 2_000
+        found = store.vectors._database.read("SELECT sum(memory_usage_bytes) AS bytes FROM duckdb_memory()")
+        assert found["bytes"][0].as_py() < 20_000_000  # the rows are 30 MB
+        limit = store.vectors._database.read("SELECT current_setting('memory_limit') AS words")["words"][0].as_py()
+        assert limit == "488.2 MiB"
