@@ -99,10 +99,11 @@ class BoundedFit:
         near[nearest] = True  # the greatest cosine tells whether nothing fits
         self.near: Rows = np.flatnonzero(near)
         cosines = index.rows[self.near] @ self._dense
-        self._cosine = float(cosines.max())
         judged = self._judged(self.near)
         shift = None if self._shift is None else self._shift[self.near]
-        self._fit = fit_of_parts(judged, self._parts(self.near, cosines), self._cosine, model, shift, self._calibration)
+        self._near_parts = self._parts(self.near, cosines)
+        named = self._named(self._near_parts)
+        self._fit = fit_of_parts(judged, named, float(cosines.max()), model, shift, self._calibration)
 
     # The sum ----------------------------------------------------------------------------------------------------------
 
@@ -177,28 +178,35 @@ class BoundedFit:
             part[:] = lines[name].of(x[rows])
         return found
 
-    def _parts(self, rows: Rows, cosines: Vectors | None = None) -> dict[str, Vectors]:
-        """What every signal adds to some tools, (K,) each."""
+    def _parts(self, rows: Rows, cosines: Vectors | None = None) -> Vectors:
+        """(P, K) what every signal adds to some tools, in the order of `SIGNALS` and then of requests."""
         without, requests, model = self._without_requests(rows, cosines), self._learnt.requests, self._model.requests
-        parts = dict(zip(SIGNALS, without, strict=True))
         if requests is None:
-            return parts
+            return without
         mean, deviation = self._asked_line
         base = (without.sum(axis=0, dtype=np.float64).astype(np.float32) - mean) / deviation
         covered = requests.covered[rows]
         places = np.searchsorted(requests.tools, rows[covered])
-        for name, values in self._asked.items():
-            line = np.float32(model.slope[name]) * base
-            line[covered] = values[places]
-            parts[name] = np.float32(self._model.weights[name]) * line
+        parts = np.empty((len(SIGNALS) + len(self._asked), len(rows)), dtype=np.float32)
+        parts[: len(SIGNALS)] = without
+        for part, (name, values) in zip(parts[len(SIGNALS) :], self._asked.items(), strict=True):
+            np.multiply(base, np.float32(model.slope[name]), out=part)
+            part[covered] = values[places]
+            np.multiply(part, np.float32(self._model.weights[name]), out=part)
         return parts
+
+    def _named(self, parts: Vectors) -> dict[str, Vectors]:
+        return dict(zip((*SIGNALS, *self._asked), parts, strict=True))
 
     def fit(self, rows: Rows, servers: Rows | None = None) -> Fit:
         """The fit of some tools (K,), the near ones among them, and of their servers, or of `servers`; all are rows, ascending."""
-        judged = self._judged(rows, servers)
         shift = None if self._shift is None else self._shift[rows]
-        places = np.searchsorted(rows, self.near)
-        return fit_of_more(self._fit, places, judged, self._parts(rows), self._model, shift, self._calibration)
+        places, further = np.searchsorted(rows, self.near), np.ones(len(rows), dtype=np.bool_)
+        further[places] = False
+        parts = np.empty((len(self._near_parts), len(rows)), dtype=np.float32)
+        parts[:, places], parts[:, further] = self._near_parts, self._parts(rows[further])
+        judged, named = self._judged(rows, servers), self._named(parts)
+        return fit_of_more(self._fit, places, judged, named, self._model, shift, self._calibration)
 
     def _judged(self, rows: Rows, servers: Rows | None = None) -> Judged:
         server_of = self._index.server_of[rows]

@@ -248,7 +248,7 @@ def fit_of_more(
     if shift is not None:
         scores += shift / model.fit["behind"]
     tools = probabilities(np.clip(scores - rival_of(float(fit.relevance.max())), -LEAD_LIMIT, LEAD_LIMIT), model, line)
-    scores[places], tools[places] = fit.relevance, fit.tools
+    tools[places] = fit.tools
     servers = best_of_servers(tools, judged)
     return replace(fit, tools=tools, servers=servers, relevance=scores, signals=parts, learnt=shift)
 
