@@ -95,8 +95,9 @@ class LexicalIndex:
         lines = bytes(arrays["terms"]).decode().splitlines()
         self._vocabulary = {word: place for place, word in enumerate(lines)}
         # views without the file of a mapped array, which makes each slice slow
-        self._starts, self._rows, self._parts = (np.asarray(arrays[name]) for name in ("starts", "rows", "parts"))
-        frequency = np.diff(self._starts)
+        starts, self._rows, self._parts = (np.asarray(arrays[name]) for name in ("starts", "rows", "parts"))
+        frequency = np.diff(starts)
+        self._starts: list[int] = starts.tolist()
         self._idf = np.log1p((size - frequency + 0.5) / (frequency + 0.5))
 
     def scores(self, query: str) -> NDArray[np.float32]:

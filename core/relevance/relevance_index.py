@@ -357,10 +357,15 @@ class RelevanceIndex:
     def _tool_words(self, met: Mapping[int, float]) -> dict[str, float]:
         wanted: dict[str, float] = {}
         for number, weight in met.items():
-            for word in self._everyday.entries[number].words:
-                for token in words_and_stems(word):
-                    wanted[token] = max(wanted.get(token, 0.0), weight)
+            for token in _tokens_of(self._everyday.entries[number].words):
+                wanted[token] = max(wanted.get(token, 0.0), weight)
         return wanted
+
+
+@cache
+def _tokens_of(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of an entry of the everyday table, with their stems."""
+    return tuple(token for word in words for token in words_and_stems(word))
 
 
 def asked_text(subtask: str, hint: str) -> str:
