@@ -130,7 +130,7 @@ def _sixteen_bits(vector: Vectors) -> tuple[float, NDArray[np.uint8]]:
     whole = np.rint(vector * np.float32(1 / step)).astype("<i2")
     whole += HIGH // 2  # so the low byte is that of the low half, plus 128
     low, high = whole.view(np.uint8).reshape(-1, 2).T
-    return step, np.stack([high ^ HIGH // 2, low])
+    return step, np.stack([high ^ np.uint8(HIGH // 2), low])
 
 
 @cache

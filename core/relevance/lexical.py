@@ -18,7 +18,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 K1, B = 1.5, 0.75
 MAX_CHARACTERS = 20_000
+LONG = 64  # characters of a run that is not remembered
 # fmt: off
 STOP_WORDS = frozenset([
     "a", "an", "and", "are", "as", "at", "be", "by", "can", "for", "from", "has", "have", "if", "in", "into", "is",
@@ -55,19 +56,20 @@ def terms(text: str) -> list[str]:
     >>> terms("GitHub: get_weatherByCity v2, 搜索关键")
     ['github', 'git', 'hub', 'get', 'weatherbycity', 'weather', 'city', 'v2', '搜索', '索关', '关键']
     """
-    found = (
-        term for run in _RUNS.findall(unicodedata.normalize("NFKC", text[:MAX_CHARACTERS])) for term in _split(run)
-    )
-    return [term for term in found if term not in STOP_WORDS]
+    runs = _RUNS.findall(unicodedata.normalize("NFKC", text[:MAX_CHARACTERS]))
+    return [term for run in runs for term in (_split(run) if len(run) < LONG else _split.__wrapped__(run))]
 
 
-def _split(run: str) -> Iterator[str]:
+@lru_cache(maxsize=16_384)
+def _split(run: str) -> tuple[str, ...]:
+    """The terms of a run of letters; most runs of a catalog are met again and again."""
     if _STARTS_CJK.match(run):
-        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
-        return
-    yield run.casefold()
-    if _HAS_HUMP.search(run):
-        yield from (part.casefold() for part in _HUMPS.findall(run))
+        found = [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+    else:
+        found = [run.casefold()]
+        if _HAS_HUMP.search(run):
+            found += [part.casefold() for part in _HUMPS.findall(run)]
+    return tuple(term for term in found if term not in STOP_WORDS)
 
 
 class LexicalIndex:
