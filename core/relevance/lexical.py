@@ -18,7 +18,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 
 K1, B = 1.5, 0.75
 MAX_CHARACTERS = 20_000
-LONG = 64  # characters of a run that is not remembered
 # fmt: off
 STOP_WORDS = frozenset([
     "a", "an", "and", "are", "as", "at", "be", "by", "can", "for", "from", "has", "have", "if", "in", "into", "is",
@@ -56,20 +55,22 @@ def terms(text: str) -> list[str]:
     >>> terms("GitHub: get_weatherByCity v2, 搜索关键")
     ['github', 'git', 'hub', 'get', 'weatherbycity', 'weather', 'city', 'v2', '搜索', '索关', '关键']
     """
-    runs = _RUNS.findall(unicodedata.normalize("NFKC", text[:MAX_CHARACTERS]))
-    return [term for run in runs for term in (_split(run) if len(run) < LONG else _split.__wrapped__(run))]
+    found: list[str] = []
+    for run in _RUNS.findall(unicodedata.normalize("NFKC", text[:MAX_CHARACTERS])):
+        if run.isascii() and run.islower():  # most are, and have no parts
+            found.append(run)
+        else:
+            found += _split(run)
+    return [term for term in found if term not in STOP_WORDS]
 
 
-@lru_cache(maxsize=16_384)
-def _split(run: str) -> tuple[str, ...]:
-    """The terms of a run of letters; most runs of a catalog are met again and again."""
+def _split(run: str) -> Iterator[str]:
     if _STARTS_CJK.match(run):
-        found = [run[at : at + 2] for at in range(max(1, len(run) - 1))]
-    else:
-        found = [run.casefold()]
-        if _HAS_HUMP.search(run):
-            found += [part.casefold() for part in _HUMPS.findall(run)]
-    return tuple(term for term in found if term not in STOP_WORDS)
+        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+        return
+    yield run.casefold()
+    if _HAS_HUMP.search(run):
+        yield from (part.casefold() for part in _HUMPS.findall(run))
 
 
 class LexicalIndex:
