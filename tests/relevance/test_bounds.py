@@ -44,6 +44,12 @@ def test_a_product_in_eight_bits_is_within_its_error(rows: np.ndarray) -> None:
         assert (np.abs(products - rows.astype(np.float64) @ query) <= error + 1e-6).all()
 
 
+def test_products_of_wide_rows_stay_within_32_bits() -> None:
+    rows = np.full((3, 1024), 1 / 32, dtype=np.float32)
+    products, error = CoarseRows.of(rows).products(rows[0])
+    assert (np.abs(products - 1) <= error + 1e-6).all()
+
+
 def test_eight_bits_alone_would_rank_wrongly_and_the_error_says_so() -> None:
     rows, query = adversarial(), np.full(384, 384**-0.5, dtype=np.float32)
     products, error = CoarseRows.of(rows).products(query)
