@@ -16,8 +16,8 @@ pytestmark = pytest.mark.browser
 
 ASKED = {"q": "convert 300 miles to kilometres"}
 PAGES: tuple[str | tuple[str, dict[str, str]], ...] = (
-    ("", {}), ("", ASKED), "What if", "Compare", "Map", "Call", "Agent", "Network", "Lab", "Papers", "Govern", "Activity", "Setup",
-    ("catalog", {"tool": "unit-exchange::convert_units"}), ("catalog", {"view": "lint"}),
+    ("", {}), ("", ASKED), "What if", "Compare", "Map", "Call", "Agent", "Lab", "Papers", "Govern", "Activity", "Setup",
+    ("catalog", {"tool": "unit-exchange::convert_units"}), ("catalog", {"view": "lint"}), ("network", {"steps": "20"}),
 )  # fmt: skip
 """Addresses, and the names of the views that are gone to from there with the question: that takes a third of opening them."""
 RULES = {
