@@ -4,6 +4,7 @@ each, and the sample's store."""
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("PLAYWRIGHT_BROWSERS_PATH", str(Path(platformdirs.user_cache_dir()) / "ms-playwright"))
     for name in [name for name in os.environ if name.startswith(OF_THE_USER)]:
         del os.environ[name]
+    # compiled once and kept: without, each worker rewrites all tests (10 s), and each program that is started compiles its modules
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     home = TemporaryDirectory(prefix="wayfare-home-", ignore_cleanup_errors=True)
     config.add_cleanup(home.cleanup)
     os.environ["HOME"] = os.environ["USERPROFILE"] = home.name

@@ -55,13 +55,16 @@ def terms(text: str) -> list[str]:
     >>> terms("GitHub: get_weatherByCity v2, 搜索关键")
     ['github', 'git', 'hub', 'get', 'weatherbycity', 'weather', 'city', 'v2', '搜索', '索关', '关键']
     """
-    found: list[str] = []
-    for run in _RUNS.findall(unicodedata.normalize("NFKC", text[:MAX_CHARACTERS])):
-        if run.isascii() and run.islower():  # most are, and have no parts
-            found.append(run)
-        else:
-            found += _split(run)
-    return [term for term in found if term not in STOP_WORDS]
+    return [term for run in _runs(text) for term in _terms_of(run)]
+
+
+def _runs(text: str) -> list[str]:
+    return _RUNS.findall(unicodedata.normalize("NFKC", text[:MAX_CHARACTERS]))
+
+
+@lru_cache(maxsize=65_536)  # texts have few words of their own: the index of 2,000 texts is made twice as fast
+def _terms_of(run: str) -> tuple[str, ...]:
+    return tuple(term for term in _split(run) if term not in STOP_WORDS)
 
 
 def _split(run: str) -> Iterator[str]:
@@ -183,10 +186,12 @@ def words_and_stems(text: str) -> list[str]:
     >>> words_and_stems("booking flights")
     ['booking', '~book', 'flights', '~flight']
     """
-    found = terms(text)
-    return [
-        token for term, stem in zip(found, _PORTER.stemWords(found), strict=True) for token in (term, STEM_MARK + stem)
-    ]
+    return [token for run in _runs(text) for token in _with_stems(run)]
+
+
+@lru_cache(maxsize=65_536)
+def _with_stems(run: str) -> tuple[str, ...]:
+    return tuple(token for term in _terms_of(run) for token in (term, STEM_MARK + stem(term)))
 
 
 # Everyday words and the words of tools: "somewhere to sleep" asks for a hotel. One general table, independent of catalogs ---

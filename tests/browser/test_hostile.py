@@ -104,8 +104,7 @@ def hostile(browser: Browser, started: Started) -> Iterator[ConsoleProgram]:
 def is_text(visit: Visit, *shown: str) -> None:
     """These are on the page as they were written, and nothing was made from them."""
     visit.settled()
-    for text in shown:
-        visit.until_text(text)
+    visit.until_text(*shown)
     assert visit.page.evaluate(FOUND) == []
     visit.check()
 

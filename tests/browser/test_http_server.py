@@ -57,7 +57,7 @@ def test_a_server_that_is_connected_called_and_lost(
         success = call.learnt("tool: calls", "0", "1")["server: success r"][1]
 
         # it goes away: the call says so, and the server's figures fall
-        server.stop()
+        server.kill()
         call.run("crash|not connected|timeout")
         learnt = call.learnt("server: calls", "1", "2")
         assert learnt["server: success r"][0] == success
@@ -73,4 +73,4 @@ def test_a_server_that_is_connected_called_and_lost(
         visit.open("activity")
         assert visit.metric("Calls") == "3"
     finally:
-        server.stop()
+        server.kill()

@@ -12,8 +12,8 @@ from .visit import LIMIT_MS
 pytestmark = pytest.mark.browser
 
 
-def test_run_compare_sweep_apply_and_undo(own_console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(own_console)
+def test_run_compare_sweep_apply_and_undo(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
     visit.open("lab", catalog="attention-120", also="rag_mcp")
     visit.see("No run over these tasks is stored yet")
     visit.press("Run")
@@ -52,8 +52,8 @@ def test_run_compare_sweep_apply_and_undo(own_console: ConsoleProgram, visitor: 
     expect(visit.page.get_by_role("slider", name="αt")).to_have_value("1", timeout=LIMIT_MS)
 
 
-def test_a_run_can_be_stopped_and_the_page_fits_a_narrow_window(own_console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(own_console, width=800)
+def test_a_run_can_be_stopped_and_the_page_fits_a_narrow_window(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console, width=800)
     visit.open("lab", tasks="ETOM, level 2", router="pa_rag", also="adaptive_rag,prag,rerank_rag")
     visit.press("Run")
     visit.press("Stop")
@@ -61,8 +61,8 @@ def test_a_run_can_be_stopped_and_the_page_fits_a_narrow_window(own_console: Con
     assert visit.too_wide() == []
 
 
-def test_search_repeat_and_snapshot(own_console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(own_console)
+def test_search_repeat_and_snapshot(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
     visit.open("lab", catalog="search-15", router="rag_mcp")
     visit.press("Run")
     visit.see("Stored as")
@@ -86,8 +86,8 @@ def test_search_repeat_and_snapshot(own_console: ConsoleProgram, visitor: Visito
     assert visit.too_wide() == []
 
 
-def test_equal_tools_are_judged_with_the_keyboard(own_console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(own_console, width=800)
+def test_equal_tools_are_judged_with_the_keyboard(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console, width=800)
     visit.open("catalog", catalog="sample", view="equal")
     visit.see("0 of 28 proposed pairs judged")
     visit.page.keyboard.press("n")

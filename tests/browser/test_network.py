@@ -26,8 +26,8 @@ def moment(visit: Visit, title: str) -> int:
     return chart(visit, title).evaluate("chart => chart.layout.shapes.find(shape => shape.x0 === shape.x1).x0")
 
 
-def test_an_outage_comes_and_goes_while_it_plays(own_console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(own_console)
+def test_an_outage_comes_and_goes_while_it_plays(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
     visit.open("network", steps=STEPS, step=BEFORE)
     visit.see("simulated")
     visit.see("No events yet")
@@ -61,9 +61,9 @@ def test_an_outage_comes_and_goes_while_it_plays(own_console: ConsoleProgram, vi
 
 
 def test_a_long_simulation_can_be_stopped_and_the_page_fits_a_narrow_window(
-    own_console: ConsoleProgram, visitor: Visitor
+    console: ConsoleProgram, visitor: Visitor
 ) -> None:
-    visit = visitor(own_console, width=800)
+    visit = visitor(console, width=800)
     long = urlencode({"steps": 2000, "routers": "adaptive_rag,toolshed", "catalog": "attention-120", "seed": 5})
     visit.page.goto(f"{visit.url}/network?{long}", wait_until="domcontentloaded")  # it is stopped before it has settled
     visit.press("Stop")
@@ -78,8 +78,8 @@ def test_a_long_simulation_can_be_stopped_and_the_page_fits_a_narrow_window(
     assert visit.too_wide() == []
 
 
-def test_live_calls_are_made_on_request_and_said_to_be_injected(own_console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(own_console)
+def test_live_calls_are_made_on_request_and_said_to_be_injected(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
     visit.open("network", mode="live", profile="ideal", routers="rag_bm25,sonar", calls=10)
     visit.press("Make the calls")
     visit.see("The whole run, 10 steps")
@@ -95,9 +95,9 @@ def test_live_calls_are_made_on_request_and_said_to_be_injected(own_console: Con
 
 
 def test_a_live_run_is_found_again_after_a_reload_and_cannot_begin_twice(
-    own_console: ConsoleProgram, visitor: Visitor
+    console: ConsoleProgram, visitor: Visitor
 ) -> None:
-    visit, other = visitor(own_console), visitor(own_console)
+    visit, other = visitor(console), visitor(console)
     link = {"mode": "live", "profile": "fluctuating", "routers": "rag_bm25,sonar", "calls": "300"}
     visit.open("network", **link)
     visit.press("Make the calls")
@@ -120,8 +120,8 @@ def test_a_live_run_is_found_again_after_a_reload_and_cannot_begin_twice(
     expect(visit.page.get_by_role("button", name="Make the calls")).to_have_count(1, timeout=LIMIT_MS)
 
 
-def test_a_network_is_edited_and_kept(own_console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(own_console)
+def test_a_network_is_edited_and_kept(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
     visit.open("network", profile="ideal", steps=20)
     visit.press("Edit")
     dialog = visit.page.get_by_role("dialog")

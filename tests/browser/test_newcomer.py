@@ -1,4 +1,5 @@
-"""Everything that a first visit offers is pressed, page by page: it changes the page or the address, or it says why it cannot."""
+"""Whatever a first visit offers is pressed, page by page: it changes the page or the address, or it says why it cannot. What stands
+on several pages, or several times on one, is pressed once."""
 
 from __future__ import annotations
 
@@ -37,6 +38,7 @@ PAGES: dict[str, dict[str, str]] = {
 DEAD_MS, STILL_MS = 60_000, 15_000  # waited for in full only where nothing comes, or where the page was drawn anew
 TIPS = "[role=tooltip], [data-testid=stTooltipContent]"
 OPENED = "[role=dialog], [role=listbox], [data-testid=stPopoverBody]"
+QUESTION = {"Catalog", "Router", "Preset"}  # fields above the views and beside them
 STOPS = re.compile(r"^(Stop|End|Cancel|Pause)$")
 
 # What can be pressed, each with what it is, what it is called, and the how manyth of that name. Charts have tests of their own.
@@ -53,6 +55,7 @@ OFFERED = """() => {
       e.dataset.offered = `${kind}|${text}|${number}`;
       return {
         kind, text, number, nav: !!e.closest('.st-key-navigation, [data-testid=stLogoLink], header'),
+        aside: !!e.closest('[data-testid=stSidebar]'),
         why: (e.disabled || e.ariaDisabled === 'true')
           ? e.title || e.dataset.help || (e.closest(HELP) || e.closest('[data-testid=stElementContainer]')?.querySelector(HELP) ? 'help' : '-') : '',
         chosen: e.ariaChecked === 'true' || !!e.ariaCurrent,
@@ -81,6 +84,7 @@ class Offer(NamedTuple):
     text: str
     number: int
     nav: bool
+    aside: bool
     chosen: bool
     why: str
     href: str
@@ -99,7 +103,7 @@ class Offer(NamedTuple):
     def everywhere(self) -> bool:
         """Whether it is the same thing on many pages: it is pressed once."""
         once = self.text in {"Fullscreen", "Link to heading"} or self.text.startswith("Skip to ")
-        return self.nav or self.explains or once or self.kind == "summary"
+        return self.nav or self.aside or self.explains or once or self.kind == "summary" or self.text in QUESTION
 
     @property
     def leads(self) -> bool:
@@ -123,8 +127,13 @@ class Offer(NamedTuple):
 
     @property
     def own(self) -> bool:
-        """Whether it is pressed for itself: not the arrow of a select box, nor the next link of a list of them."""
-        return self.text != "Open" and not (self.kind == "a" and self.number)
+        """Whether it is pressed for itself: not the arrow of a select box, nor what stands below its like, as on the second card."""
+        return self.text != "Open" and not (self.kind in {"a", "button"} and self.number)
+
+    @property
+    def like(self) -> str:
+        """The same of all that differ in what they name: the examples of a page, and what is taken out of a choice."""
+        return next((start for start in ("north_east", "Remove ") if self.text.startswith(start)), self.place)
 
 
 class Walk:
@@ -258,11 +267,13 @@ MET: set[str] = set()
 @pytest.mark.parametrize("page", PAGES)
 def test_whatever_can_be_pressed_does_something(page: str, own_console: ConsoleProgram, visitor: Visitor) -> None:
     walk = Walk(visitor(own_console), page.partition("?")[0], PAGES[page])
-    todo = [one for one in walk.open() if one.own and not (one.everywhere and one.name in MET)]
+    offered = [one for one in walk.open() if one.own and not (one.everywhere and one.name in MET)]
+    todo = list({one.like: one for one in reversed(offered)}.values())[::-1]  # the first of its like
     dead: list[str] = []
     todo.sort(key=lambda one: (one.teaches, one.chosen))  # what is chosen already: once another was chosen
     for offer in todo:
-        MET.add(offer.name)
+        if not offer.why:
+            MET.add(offer.name)
         if not offer.why and not walk.press(offer):
             dead.append(f"{offer.place}: nothing came of it")
         if not offer.leads:

@@ -148,11 +148,15 @@ class Visit:
         """All that can be read on the page, tables and charts included, as `plain` text."""
         return plain(f"{self.main.inner_text()} {self.main.text_content()}")
 
-    def until_text(self, text: str) -> None:
-        """Wait until a text can be read on the page, in a table or a chart too."""
+    def until_text(self, *texts: str) -> None:
+        """Wait until these texts can be read on the page, in a table or a chart too."""
         until = time.monotonic() + LIMIT_MS / 1000
-        while plain(text) not in self.text():
-            assert time.monotonic() < until, f"{plain(text)} is not to be read in {self.text()[:2000]}"
+        while True:
+            read = self.text()
+            missing = [text for text in map(plain, texts) if text not in read]
+            if not missing:
+                return
+            assert time.monotonic() < until, f"{missing} are not to be read in {read[:2000]}"
             self.page.wait_for_timeout(100)
 
     def until(self, happened: Callable[[], bool]) -> None:

@@ -28,13 +28,9 @@ TOOL_KEYS = {
 }  # fmt: skip
 SETTINGS = [
     "",
-    "alpha_s=0.3 alpha_t=0.05 k=2 n=7",
-    "p_bs=0 p_ofs=0.004 l0_s=0.5",
-    "budget_usd=0.002",
-    "auction=off billing=per_attempt",
-    "execution_signals=off",
-    "hierarchy=off n=20",
-    "sim_midpoint=0 kappa=40",
+    "alpha_s=0.3 alpha_t=0.05 k=2 n=7 p_bs=0 p_ofs=0.004 l0_s=0.5",
+    "budget_usd=0.002 sim_midpoint=0 kappa=40",
+    "auction=off billing=per_attempt execution_signals=off hierarchy=off n=20",
 ]
 
 
