@@ -12,7 +12,6 @@ start from depends on it.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,6 +34,7 @@ from core.relevance.scoring import (
     moments_of_sums,
     probabilities,
     rival_of,
+    sum_of,
     with_requests,
 )
 
@@ -144,7 +144,7 @@ class BoundedFit:
         requests, model = self._learnt.requests, self._model.requests
         if requests is None:
             raise TypeError("a catalog without requests")
-        exact = None if requests.enough else _sum(self._parts_without_requests(requests.tools)).astype(np.float32)
+        exact = None if requests.enough else sum_of(self._parts_without_requests(requests.tools)).astype(np.float32)
         self._asked, self._asked_line = requests.of_covered(text, self._vector, exact, model)
         weights = {name: np.float32(self._model.weights[name]) for name in model.weights}
         added = sum(
@@ -179,7 +179,7 @@ class BoundedFit:
         if requests is None:
             return parts
         mean, deviation = self._asked_line
-        base = (_sum(parts).astype(np.float32) - mean) / deviation
+        base = (sum_of(parts).astype(np.float32) - mean) / deviation
         covered = requests.covered[rows]
         places = np.searchsorted(requests.tools, rows[covered])
         for name, values in self._asked.items():
@@ -233,13 +233,6 @@ def greatest_rows(values: Vectors, count: int) -> Rows:
     return np.flatnonzero(values >= np.partition(greatest, groups - count)[groups - count])
 
 
-def _sum(parts: Mapping[str, Vectors]) -> Floats:
-    total = np.zeros(len(next(iter(parts.values()))))
-    for part in parts.values():
-        total += part
-    return total
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # One query against one catalog: the text embedded, its signals, and the probabilities of fit, in one call.
 
@@ -272,6 +265,11 @@ class FitMatcher:
             return None, 0.0
         asked, vector, alone, embed_ms = self._embedded(text, hint)
         return BoundedFit(self.index, self.index.coarse, self._weighted(), self.learnt, asked, vector, alone), embed_ms
+
+    def likeness(self, rows: Rows) -> Floats:
+        """(K, K) cosines between tools, by their own texts."""
+        own = self.index.own[rows]
+        return (own @ own.T).astype(np.float64)
 
     def _embedded(self, text: str, hint: str) -> tuple[str, Vectors, Vectors, float]:
         """The text with its hint, its vector, that without the hint where labels are met by it, and the ms that it took."""

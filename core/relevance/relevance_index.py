@@ -34,7 +34,7 @@ from core.relevance.text_views import VIEWS, full, parameters, profile
 
 VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one mixed matrix, one product
 SIGNALS = ("dense", "profile", "words", "everyday", "concept")
-DAMPED = frozenset({"words", "everyday"})
+DAMPED = frozenset({"words", "everyday", "names"})
 Prior = Mapping[str, tuple[float, float]]
 
 
@@ -72,7 +72,7 @@ class RelevanceModel:
         >>> sorted(RelevanceModel.shipped().weights) == sorted(SIGNALS)
         True
         """
-        return cls.read(tomllib.loads(files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8")))
+        return cls.read(_document())
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> RelevanceModel:
@@ -86,12 +86,28 @@ class RelevanceModel:
             float(document["temperature"]), requests,
         )  # fmt: skip
 
+    @classmethod
+    @cache
+    def by_words(cls) -> RelevanceModel:
+        """The shipped model of a catalog without vectors: its signals are those of words, and P(nothing fits) is not known.
+
+        >>> sorted(RelevanceModel.by_words().weights)
+        ['everyday', 'names', 'words']
+        """
+        shipped, own = cls.shipped(), _document()["by_words"]
+        prior = {**shipped.prior, **_prior(own)}
+        return replace(shipped, weights=dict(own["weights"]), prior=prior, fit=dict(own["fit"]), nothing={})
+
     def with_requests(self, coverage: float) -> RelevanceModel:
         """The model where a share of the tools in [0, 1] has requests: their weights, and constants of p_fit in between."""
         asked = self.requests
         fit = {name: (1 - coverage) * value + coverage * asked.fit[name] for name, value in self.fit.items()}
         temperature = (1 - coverage) * self.temperature + coverage * asked.temperature
         return replace(self, weights={**self.weights, **asked.weights}, fit=fit, temperature=temperature)
+
+
+def _document() -> Mapping[str, Any]:
+    return tomllib.loads(files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8"))
 
 
 def _prior(document: Mapping[str, Any]) -> Prior:
@@ -238,7 +254,7 @@ class RelevanceIndex:
         coarse: Coarse | None = None,
     ) -> None:
         self.own = own
-        self.server_of = _server_of(catalog)
+        self.server_of = server_of_tools(catalog)
         self.servers = len(catalog.servers)
         self._mixed = mixed
         self._profiles = profiles
@@ -250,9 +266,14 @@ class RelevanceIndex:
 
     @classmethod
     def build(
-        cls, catalog: Catalog, encoder: CachedEncoder, *, progress: Callable[[int, int], None] | None = None
+        cls,
+        catalog: Catalog,
+        encoder: CachedEncoder,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        words: Callable[[], LexicalIndex] | None = None,
     ) -> RelevanceIndex:
-        """Embed new texts and index the words. `progress` gets the embedded texts and their total."""
+        """Embed new texts and index the words. `progress` gets the embedded texts and their total, `words` returns those of `words_of_tools`, if they may be known."""
         texts = [*relevance_texts(catalog)]
         vectors = encoder.encode_documents(texts, progress=progress)
         count, servers = len(catalog.tools), len(catalog.servers)
@@ -262,20 +283,15 @@ class RelevanceIndex:
         mixed = np.zeros_like(views["full"])
         for name, share in VIEW_MIX.items():
             mixed += np.float32(share) * views[name]
-        lexical = LexicalIndex(
-            [f"{full(tool)} {parameters(tool)}" for tool in catalog.tools],
-            words_of=words_and_stems,
-            b=WORD_LENGTH_SHARE,
-        )
         return cls(
             catalog,
             mixed,
             views["own"],
             profiles,
             _spread(concepts @ views["full"].T),
-            lexical,
+            words_of_tools(catalog) if words is None else words(),
             shipped_examples(encoder.model),
-            Coarse.of(mixed, profiles, _server_of(catalog)) if count > LOOK_AT_ALL else None,
+            Coarse.of(mixed, profiles, server_of_tools(catalog)) if count > LOOK_AT_ALL else None,
         )
 
     @classmethod
@@ -283,7 +299,7 @@ class RelevanceIndex:
         """The index with the `arrays` of one that was built for the same texts with the encoder `model`. Raises KeyError for a missing one."""
         lexical = LexicalIndex.from_arrays(_of_part(arrays, "words"), len(catalog.tools), words_of=words_and_stems)
         tools, profiles_of = (_of_part(arrays, part) for part in ("coarse", "coarse_profiles"))
-        coarse = Coarse.from_arrays(tools, profiles_of, _server_of(catalog)) if tools else None
+        coarse = Coarse.from_arrays(tools, profiles_of, server_of_tools(catalog)) if tools else None
         mixed, own, profiles, concepts = (np.asarray(arrays[name]) for name in ("mixed", "own", "profiles", "concepts"))
         return cls(catalog, mixed, own, profiles, concepts, lexical, shipped_examples(model), coarse)
 
@@ -338,23 +354,22 @@ class RelevanceIndex:
         everyday = self._everyday.met(text)
         return {
             "words": self._lexical.scores_of(words_and_stems(text)),
-            "everyday": self._lexical.weighted(self._tool_words(everyday)),
+            "everyday": self._lexical.weighted(self._everyday.words_of(everyday)),
             "concept": self._concept(everyday),
         }
-
-    def _tool_words(self, met: Mapping[int, float]) -> dict[str, float]:
-        wanted: dict[str, float] = {}
-        for number, weight in met.items():
-            for word in self._everyday.entries[number].words:
-                for token in words_and_stems(word):
-                    wanted[token] = max(wanted.get(token, 0.0), weight)
-        return wanted
 
     def _concept(self, met: Mapping[int, float]) -> Vectors:
         found = np.zeros(len(self._mixed), dtype=np.float32)
         for row, weight in met.items():  # a copy of all rows would take longer than the sum
             found += np.float32(weight) * self._concepts[row]
         return found
+
+
+def words_of_tools(catalog: Catalog) -> LexicalIndex:
+    """The words of a catalog's tools: names, descriptions and parameters."""
+    return LexicalIndex(
+        [f"{full(tool)} {parameters(tool)}" for tool in catalog.tools], words_of=words_and_stems, b=WORD_LENGTH_SHARE
+    )
 
 
 def asked_text(subtask: str, hint: str) -> str:
@@ -375,7 +390,7 @@ def relevance_texts(catalog: Catalog) -> Sequence[str]:
     ]
 
 
-def _server_of(catalog: Catalog) -> NDArray[np.int64]:
+def server_of_tools(catalog: Catalog) -> NDArray[np.int64]:
     """(T,) the row of each tool's server."""
     return np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
 
