@@ -486,6 +486,13 @@ class App:
             key, lambda job: self.make_ready(catalog, job.report), catalog, title=f"Embedding {catalog}", link=link
         )
 
+    def ready_soon(self, catalog: str, *, link: str = "") -> Job | None:
+        """The same, and wait for a moment. Returns None if a decision need not go by words alone."""
+        job = self.begin_ready(catalog, link=link)
+        if job is not None and job.wait(self.settings.words_after_s) and self.is_ready(catalog):
+            return None
+        return job
+
     def make_ready(self, catalog: str, progress: Callable[[int, int], None] | None = None) -> None:
         """Embed and open what a decision at the defaults needs. `progress` is that of `prepare`. Raises WayfareError."""
         self.catalogs.prepare(catalog, progress)

@@ -113,8 +113,6 @@ CANDIDATE: dict[str, Any] = {
     },
     "required": ["tool", "signature", "fit", "success", "price_usd", "expected_s", "why"],
 }
-PATIENCE_S = 0.3
-"""The time that a search waits for a catalog that is not ready, before words alone decide: an encoder opens in less."""
 NOTHING = "No tool was found among those that this client may see."
 DROP_WORDS = {
     Drop.NOT_SHORTLISTED: "on servers that match less",
@@ -140,8 +138,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     given, options, offering = request.arguments, request.options, Offering.of(app, request)
     usual = app.agent_knobs.of(options.router)
     n: int | None = given.get("n")
-    if (job := app.begin_ready(options.catalog)) is not None:
-        job.wait(PATIENCE_S)
+    job = app.ready_soon(options.catalog)
     decision = app.routing.route(
         masked(given["task"]),
         catalog=options.catalog,

@@ -13,7 +13,6 @@ from dashboard.ui.text import escaped, progress_words
 
 POLL_S = 0.5
 AT_ONCE = 5_000  # tools of a catalog: work that grows with them takes more than a moment beyond
-PATIENCE_S = 1.0  # that a page waits for vectors before words alone decide: an encoder opens in less
 
 
 def work_first(key: str, work: Callable[[Job], object], *, title: str) -> None:
@@ -41,10 +40,10 @@ def work_first(key: str, work: Callable[[Job], object], *, title: str) -> None:
 
 def by_words_first(app: App, catalog: str) -> None:
     """Begin to make the vectors of a catalog that has none, and draw how far they are while words alone decide. The page is drawn anew when
-    they are there. Draws nothing for a catalog that is ready, or is so within a second."""
+    they are there. Draws nothing for a catalog that is ready, or soon is."""
     place = st.container()  # drawn in every run: charts below an element that comes and goes would be made anew
-    job = app.begin_ready(catalog, link=here())
-    if job is None or (job.wait(PATIENCE_S) and app.is_ready(catalog)):
+    job = app.ready_soon(catalog, link=here())
+    if job is None:
         return
 
     def told(_: Job) -> tuple[float, str]:
