@@ -490,6 +490,7 @@ class App:
         """The same, and wait for a moment. Returns None if a decision need not go by words alone."""
         job = self.begin_ready(catalog, link=link)
         if job is not None and job.wait(self.settings.words_after_s) and self.is_ready(catalog):
+            self.background.forget(job)  # what took a moment is in no list
             return None
         return job
 

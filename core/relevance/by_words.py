@@ -10,7 +10,10 @@ find, and how the constants were fitted.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+import tomllib
+from dataclasses import replace
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +45,22 @@ LESS_THAN_COSINE = 0.1
 STEMS_KEPT = 4096  # tools whose stems stay in memory
 
 
+@cache
+def model_by_words() -> RelevanceModel:
+    """The shipped model of a catalog without vectors: its signals are those of words.
+
+    >>> sorted(model_by_words().weights)
+    ['everyday', 'names', 'words']
+    """
+    own = tomllib.loads(files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8"))["by_words"]
+    shipped = RelevanceModel.shipped()
+    prior = {
+        **shipped.prior,
+        **{name: (float(mean), float(deviation)) for name, (mean, deviation) in own["prior"].items()},
+    }
+    return replace(shipped, weights=own["weights"], prior=prior, fit=own["fit"], nothing={})
+
+
 class WordsFit:
     """The fit of T tools by words. Immutable; safe for several threads. `lexical` is that of a relevance index of the same catalog."""
 
@@ -58,7 +77,7 @@ class WordsFit:
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         """The fit of every tool, and 0 ms for embedding. A hint joins the text."""
-        asked, model, servers = asked_text(text, hint), RelevanceModel.by_words(), len(self._catalog.servers)
+        asked, model, servers = asked_text(text, hint), model_by_words(), len(self._catalog.servers)
         everyday = Everyday.shipped()
         signals = {
             "words": self.lexical.scores_of(words_and_stems(asked)),

@@ -72,7 +72,7 @@ class RelevanceModel:
         >>> sorted(RelevanceModel.shipped().weights) == sorted(SIGNALS)
         True
         """
-        return cls.read(_document())
+        return cls.read(tomllib.loads(files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8")))
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> RelevanceModel:
@@ -86,28 +86,12 @@ class RelevanceModel:
             float(document["temperature"]), requests,
         )  # fmt: skip
 
-    @classmethod
-    @cache
-    def by_words(cls) -> RelevanceModel:
-        """The shipped model of a catalog without vectors: its signals are those of words, and P(nothing fits) is not known.
-
-        >>> sorted(RelevanceModel.by_words().weights)
-        ['everyday', 'names', 'words']
-        """
-        shipped, own = cls.shipped(), _document()["by_words"]
-        prior = {**shipped.prior, **_prior(own)}
-        return replace(shipped, weights=dict(own["weights"]), prior=prior, fit=dict(own["fit"]), nothing={})
-
     def with_requests(self, coverage: float) -> RelevanceModel:
         """The model where a share of the tools in [0, 1] has requests: their weights, and constants of p_fit in between."""
         asked = self.requests
         fit = {name: (1 - coverage) * value + coverage * asked.fit[name] for name, value in self.fit.items()}
         temperature = (1 - coverage) * self.temperature + coverage * asked.temperature
         return replace(self, weights={**self.weights, **asked.weights}, fit=fit, temperature=temperature)
-
-
-def _document() -> Mapping[str, Any]:
-    return tomllib.loads(files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8"))
 
 
 def _prior(document: Mapping[str, Any]) -> Prior:
@@ -271,9 +255,9 @@ class RelevanceIndex:
         encoder: CachedEncoder,
         *,
         progress: Callable[[int, int], None] | None = None,
-        words: Callable[[], LexicalIndex] | None = None,
+        words: LexicalIndex | None = None,
     ) -> RelevanceIndex:
-        """Embed new texts and index the words. `progress` gets the embedded texts and their total, `words` returns those of `words_of_tools`, if they may be known."""
+        """Embed new texts and index the words. `progress` gets the embedded texts and their total, `words` are those of `words_of_tools`, if they are known."""
         texts = [*relevance_texts(catalog)]
         vectors = encoder.encode_documents(texts, progress=progress)
         count, servers = len(catalog.tools), len(catalog.servers)
@@ -289,7 +273,7 @@ class RelevanceIndex:
             views["own"],
             profiles,
             _spread(concepts @ views["full"].T),
-            words_of_tools(catalog) if words is None else words(),
+            words_of_tools(catalog) if words is None else words,
             shipped_examples(encoder.model),
             Coarse.of(mixed, profiles, server_of_tools(catalog)) if count > LOOK_AT_ALL else None,
         )

@@ -260,10 +260,8 @@ class CatalogService:
                 progress(done, of)
 
         def make() -> Prepared:
-            index = RelevanceIndex.build(
-                loaded.catalog, encoder, progress=told, words=lambda: loaded.words_fit().lexical
-            )
-            return Prepared(index, self.tokens(name))
+            tokens, words = self.tokens(name), loaded.words_fit().lexical  # first, for decisions by words
+            return Prepared(RelevanceIndex.build(loaded.catalog, encoder, progress=told, words=words), tokens)
 
         with loaded.preparing:
             started_s = time.monotonic()
