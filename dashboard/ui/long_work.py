@@ -47,8 +47,11 @@ def by_words_first(app: App, catalog: str) -> None:
         return
 
     def told(_: Job) -> tuple[float, str]:
-        embedding = app.catalogs.embedding(catalog)
-        return embedding.share, str(embedding)
+        embedding, step = app.catalogs.embedding(catalog), app.startup.step
+        before = (
+            f" {escaped(str(step))}" if step is not None and not embedding.of else ""
+        )  # the encoder is made or opened
+        return embedding.share, f"{embedding}{before}"
 
     with place:
         if job.under_way:
@@ -71,9 +74,10 @@ def job_progress(job: Job, told: Callable[[Job], tuple[float, str]], *, stop: st
     stops it, "" for none."""
     if not job.under_way:
         st.rerun()
-    st.progress(*told(job))
-    if stop:
-        st.button("Stop", key=stop, icon=":material/stop:", on_click=job.stop.set)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(*told(job))
+        if stop:
+            st.button("Stop", key=stop, icon=":material/stop:", on_click=job.stop.set)
 
 
 def _ended(words: str, key: str, again: Callable[[], None]) -> None:
