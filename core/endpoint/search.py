@@ -180,7 +180,7 @@ def _by_words(app: App, decision: Decision, job: Job | None) -> tuple[str, ...]:
         else str(app.catalogs.embedding(decision.catalog))
     )
     return (
-        f"{how_far} Until then fit is rough, and it is not known whether no tool fits: use the tools' own words, or ask again later.",
+        f"{how_far} Fit is rough meanwhile, and it is not known whether no tool fits: use the tools' own words, or ask again later.",
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from mcp import Client
 
 from core.app import App
+from core.relevance.encoder import EncoderError, Vectors
 from tests.endpoint.conftest import ask, served, talk
-from tests.relevance.toy_encoders import Gated
+from tests.relevance.toy_encoders import Gated, WordEncoder
 from tests.services.world import document, open_test_app
 
 TASK = "write a file"
@@ -50,3 +51,27 @@ def test_words_answer_until_the_vectors_are_there(app: App, encoder: Gated) -> N
         assert TASK in encoder.seen
 
     talk(served(app), script)
+
+
+class Broken(WordEncoder):
+    """Counts how often it was wanted."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Fails."""
+        self.seen += texts
+        raise EncoderError("The model is not there.")
+
+
+def test_vectors_that_cannot_be_made_are_said_and_not_tried_with_each_search() -> None:
+    encoder = Broken()
+    with open_test_app(None, encoder=encoder) as app:
+        app.catalog_editor.import_text(document(), "world")
+
+        async def script(agent: Client) -> None:
+            for _ in range(2):
+                found = await ask(agent, "search_tools", task=TASK)
+                assert found["candidates"][0]["tool"] == "files::write"
+                assert "By words alone, because the vectors could not be made" in found["left_out"]
+
+        talk(served(app), script)
+        assert len(encoder.seen) == len(set(encoder.seen))

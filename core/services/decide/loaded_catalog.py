@@ -25,7 +25,6 @@ from core.relevance.relevance_index import RelevanceIndex
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
-from core.shared import units
 from core.shared.errors import CatalogError
 from core.shared.tokens import count_many
 from core.stats.ema import Rates
@@ -69,11 +68,11 @@ class Embedding:
     def __str__(self) -> str:
         """
         >>> str(Embedding(1200, 4076, 17.0)), str(Embedding())
-        ('By words alone until the vectors are there: 1,200 of 4,076 texts, about 40.7 s left.', 'By words alone until the vectors are there.')
+        ('By words alone until the vectors are there: 1,200 of 4,076 texts, about 41 s left.', 'By words alone until the vectors are there.')
         """
         count = f": {self.done:,} of {self.of:,} texts" if self.of else ""
         left_s = self.elapsed_s * (self.of - self.done) / self.done if self.done else None
-        return f"{BY_WORDS}{count}{'' if left_s is None else f', about {units.seconds(left_s)} left'}."
+        return f"{BY_WORDS}{count}{'' if left_s is None else f', about {left_s:,.0f} s left'}."
 
 
 @dataclass
