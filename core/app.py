@@ -487,9 +487,10 @@ class App:
         )
 
     def ready_soon(self, catalog: str, *, link: str = "") -> Job | None:
-        """The same, and wait for a moment. Returns None if a decision need not go by words alone."""
+        """The same, and wait for a moment after it was begun. Returns None if a decision need not go by words alone."""
         job = self.begin_ready(catalog, link=link)
-        if job is not None and job.wait(self.settings.words_after_s) and self.is_ready(catalog):
+        left_s = 0.0 if job is None else max(0.0, self.settings.words_after_s - job.elapsed_s)
+        if job is not None and job.wait(left_s) and self.is_ready(catalog):
             self.background.forget(job)  # what took a moment is in no list
             return None
         return job
