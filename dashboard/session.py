@@ -148,7 +148,11 @@ def warm_up() -> None:
 def _warm_up() -> None:
     with suppress(WayfareError):  # the first visitor gets the error
         app = current_app()
-        app.make_ready(first_catalog())
+        job = app.begin_ready(first_catalog())
+        if (
+            job is not None and job.wait(FIRST_VISITOR_S) and job.error is None
+        ):  # else words decide, and the rest need not wait for vectors
+            app.background.forget(job)
         if _drawn.wait(FIRST_VISITOR_S):
             time.sleep(PAUSE_S)
         if opened_app() is app:

@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(home.cleanup)
     os.environ["HOME"] = os.environ["USERPROFILE"] = home.name
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+    os.environ["WAYFARE_WORDS_AFTER_S"] = "60"  # on a busy machine vectors take longer than a visitor would wait
 
 
 @contextmanager

@@ -23,12 +23,16 @@ from core.cli.options import (
     print_outcome,
     print_table,
     printable,
+    terminal_progress,
 )
 from core.domain.catalog import Follow
 from core.domain.lint import Finding, LintReport, Severity
 from core.shared.errors import UnknownNameError
+from core.shared.progress import Step, reported
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, server_of
+
+LINTING = "Looking for flaws"
 
 if TYPE_CHECKING:
     from core.services.decide.catalog_editor import ImportReport
@@ -187,7 +191,11 @@ def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str, db: 
         name = app.catalogs.open(catalog).name
         if vectors and not as_json:
             app.catalogs.prepare(name, _report_once())
-        report = app.lint_reports.report(name, vectors=vectors).only(rules, least)
+        with reported(tell := terminal_progress(), Step(LINTING)):
+            found = app.lint_reports.report(
+                name, vectors=vectors, progress=lambda done, of: tell(Step(LINTING, done, of))
+            )
+        report = found.only(rules, least)
     if as_json:
         print_json(report.to_json())
     else:

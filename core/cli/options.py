@@ -19,7 +19,7 @@ from core.app import App, Settings, build_app, open_app
 from core.domain.catalog import FOLLOW
 from core.routers.presets import DEFAULT_PRESET, PRESETS
 from core.shared.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
-from core.shared.progress import Step, silent
+from core.shared.progress import Report, Step, silent
 from core.shared.untrusted_text import one_line
 
 if TYPE_CHECKING:
@@ -218,6 +218,11 @@ def working_on(app: App) -> Generator[None]:
         _held.reset(token)
 
 
+def terminal_progress() -> Report:
+    """Returns what reports steps on standard error if that is a terminal, else nothing."""
+    return TerminalProgress() if sys.stderr.isatty() else silent
+
+
 def opened(db: Path | None, *, alone: bool = False) -> AbstractContextManager[App]:
     """Returns the app over a store (None: the store of the environment). Raises StoreError, and StoreBusyError if a console serves
     the store: the command runs there then. A command that runs `alone` shares the store with the console."""
@@ -232,7 +237,7 @@ def opened(db: Path | None, *, alone: bool = False) -> AbstractContextManager[Ap
         raise StoreBusyError(
             f"The store {settings.db} is in use by the console on {owner.url}; stop it with `wayfare stop`."
         )
-    return open_app(settings, report=TerminalProgress() if sys.stderr.isatty() else silent, sharing=COMMAND)
+    return open_app(settings, report=terminal_progress(), sharing=COMMAND)
 
 
 def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:

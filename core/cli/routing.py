@@ -43,6 +43,7 @@ from core.shared.untrusted_text import visible
 @click.option("--hint", default="", help="The kind of server that is wanted.")
 @set_option
 @preset_or_file_option
+@click.option("--at-once", is_flag=True, help="Decide by words alone if the catalog's vectors are not there yet.")
 @catalog_option
 @common
 def route(
@@ -51,6 +52,7 @@ def route(
     hint: str,
     settings: tuple[str, ...],
     preset: str,
+    at_once: bool,
     catalog: str,
     db: Path | None,
     as_json: bool,
@@ -69,6 +71,7 @@ def route(
             parameters=_parameters(app, router, preset, settings_of(settings)),
             server_hint=hint,
             origin="cli",
+            at_once=at_once,
         )
     if as_json:
         print_json(decision.to_json())
@@ -94,7 +97,8 @@ CONFIDENCE = {
 def _print_decision(decision: Decision) -> None:
     click.echo(decision.reason)
     if decision.fit is not None:
-        click.echo(f"{CONFIDENCE[decision.fit.confidence]} P(nothing fits) is {decision.fit.nothing:.2f}.")
+        chance = "not known" if decision.fit.nothing is None else f"{decision.fit.nothing:.2f}"
+        click.echo(f"{CONFIDENCE[decision.fit.confidence]} P(nothing fits) is {chance}.")
     if decision.planner != "none":
         click.echo(f"Planner: {printable(decision.planner)}.")
     click.echo()

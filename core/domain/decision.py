@@ -38,12 +38,12 @@ that had it, and from one in eight of the answerable ones."""
 @dataclass(frozen=True, slots=True)
 class Fit:
     """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked. `nothing`: the chance
-    that no tool of the catalog can. `signals` (T,) each: what every signal adds to a tool's relevance. `learnt` (T,): what labels added
+    that no tool of the catalog can, None while it is not known. `signals` (T,) each: what every signal adds to a tool's relevance. `learnt` (T,): what labels added
     in logits, or None. `language` is that of the question, "" if it is English."""
 
     tools: NDArray[np.float64]
     servers: NDArray[np.float64]
-    nothing: float
+    nothing: float | None
     relevance: NDArray[np.float64]
     signals: Mapping[str, NDArray[np.float32]]
     learnt: NDArray[np.float64] | None = None
@@ -181,7 +181,8 @@ class Decision:
     means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
     probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
     is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know. `looked` is None where
-    the columns are of every tool and server of the catalog.
+    the columns are of every tool and server of the catalog. `by_words` means that the catalog had no vectors yet: words alone decided, and
+    P(nothing fits) is not known.
     """
 
     id: str
@@ -212,6 +213,7 @@ class Decision:
     client: str = ""
     writing: tuple[int, ...] = ()
     looked: Looked | None = None
+    by_words: bool = False
 
     @property
     def winner(self) -> ToolRow | None:
@@ -299,6 +301,7 @@ class Decision:
             **({} if self.tries is None else self.tries.to_json()),
             **({"writing": [self.tools.ids[row] for row in self.writing]} if self.writing else {}),
             **({} if self.looked is None else {"looked_at": self.looked.to_json()}),
+            **({"by_words": True} if self.by_words else {}),
         }
 
     def fit_at(self, row: int) -> dict[str, float]:

@@ -18,6 +18,7 @@ from core.domain.trace import DROPS, Drop
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
 from core.endpoint.offering import Offering, Shown
 from core.routers.why import why_tool, writes_note
+from core.services.background_jobs import Job
 from core.services.decide.decision_log import AGENT
 from core.shared.json_schema import referenced
 from core.shared.leaks import masked
@@ -137,6 +138,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     given, options, offering = request.arguments, request.options, Offering.of(app, request)
     usual = app.agent_knobs.of(options.router)
     n: int | None = given.get("n")
+    job = app.ready_soon(options.catalog)
     decision = app.routing.route(
         masked(given["task"]),
         catalog=options.catalog,
@@ -146,6 +148,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
         origin=AGENT,
         visitor=request.client,
         anew=True,
+        at_once=True,
     )
     catalog = app.catalogs.catalog(decision.catalog)
     rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
@@ -157,12 +160,28 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     found += _down(decision, catalog, offering, shown.rows)
     kept = found if n is not None else fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
     reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a tool outside the client's scope
+    notes = (*_by_words(app, decision, job), *shown.notes)
     return {
         "route_id": decision.id,
         "confidence": "unsure" if decision.fit is None else decision.fit.confidence,
         "candidates": kept,
-        "left_out": _left_out(decision, len(found), len(kept), shown.notes, reason),
+        "left_out": _left_out(decision, len(found), len(kept), notes, reason),
     }
+
+
+def _by_words(app: App, decision: Decision, job: Job | None) -> tuple[str, ...]:
+    """Returns how far the vectors are, if words alone decided, and what that means."""
+    if not decision.by_words:
+        return ()
+    failed = job is not None and job.error is not None
+    how_far = (
+        "By words alone, because the vectors could not be made: tell the operator."
+        if failed
+        else str(app.catalogs.embedding(decision.catalog))
+    )
+    return (
+        f"{how_far} Fit is rough meanwhile, and it is not known whether no tool fits: use the tools' own words, or ask again later.",
+    )
 
 
 def _down(decision: Decision, catalog: Catalog, offering: Offering, listed: Sequence[int]) -> list[dict[str, Any]]:
@@ -231,7 +250,8 @@ def _left_out(decision: Decision, found: int, kept: int, notes: Sequence[str], r
     if decision.fit is not None:
         if decision.fit.language:
             parts.append(f"The task reads as {decision.fit.language}: say it in English.")
-        parts.append(f"That no tool fits has probability {_rounded(decision.fit.nothing, 2)}.")
+        if decision.fit.nothing is not None:
+            parts.append(f"That no tool fits has probability {_rounded(decision.fit.nothing, 2)}.")
     parts.append("Give n or server_hint, or say the task in other words, to see others.")
     return " ".join(parts)
 

@@ -290,6 +290,11 @@ class FitMatcher:
         asked, vector, alone, embed_ms = self._embedded(text, hint)
         return BoundedFit(self.index, self.index.coarse, self._weighted(), self.learnt, asked, vector, alone), embed_ms
 
+    def likeness(self, rows: Rows) -> Floats:
+        """(K, K) cosines between tools, by their own texts."""
+        own = self.index.own[rows]
+        return (own @ own.T).astype(np.float64)
+
     def _embedded(self, text: str, hint: str) -> tuple[str, Vectors, Vectors, float]:
         """The text with its hint, its vector, that without the hint where labels are met by it, and the ms that it took."""
         asked = asked_text(text, hint)

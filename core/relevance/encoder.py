@@ -221,14 +221,21 @@ class CachedEncoder:
             known = self._stored(list(distinct))
             # similar lengths together: a batch is as wide as its longest text
             missing = sorted((key for key in distinct if key not in known), key=lambda key: -len(distinct[key]))
-            for start in range(0, len(missing), self._batch):
-                self._report(Step(EMBEDDING, start, len(missing), after="building the index"))
-                keys = missing[start : start + self._batch]
+            batches = [missing[start : start + self._batch] for start in range(0, len(missing), self._batch)]
+            done = 0
+            if progress is not None and missing:
+                progress(done, len(missing))
+            for place in np.random.default_rng(0).permutation(
+                len(batches)
+            ):  # so that the time so far tells what is left
+                keys = batches[place]
+                self._report(Step(EMBEDDING, done, len(missing), after="building the index"))
                 found = dict(zip(keys, self.encoder().encode([distinct[key] for key in keys]), strict=True))
                 self._store.save_vectors(self.model, found)
                 known |= found
+                done += len(keys)
                 if progress is not None:
-                    progress(start + len(keys), len(missing))
+                    progress(done, len(missing))
             self._report(None)
         vectors = np.zeros((len(hashes), self.dimension), dtype=np.float32)
         for row, key in enumerate(hashes):

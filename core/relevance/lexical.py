@@ -250,6 +250,14 @@ class Everyday:
                     longest[number] = max(longest.get(number, 0), sum(map(len, phrases)))
         return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in sorted(longest.items())}
 
+    def words_of(self, met: Mapping[int, float]) -> dict[str, float]:
+        """The words of tools, and their stems, of entries that are met, each with the largest of their weights."""
+        found: dict[str, float] = {}
+        for number, weight in met.items():
+            for token in _tokens_of(self.entries[number].words):
+                found[token] = max(found.get(token, 0.0), weight)
+        return found
+
     def expanded(self, text: str) -> dict[str, float]:
         """The words of tools for a text, each with the largest weight of its entries."""
         found: dict[str, float] = {}
@@ -257,6 +265,11 @@ class Everyday:
             for word in self.entries[number].words:
                 found[word] = max(found.get(word, 0.0), weight)
         return found
+
+
+@cache
+def _tokens_of(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(words_and_stems(" ".join(words)))
 
 
 def stems(text: str) -> list[str]:

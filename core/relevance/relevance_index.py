@@ -35,7 +35,7 @@ from core.relevance.text_views import VIEWS, full, parameters, profile
 VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one mixed matrix, one product
 SIGNALS = ("dense", "profile", "words", "everyday", "concept")
 OF_WORDS = ("words", "everyday", "concept")
-DAMPED = frozenset({"words", "everyday"})
+DAMPED = frozenset({"words", "everyday", "names"})
 Prior = Mapping[str, tuple[float, float]]
 
 
@@ -239,7 +239,7 @@ class RelevanceIndex:
         coarse: Coarse | None = None,
     ) -> None:
         self.own = own
-        self.server_of = _server_of(catalog)
+        self.server_of = server_of_tools(catalog)
         self.servers = len(catalog.servers)
         self._mixed = mixed
         self._profiles = profiles
@@ -251,9 +251,14 @@ class RelevanceIndex:
 
     @classmethod
     def build(
-        cls, catalog: Catalog, encoder: CachedEncoder, *, progress: Callable[[int, int], None] | None = None
+        cls,
+        catalog: Catalog,
+        encoder: CachedEncoder,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        words: LexicalIndex | None = None,
     ) -> RelevanceIndex:
-        """Embed new texts and index the words. `progress` gets the embedded texts and their total."""
+        """Embed new texts and index the words. `progress` gets the embedded texts and their total, `words` are those of `words_of_tools`, if they are known."""
         texts = [*relevance_texts(catalog)]
         vectors = encoder.encode_documents(texts, progress=progress)
         count, servers = len(catalog.tools), len(catalog.servers)
@@ -263,20 +268,15 @@ class RelevanceIndex:
         mixed = np.zeros_like(views["full"])
         for name, share in VIEW_MIX.items():
             mixed += np.float32(share) * views[name]
-        lexical = LexicalIndex(
-            [f"{full(tool)} {parameters(tool)}" for tool in catalog.tools],
-            words_of=words_and_stems,
-            b=WORD_LENGTH_SHARE,
-        )
         return cls(
             catalog,
             mixed,
             views["own"],
             profiles,
             _spread(concepts @ views["full"].T),
-            lexical,
+            words_of_tools(catalog) if words is None else words,
             shipped_examples(encoder.model),
-            Coarse.of(mixed, profiles, _server_of(catalog)) if count > LOOK_AT_ALL else None,
+            Coarse.of(mixed, profiles, server_of_tools(catalog)) if count > LOOK_AT_ALL else None,
         )
 
     @classmethod
@@ -284,7 +284,7 @@ class RelevanceIndex:
         """The index with the `arrays` of one that was built for the same texts with the encoder `model`. Raises KeyError for a missing one."""
         lexical = LexicalIndex.from_arrays(_of_part(arrays, "words"), len(catalog.tools), words_of=words_and_stems)
         tools, profiles_of = (_of_part(arrays, part) for part in ("coarse", "coarse_profiles"))
-        coarse = Coarse.from_arrays(tools, profiles_of, _server_of(catalog)) if tools else None
+        coarse = Coarse.from_arrays(tools, profiles_of, server_of_tools(catalog)) if tools else None
         mixed, own, profiles, concepts = (np.asarray(arrays[name]) for name in ("mixed", "own", "profiles", "concepts"))
         return cls(catalog, mixed, own, profiles, concepts, lexical, shipped_examples(model), coarse)
 
@@ -349,23 +349,17 @@ class RelevanceIndex:
         everyday = self._everyday.met(text)
         words, tool_words, concept = zeros
         self._lexical.add(dict.fromkeys(with_stems, 1.0), words)
-        self._lexical.add(self._tool_words(everyday), tool_words)
+        self._lexical.add(self._everyday.words_of(everyday), tool_words)
         for row, weight in everyday.items():  # a copy of all rows would take longer than the sum
             concept += np.float32(weight) * self._concepts[row]
         return zeros
 
-    def _tool_words(self, met: Mapping[int, float]) -> dict[str, float]:
-        wanted: dict[str, float] = {}
-        for number, weight in met.items():
-            for token in _tokens_of(self._everyday.entries[number].words):
-                wanted[token] = max(wanted.get(token, 0.0), weight)
-        return wanted
 
-
-@cache
-def _tokens_of(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of an entry of the everyday table, with their stems."""
-    return tuple(token for word in words for token in words_and_stems(word))
+def words_of_tools(catalog: Catalog) -> LexicalIndex:
+    """The words of a catalog's tools: names, descriptions and parameters."""
+    return LexicalIndex(
+        [f"{full(tool)} {parameters(tool)}" for tool in catalog.tools], words_of=words_and_stems, b=WORD_LENGTH_SHARE
+    )
 
 
 def asked_text(subtask: str, hint: str) -> str:
@@ -386,7 +380,7 @@ def relevance_texts(catalog: Catalog) -> Sequence[str]:
     ]
 
 
-def _server_of(catalog: Catalog) -> NDArray[np.int64]:
+def server_of_tools(catalog: Catalog) -> NDArray[np.int64]:
     """(T,) the row of each tool's server."""
     return np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
 

@@ -160,7 +160,7 @@ def with_requests(
     """The signals of a query with those of example requests, if there are any."""
     if requests is None:
         return signals
-    return signals | requests.signals(text, vector, lambda: _sum(contributions(signals, model)), model.requests)
+    return signals | requests.signals(text, vector, lambda: sum_of(contributions(signals, model)), model.requests)
 
 
 def leads(best: Floats, same: Floats, forgiven: Floats | float = 0.0) -> Floats:
@@ -215,23 +215,35 @@ def fit_of_parts(
     """`fit_of` from what each signal adds, (K,) each. `cosine` is the greatest dense signal of the catalog. The thirty best tools of the
     catalog have to be among the K.
     """
-    scores = _sum(parts)
+    scores = sum_of(parts)
     lift = np.zeros(len(scores)) if shift is None else shift / model.fit["behind"]
     scores += lift
     if not len(scores):
         return Fit(np.zeros(0), np.zeros(judged.servers), 1.0, scores, parts, shift)
-    top = _best(scores)
+    top = best_rows(scores)
     own = judged.own[judged.rows[top]]
-    same = np.clip((own @ own.T - SAME_LOW) / (SAME_HIGH - SAME_LOW), 0.0, 1.0).astype(np.float64)
+    same = same_of(own @ own.T)
     doubt = _doubt(scores[top], cosine, model)
-    rival = rival_of(float(scores[top[0]]))
-    ahead = np.clip(scores - rival, -LEAD_LIMIT, LEAD_LIMIT)  # tools beyond the best thirty have no twins
     elsewhere = judged.server_of[top][:, None] != judged.server_of[top]
-    ahead[top] = leads(scores[top], same, np.maximum(lift[top], 0.0) * same * elsewhere)
+    ahead = ahead_of_rivals(scores, top, same, np.maximum(lift[top], 0.0) * same * elsewhere)
     tools = probabilities(ahead, model, line)
     nothing = float(sigmoid(np.array([doubt]))[0])
     said = confidence_of(float(tools[top].max()), nothing)
-    return Fit(tools, best_of_servers(tools, judged), nothing, scores, parts, shift, said)
+    return Fit(tools, best_of_servers(tools, judged.server_of, judged.servers), nothing, scores, parts, shift, said)
+
+
+def same_of(cosines: NDArray[np.floating]) -> Floats:
+    """Cosines of own texts to how far two tools do the same, in [0, 1], any shape."""
+    return np.clip((cosines - SAME_LOW) / (SAME_HIGH - SAME_LOW), 0.0, 1.0).astype(np.float64)
+
+
+def ahead_of_rivals(scores: Floats, top: NDArray[np.int64], same: Floats, forgiven: Floats | float = 0.0) -> Floats:
+    """(T,) how far each tool is ahead of the best that does something else. `top` are the rows of the thirty best, best first, and
+    `same` and `forgiven` are those of `leads`. Tools beyond them have no twins.
+    """
+    ahead = np.clip(scores - rival_of(float(scores[top[0]])), -LEAD_LIMIT, LEAD_LIMIT)
+    ahead[top] = leads(scores[top], same, forgiven)
+    return ahead
 
 
 def fit_of_more(
@@ -244,12 +256,12 @@ def fit_of_more(
     line: tuple[float, float],
 ) -> Fit:
     """The same for more tools than `fit` is of, which are at these `places` among them. Those that are new are not among the thirty best."""
-    scores = _sum(parts)
+    scores = sum_of(parts)
     if shift is not None:
         scores += shift / model.fit["behind"]
     tools = probabilities(np.clip(scores - rival_of(float(fit.relevance.max())), -LEAD_LIMIT, LEAD_LIMIT), model, line)
     tools[places] = fit.tools
-    servers = best_of_servers(tools, judged)
+    servers = best_of_servers(tools, judged.server_of, judged.servers)
     return replace(fit, tools=tools, servers=servers, relevance=scores, signals=parts, learnt=shift)
 
 
@@ -264,10 +276,10 @@ def probabilities(ahead: Floats, model: RelevanceModel, line: tuple[float, float
     return sigmoid(line[0] * logits + line[1])
 
 
-def best_of_servers(tools: Floats, judged: Judged) -> Floats:
+def best_of_servers(tools: Floats, server_of: NDArray[np.int64], servers: int) -> Floats:
     """(S,) the best tool's probability; 0 for a server without tools."""
-    best = np.zeros(judged.servers)
-    np.maximum.at(best, judged.server_of, tools)
+    best = np.zeros(servers)
+    np.maximum.at(best, server_of, tools)
     return best
 
 
@@ -277,13 +289,13 @@ def nothing_fits(signals: Mapping[str, Vectors], model: RelevanceModel, without:
     1 where no tool is left.
     """
     left = {name: np.delete(x, list(without)) for name, x in signals.items()}
-    scores = _sum(contributions(left, model))
+    scores = sum_of(contributions(left, model))
     if not len(scores):
         return 1.0
-    return float(sigmoid(np.array([_doubt(scores[_best(scores)], float(left["dense"].max()), model)]))[0])
+    return float(sigmoid(np.array([_doubt(scores[best_rows(scores)], float(left["dense"].max()), model)]))[0])
 
 
-def _sum(parts: Mapping[str, Vectors]) -> Floats:
+def sum_of(parts: Mapping[str, Vectors]) -> Floats:
     """(T,) the relevance of each tool."""
     total = np.zeros(len(next(iter(parts.values()))))
     for part in parts.values():
@@ -291,7 +303,7 @@ def _sum(parts: Mapping[str, Vectors]) -> Floats:
     return total
 
 
-def _best(scores: Floats) -> NDArray[np.int64]:
+def best_rows(scores: Floats) -> NDArray[np.int64]:
     """Rows of the thirty best scores, best first."""
     size = min(TOP, len(scores))
     top = np.argpartition(-scores, size - 1)[:size]

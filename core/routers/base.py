@@ -52,7 +52,7 @@ def refusal(query: Query, parameters: Parameters) -> str:
     if not isinstance(parameters, RefusingParameters) or parameters.wrong_refusals <= 0:
         return ""
     chance, limit = query.fit().nothing, limit_of(parameters.wrong_refusals)
-    if chance < limit:
+    if chance is None or chance < limit:
         return ""
     return (
         f"Refused: nothing seems to fit. P(nothing fits) is {chance:.2f}; from {limit:.2f} on, sub-tasks are turned down where "
@@ -181,6 +181,7 @@ class Router(ABC, Generic[P]):
             tries=result.tries,
             writing=writing,
             looked=context.looked,
+            by_words=context.by_words,
         )
 
     def checked(self, parameters: Parameters | None) -> P:
@@ -189,6 +190,10 @@ class Router(ABC, Generic[P]):
         if not isinstance(chosen, self.parameters):
             raise TypeError(f"{self.title} takes {self.parameters.__name__}, not {type(chosen).__name__}.")
         return cast(P, chosen)
+
+    def by_fit(self, parameters: P) -> bool:  # noqa: ARG002 - most routers compare vectors themselves
+        """Whether probabilities of fit are all that it compares texts by, so that words alone can decide while there are no vectors."""
+        return False
 
     def having_seen(self, parameters: P, tools: Sequence[str]) -> P:  # noqa: ARG002
         """The parameters of a step after calls of these tools; the same if outputs do not matter."""

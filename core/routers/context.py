@@ -83,7 +83,8 @@ class RoutingContext:
     `tool_tokens` (T,) are the tokens of each tool's definition and `all_tokens` those of the catalog, `tool_server` (T,) the row of each tool's server, `*_order`
     the alphabetical place of each name, which decides ties. `network` holds recent latencies, or None.
     `cross_encoder` is the model of the reranker of that name, "" for none. `looked` is None where the arrays are those of the whole
-    catalog, else the rows of it that they are of. With `exhaustive` a decision looks at every tool.
+    catalog, else the rows of it that they are of. With `exhaustive` a decision looks at every tool. `by_words` means that fit comes from words
+    alone, because there are no vectors yet.
     """
 
     catalog: Catalog
@@ -100,6 +101,7 @@ class RoutingContext:
     cross_encoder: str = ""
     looked: Looked | None = None
     exhaustive: bool = False
+    by_words: bool = False
 
     @classmethod
     def of(

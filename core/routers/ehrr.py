@@ -268,6 +268,10 @@ class Ehrr(Router[EhrrParameters]):
     score = "utility"
     economic = True
 
+    def by_fit(self, parameters: EhrrParameters) -> bool:
+        """With the similarity that is the default."""
+        return parameters.similarity == FIT
+
     def decide(self, query: Query, context: RoutingContext, parameters: EhrrParameters) -> RoutingResult:
         """Algorithm 2."""
         context = narrowed(query, context, parameters)
@@ -422,6 +426,10 @@ class RagMcp(Router[RagMcpParameters]):
     title = "RAG-MCP"
     paper = f"RAG-MCP, as the benchmark of: {EHRR}"
     score = "similarity"
+
+    def by_fit(self, parameters: RagMcpParameters) -> bool:
+        """With the similarity that is the default."""
+        return parameters.similarity == FIT
 
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
         """Two top-k by similarity."""

@@ -66,6 +66,10 @@ class ExpectedValue(Router[ExpectedValueParameters]):
     paper = "Ours; optimal search after Weitzman, Optimal Search for the Best Alternative"
     score = "expected value of one try"
 
+    def by_fit(self, parameters: ExpectedValueParameters) -> bool:  # noqa: ARG002
+        """Always."""
+        return True
+
     def decide(self, query: Query, context: RoutingContext, parameters: ExpectedValueParameters) -> RoutingResult:
         """Probabilities of fit, then the best order of tries."""
         fit = query.fit()

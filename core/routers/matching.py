@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from core.domain.decision import Fit
 from core.economics.utility import calibrated
 from core.relevance.bounds import BoundedFit, FitMatcher
+from core.relevance.by_words import WordsFit
 from core.relevance.catalog_index import CatalogIndex, ViewLayer
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.routers.context import Layer, Match
@@ -21,11 +22,12 @@ from core.routers.parameters import MatchingParameters
 
 @dataclass(frozen=True, slots=True)
 class IndexMatcher:
-    """Embeds the sub-task, and the hint if there is one, and scores every server and tool; `fitting` gives probabilities of fit."""
+    """Embeds the sub-task, and the hint if there is one, and scores every server and tool; `fitting` gives probabilities of fit, by words alone
+    while the catalog has no vectors."""
 
     index: CatalogIndex
     encoder: CachedEncoder
-    fitting: FitMatcher
+    fitting: FitMatcher | WordsFit
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         """The probability of fit of each tool and server, and the ms that embedding took."""
@@ -37,8 +39,7 @@ class IndexMatcher:
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """(K, K) cosines between tools, by their own texts."""
-        own = self.fitting.index.own[rows]
-        return (own @ own.T).astype(np.float64)
+        return self.fitting.likeness(rows)
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
         """Similarities under the parameters' weights; shapes (S,) and (T,), in [0, 1]."""

@@ -64,6 +64,11 @@ def language_note(decision: Decision) -> str:
     return f" The question reads as {decision.fit.language}, and the encoder knows English: ask in English, or expect a wrong tool."
 
 
+def words_note(decision: Decision) -> str:
+    """One more sentence of the reason, where words alone decided."""
+    return " By words alone: the catalog has no vectors yet." if decision.by_words else ""
+
+
 def why_server(decision: Decision, row: int) -> str:
     """One sentence about a server of a decision, and one more where its success was explored."""
     reason = _why_server(decision, decision.server_at(row))

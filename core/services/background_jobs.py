@@ -108,6 +108,11 @@ class Job:
         return (time.monotonic() if self.ended_s is None else self.ended_s) - self.started_s
 
     @property
+    def ended_ago_s(self) -> float:
+        """Seconds since the end, 0 before it."""
+        return 0.0 if self.ended_s is None else time.monotonic() - self.ended_s
+
+    @property
     def left_s(self) -> float | None:
         """Expected seconds to the end. None before the first finished step."""
         return self.elapsed_s * (self.of - self.done) / self.done if self.done else None

@@ -9,6 +9,7 @@
 | WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
 | WAYFARE_MAX_ANSWER_MB | how large an answer of a server may be |
 | WAYFARE_IDLE_S | after how many seconds without a use a console ends that `wayfare mcp` started |
+| WAYFARE_WORDS_AFTER_S | how long pages and agents wait for a catalog's vectors before words alone decide |
 | WAYFARE_LOOK_HOURS | how often servers are asked whether their tools have changed; 0: never |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.mcp_bridge.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
@@ -38,7 +39,8 @@ NOTIFY_URL = "WAYFARE_NOTIFY_URL"
 MAX_ANSWER_BYTES = 10_000_000
 IDLE = "WAYFARE_IDLE_S"
 IDLE_S = 900.0
-
+WORDS_AFTER = "WAYFARE_WORDS_AFTER_S"
+WORDS_AFTER_S = 0.5
 
 LOOK_HOURS = "WAYFARE_LOOK_HOURS"
 DEFAULT_LOOK_HOURS = 6.0
@@ -79,15 +81,15 @@ def _idle_s(text: str) -> float:
     return seconds
 
 
-def _hours(text: str) -> float:
-    """Raises WayfareError where the text is no number of at least 0."""
+def _at_least_0(text: str, name: str, wanted: str) -> float:
+    """Raises WayfareError with what is `wanted` where the text is no number of at least 0."""
     try:
-        hours = float(text)
+        number = float(text)
     except ValueError:
-        hours = math.nan
-    if not 0 <= hours < math.inf:
-        raise WayfareError(f"{LOOK_HOURS} is {text!r}; give a number of hours, as 6, or 0 for never.")
-    return hours
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise WayfareError(f"{name} is {text!r}; give a number of {wanted}.")
+    return number
 
 
 def _web_address(text: str) -> str:
@@ -113,6 +115,7 @@ class Settings:
     shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
     that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server; every
     `look_hours` servers are asked for their tools (0: never). A console in the background ends after `idle_s` without a use.
+    Words alone decide if the vectors of a catalog are not there after `words_after_s`.
     `notify_url` is told of calls that wait ("": none). `environment` is where
     the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
     """
@@ -125,6 +128,7 @@ class Settings:
     max_answer_bytes: int = MAX_ANSWER_BYTES
     idle_s: float = IDLE_S
     look_hours: float = DEFAULT_LOOK_HOURS
+    words_after_s: float = WORDS_AFTER_S
     notify_url: str = field(default="", repr=False)
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     seed: int | None = None
@@ -153,7 +157,12 @@ class Settings:
             encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
             max_answer_bytes=_bytes_of_mb(most) if (most := known.get(MAX_ANSWER_MB)) else MAX_ANSWER_BYTES,
             idle_s=_idle_s(idle) if (idle := known.get(IDLE)) else IDLE_S,
-            look_hours=_hours(hours) if (hours := known.get(LOOK_HOURS)) else DEFAULT_LOOK_HOURS,
+            look_hours=_at_least_0(hours, LOOK_HOURS, "hours, as 6, or 0 for never")
+            if (hours := known.get(LOOK_HOURS))
+            else DEFAULT_LOOK_HOURS,
+            words_after_s=_at_least_0(after, WORDS_AFTER, "seconds, as 0.5, or 0 for at once")
+            if (after := known.get(WORDS_AFTER))
+            else WORDS_AFTER_S,
             notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
             environment=known,
         )

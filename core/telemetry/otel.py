@@ -205,7 +205,7 @@ def _numbers(decision: Decision) -> Attributes:
         "wayfare.decision.all_tokens": tokens["baseline"],
         "wayfare.decision.statistics_version": decision.statistics_version,
     }
-    if decision.fit is not None:
+    if decision.fit is not None and decision.fit.nothing is not None:
         found["wayfare.decision.nothing_fits"] = float(decision.fit.nothing)
     if winner is not None:
         found["wayfare.decision.winner"] = winner.tool

@@ -22,13 +22,13 @@ from core.services.learn.requests import MODEL
 from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.ui.labels import labeller
+from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import open_page
 
 LOOK, WRITE = "first look", "requests"
 CLOSED, FOLD = "first look:closed", "catalog:requests.open"
 NAMED, MOST_ASKED = 5, 10_000  # tools that are named; requests that are asked without being told to, 40 s
-POLL_S = 1.0
 
 
 def begin_first_look(app: App, catalog: str) -> Job:
@@ -116,23 +116,15 @@ def _why(one: ToolFound) -> str:
 
 def _under_way(job: Job, words: str) -> bool:
     """Draw the progress of a job. Returns whether it is under way."""
+
+    def told(job: Job) -> tuple[float, str]:
+        run: WritingRun | None = job.reported[0] if job.reported else None
+        return share_of(job), f"{words}. {'' if run is None else escaped(run.words()) + '. '}You can continue to work."
+
     if job.under_way:
-        _progress(job, words)
+        job_progress(job, told, stop=f"first.stop.{id(job)}")
         return True
     return False
-
-
-@st.fragment(run_every=POLL_S)
-def _progress(job: Job, words: str) -> None:
-    if not job.under_way:
-        st.rerun()
-    run: WritingRun | None = job.reported[0] if job.reported else None
-    share = job.done / job.of if job.of else 0.0
-    st.progress(
-        min(share, 1.0), f"{words}. {'' if run is None else escaped(run.words()) + '. '}You can continue to work."
-    )
-    if run is not None:
-        st.button("Stop", key=f"first.stop.{id(job)}", on_click=job.stop.set)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

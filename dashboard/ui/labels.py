@@ -140,7 +140,7 @@ class Notice:
 def asked_like(app: App, decision: Decision, tools: Iterable[str]) -> dict[str, str]:
     """Returns for each of these tools its example request that is like the sub-task, as a few muted words; escaped. Tools without
     one are left out, and all tools of a decision that did not use the requests."""
-    if decision.fit is None:  # decided by another encoder: the sub-task would be embedded again
+    if decision.fit is None or decision.by_words:  # decided by another encoder, or none: the sub-task would be embedded
         return {}
     near = app.requests.near(decision.catalog, decision.subtask, decision.server_hint, tools)
     return {

@@ -141,12 +141,15 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
     place = st.empty()  # drawn in every run: charts below an element that comes and goes would be made anew
     if app.is_ready(catalog) if decides else app.catalogs.is_prepared(catalog):
         return
-    prepare = app.make_ready if decides else app.catalogs.prepare
-    key = f"{'decisions' if decides else 'index'} of {catalog}"
-    job, preparation = (
-        app.background.start(key, lambda job: prepare(catalog, job.report), title=f"Embedding {catalog}", link=here()),
-        Preparation(),
-    )
+    job = app.begin_ready(catalog, link=here()) if decides else None
+    if job is None:
+        job = app.background.start(
+            f"index of {catalog}",
+            lambda job: app.catalogs.prepare(catalog, job.report),
+            title=f"Embedding {catalog}",
+            link=here(),
+        )
+    preparation = Preparation()
     while not job.wait(POLL_S):
         preparation.observe(app.startup.step)
         with place.container(border=True, gap="xsmall"):

@@ -31,6 +31,7 @@ from tests.benchmarks import (
     soaking,
     turning,
     whatif,
+    words_alone,
 )
 
 SECTIONS = {
@@ -59,6 +60,7 @@ SECTIONS = {
     "honest": refusing.honest,
     "refusals": probabilities.refusals,
     "reliability": probabilities.reliability,
+    "words": words_alone.words_alone,
     "outcomes": outcomes.outcomes,
     "cascading": cascading.cascading,
     "wording": cascading.wording,

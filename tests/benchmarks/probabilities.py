@@ -73,7 +73,9 @@ def reliability() -> None:
     rows = _whole(_rows())
     for name in dict.fromkeys(row.question.set for row in rows):
         of_set = [row for row in rows if row.question.set == name]
-        line = [f"{_error(constants, of_set):.3f}" for constants in (_shipped(), _without(of_set[0].question.catalog))]
+        line = [
+            f"{error_of(constants, of_set):.3f}" for constants in (_shipped(), _without(of_set[0].question.catalog))
+        ]
         print(f"{name:<34} ECE shipped {line[0]}, catalog left out {line[1]}")
 
 
@@ -119,7 +121,8 @@ def _shipped() -> Constants:
     )
 
 
-def _error(constants: Constants, rows: Sequence[Judged]) -> float:
+def error_of(constants: Constants, rows: Sequence[Judged]) -> float:
+    """The calibration error of p_fit with these constants."""
     chance, right = constants.chances(rows)
     chance = np.clip(chance, 1e-9, 1 - 1e-9)
     return calibration_error(np.log(chance) - np.log1p(-chance), right)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.lint import RULES
+from core.shared.progress import Step
 from tests.cli.conftest import Command, server, tool
 from tests.lint.tidy import TIDY
 
@@ -45,6 +46,16 @@ def test_the_text(wayfare: Command, bad: Path) -> None:
     assert "ERROR  Asks for secrets (1)  --rule reads_secrets" in lines
     assert any(line.startswith("  - files::read: The description asks the model") for line in lines)
     assert any(line.startswith("  Do:  ") for line in lines)
+
+
+def test_a_terminal_is_told_how_far_it_is(wayfare: Command, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Step | None] = []
+    monkeypatch.setattr("core.cli.catalogs.terminal_progress", lambda: told.append)
+    assert wayfare("lint", "--catalog", bad).out
+    first, *between, last = told
+    assert (first, last) == (Step("Looking for flaws"), None)
+    assert [step.done for step in between] == sorted(step.done for step in between)
+    assert between[-1].done == between[-1].total > 0
 
 
 def test_a_stored_catalog_by_name(wayfare: Command, bad: Path) -> None:

@@ -56,14 +56,17 @@ def opened(
     *,
     encoder: EncoderSource | None = None,
     caller: Callable[[], ToolCaller] | None = None,
+    words_after_s: float = TIMEOUT_S,
 ) -> Iterator[App]:
     """An app in memory with the shipped catalogs and these; the pages use it as long as the context is open. Its files, such
-    as saved networks, are in a folder of its own."""
+    as saved networks, are in a folder of its own. Words alone decide only after `words_after_s` without vectors."""
     store = Store(None)
     source = EncoderSource.of(LettersAndWords()) if encoder is None else encoder
     vectors = CachedEncoder(source, store.vectors)
     with TemporaryDirectory() as home:
-        settings = Settings(db=Path(home, "wayfare.duckdb"), cache=Path(home, "cache"), seed=1)
+        settings = Settings(
+            db=Path(home, "wayfare.duckdb"), cache=Path(home, "cache"), seed=1, words_after_s=words_after_s
+        )
         with build_app(store, settings, encoder=vectors, caller=caller) as app:
             for name, catalog in (catalogs or {}).items():
                 app.catalog_editor.import_text(json.dumps(catalog), name, "test")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from threading import Event
 
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -30,6 +31,19 @@ class WordEncoder:
 def _direction(word: str) -> np.ndarray:
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
     return np.random.default_rng(seed).normal(size=48)
+
+
+class Gated(WordEncoder):
+    """Encodes nothing before its `gate` is opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = Event()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Waits for the gate."""
+        assert self.gate.wait(120)
+        return super().encode(texts)
 
 
 class Letters:

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,18 @@ FIGURES = {"conn_s": 0.2, "call_s": 0.4, "success": 0.9, "success_variance": 0.0
 
 
 def open_test_app(
-    path: Path | None, *, encoder: Encoder | None = None, caller: Callable[[], ToolCaller] | None = None
+    path: Path | None,
+    *,
+    encoder: Encoder | None = None,
+    caller: Callable[[], ToolCaller] | None = None,
+    words_after_s: float = 60.0,
 ) -> App:
-    """An app on a store; in memory where there is no path. Its cache lies beside the store."""
+    """An app on a store; in memory where there is no path. Its cache lies beside the store. Words alone decide only after `words_after_s`
+    without vectors."""
     store = Store(path)
-    settings = Settings(seed=1) if path is None else Settings(db=path, cache=path.parent, seed=1)
+    settings = Settings(seed=1, words_after_s=words_after_s)
+    if path is not None:
+        settings = replace(settings, db=path, cache=path.parent)
     source = EncoderSource.of(WordEncoder() if encoder is None else encoder)
     return build_app(store, settings, encoder=CachedEncoder(source, store.vectors), caller=caller)
 

@@ -19,6 +19,7 @@ def test_every_variable_has_its_place() -> None:
         "WAYFARE_RERANKER": " /models/bge ",
         "WAYFARE_ENCODER_DIFFERENCE": " none ",
         "WAYFARE_MAX_ANSWER_MB": "2.5",
+        "WAYFARE_WORDS_AFTER_S": "0",
         "WAYFARE_LLM_MODEL": "small",
         "WAYFARE_LLM_BASE_URL": "http://127.0.0.1:1/v1",
     }
@@ -31,6 +32,7 @@ def test_every_variable_has_its_place() -> None:
     assert settings.tuned_encoder == Path("/data/encoder-difference.npz")
     assert (settings.encoder_difference, Settings().encoder_difference) == ("none", "")
     assert (settings.max_answer_bytes, Settings().max_answer_bytes) == (2_500_000, 10_000_000)
+    assert (settings.words_after_s, Settings().words_after_s) == (0.0, 0.5)
     assert list(planners(settings.environment)) == ["rules", "model"]
 
 
@@ -38,6 +40,12 @@ def test_every_variable_has_its_place() -> None:
 def test_a_limit_of_answers_that_is_no_number_is_one_sentence(most: str) -> None:
     with pytest.raises(WayfareError, match=r"WAYFARE_MAX_ANSWER_MB is .* give a number of MB above 0"):
         Settings.from_environment({"WAYFARE_MAX_ANSWER_MB": most})
+
+
+@pytest.mark.parametrize("after", ["soon", "-1", "nan", "inf"])
+def test_a_wait_that_is_no_number_is_one_sentence(after: str) -> None:
+    with pytest.raises(WayfareError, match=r"WAYFARE_WORDS_AFTER_S is .* give a number of seconds"):
+        Settings.from_environment({"WAYFARE_WORDS_AFTER_S": after})
 
 
 @pytest.mark.parametrize("environ", [{}, dict.fromkeys(("WAYFARE_DB", "WAYFARE_CACHE", "WAYFARE_CATALOG"), "")])
@@ -90,4 +98,5 @@ def test_nothing_else_looks_at_the_environment() -> None:
 def test_in_tests_the_users_own_folders_and_variables_are_those_of_the_session() -> None:
     assert all(Path(folder).is_relative_to(Path.home()) for folder in (Settings().db, Settings().cache))
     assert "wayfare-home-" in Path.home().name
-    assert not [name for name in os.environ if name.startswith(("WAYFARE_", "OTEL_", "XDG_"))]
+    ours = {"WAYFARE_WORDS_AFTER_S"}  # set by tests/conftest.py
+    assert {name for name in os.environ if name.startswith(("WAYFARE_", "OTEL_", "XDG_"))} == ours

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,13 +26,20 @@ from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import Shift
 from core.relevance.index_files import IndexFiles, Prepared
-from core.relevance.learnt import Learnt
+from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.scoring import IndexScorer
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
-from core.services.decide.loaded_catalog import DEFAULT_LEARNING, Down, LoadedCatalog, token_counts, without_names
+from core.services.decide.loaded_catalog import (
+    DEFAULT_LEARNING,
+    Down,
+    Embedding,
+    LoadedCatalog,
+    token_counts,
+    without_names,
+)
 from core.services.decide.wordings import reworded, stored_wordings, without_wordings
 from core.services.learn.learnt_models import LearntModels
 from core.shared.errors import CatalogError, UnknownNameError
@@ -205,22 +213,33 @@ class CatalogService:
         with self._lock:
             return self._loaded_catalog(name).snapshot(learning, self._statistics_at(learning))
 
-    def context(self, name: str, learning: LearningParameters | None = None) -> RoutingContext:
-        """The input of a router: catalog, statistics, index and token counts. Builds a missing index.
+    def context(
+        self, name: str, learning: LearningParameters | None = None, *, at_once: bool = False
+    ) -> RoutingContext:
+        """The input of a router: catalog, statistics, index and token counts. Builds a missing index, or goes by words without one if
+        it is wanted `at_once`.
 
         The same context while nothing changes, for each set of priors and rates that is in use.
         """
-        if not self.is_prepared(name):
+        by_words = at_once and not self.is_ready(name)
+        if not by_words:
             self.prepare(name)
         loaded = self._loaded_catalog(name)
-        learnt = self._learnt.of(loaded.catalog, loaded.relevance_index)  # labels are embedded without the lock
+        if by_words:
+            self.tokens(name)
+            fit, learnt = loaded.words_fit(), NOTHING_LEARNT
+        else:
+            relevance = loaded.relevance_index()
+            learnt = self._learnt.of(loaded.catalog, lambda: relevance)  # labels are embedded without the lock
+            fit = FitMatcher.of(relevance, self._relevance_encoder, learnt)
 
-        def matcher(index: CatalogIndex, relevance: RelevanceIndex) -> IndexMatcher:
-            return IndexMatcher(index, self._encoder, FitMatcher.of(relevance, self._relevance_encoder, learnt))
+        def matcher() -> IndexMatcher:
+            index = CatalogIndex(loaded.catalog, self._encoder) if loaded.index is None else loaded.index
+            return IndexMatcher(index, self._encoder, fit)
 
         with self._lock:
             at = self._statistics_at(learning)
-            return loaded.context(learning, at, learnt, matcher, cross_encoder=self._cross_encoder)
+            return loaded.context(learning, at, learnt, matcher, by_words=by_words, cross_encoder=self._cross_encoder)
 
     def _statistics_at(self, learning: LearningParameters | None) -> datetime | None:
         """The time of a snapshot, rounded so that it stays the same for a while; None without decay."""
@@ -235,15 +254,24 @@ class CatalogService:
         """Embed the texts and count the tokens where that is still to do. `progress` gets the texts done, and of how many."""
         loaded, encoder = self._loaded_catalog(name), self._relevance_encoder
 
+        def told(done: int, of: int) -> None:
+            loaded.embedding = Embedding(done, of, time.monotonic() - started_s)
+            if progress is not None:
+                progress(done, of)
+
         def make() -> Prepared:
-            return Prepared(RelevanceIndex.build(loaded.catalog, encoder, progress=progress), self.tokens(name))
+            tokens, words = self.tokens(name), loaded.words_fit().lexical  # first, for decisions by words
+            return Prepared(RelevanceIndex.build(loaded.catalog, encoder, progress=told, words=words), tokens)
 
         with loaded.preparing:
+            started_s = time.monotonic()
             if loaded.index is None:
                 files = self._index_files
                 made = make() if files is None else files.prepared(loaded.catalog, encoder.model, make)
-                loaded.relevance, loaded.tokens = made.index, made.tokens
-                loaded.index = CatalogIndex(loaded.catalog, self._encoder)
+                with self._lock:
+                    loaded.relevance, loaded.tokens, loaded.words = made.index, made.tokens, None
+                    loaded.index = CatalogIndex(loaded.catalog, self._encoder)
+                    loaded.contexts.clear()  # those by words
 
     def prepare_again(self) -> None:
         """Prepare the catalogs that were prepared before they were changed, so that the next decision does not wait."""
@@ -256,12 +284,21 @@ class CatalogService:
         """Whether the first decision on this catalog needs no embedding of the catalog."""
         return self._loaded_catalog(name).index is not None
 
+    def is_ready(self, name: str) -> bool:
+        """Whether a decision on this catalog embeds its query at once, and nothing else."""
+        return self.is_prepared(name) and self._relevance_encoder.is_open
+
+    def embedding(self, name: str) -> Embedding:
+        """How far the vectors of a catalog are that is not ready."""
+        return self._loaded_catalog(name).embedding or Embedding()
+
     def tokens(self, name: str) -> NDArray[np.int64]:
         """Tokens of each tool's definition, (T,); counted once for each text and kept in the store."""
         loaded = self._loaded_catalog(name)
-        if loaded.tokens is None:
-            loaded.tokens = token_counts(loaded.catalog, self._store)
-        return loaded.tokens
+        with loaded.reading:
+            if loaded.tokens is None:
+                loaded.tokens = token_counts(loaded.catalog, self._store)
+            return loaded.tokens
 
     def index(self, name: str) -> CatalogIndex:
         """The index of a catalog."""

@@ -17,6 +17,7 @@ from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Statistics
 from core.domain.tool_table import packed
 from core.network.traces import OUTAGE_S, CallHistory
+from core.relevance.by_words import WordsFit
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import text_hash
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
@@ -32,9 +33,9 @@ from core.store import Store
 
 PROJECTIONS_CACHED = 16  # one for each combination of priors and rates that was used lately
 
+BY_WORDS = "By words alone until the vectors are there"
 DEFAULT_LEARNING = LearningParameters()
 Learning = tuple[Priors, Rates]
-MakeMatcher = Callable[[CatalogIndex, RelevanceIndex], IndexMatcher]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,35 @@ class Down:
         return self.unreachable or self.lost > 1
 
 
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """How far the vectors of a catalog are: `done` of `of` texts (0 before they are counted) after `elapsed_s`."""
+
+    done: int = 0
+    of: int = 0
+    elapsed_s: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """The finished share, in [0, 1]."""
+        return self.done / self.of if self.of else 0.0
+
+    def __str__(self) -> str:
+        """
+        >>> str(Embedding(1200, 4076, 17.0)), str(Embedding())
+        ('By words alone until the vectors are there: 1,200 of 4,076 texts, about 41 s left.', 'By words alone until the vectors are there.')
+        """
+        count = f": {self.done:,} of {self.of:,} texts" if self.of else ""
+        left_s = self.elapsed_s * (self.of - self.done) / self.done if self.done else None
+        return f"{BY_WORDS}{count}{'' if left_s is None else f', about {left_s:,.0f} s left'}."
+
+
 @dataclass
 class LoadedCatalog:
     """A catalog with everything computed from it. Its service holds a lock around every call.
 
     The catalog is held as columns. The indexes are built when they are first needed; projections and contexts are cached by priors and rates.
+    `embedding` says how far the vectors are, None before the first is made. `words` decide until all are there.
     """
 
     catalog: Catalog
@@ -63,12 +88,17 @@ class LoadedCatalog:
     outcomes: list[OutcomeEvent] = field(default_factory=list[OutcomeEvent])
     overrides: tuple[Override, ...] = ()
     preparing: threading.Lock = field(default_factory=threading.Lock)
+    reading: threading.RLock = field(default_factory=threading.RLock)
+    embedding: Embedding | None = None
+    words: WordsFit | None = None
     index: CatalogIndex | None = None
     relevance: RelevanceIndex | None = None
     learnt: Learnt = NOTHING_LEARNT
     tokens: NDArray[np.int64] | None = None
     projections: LRUCache[Learning, StatisticsProjection] = field(default_factory=lambda: LRUCache(PROJECTIONS_CACHED))
-    contexts: LRUCache[Learning, RoutingContext] = field(default_factory=lambda: LRUCache(PROJECTIONS_CACHED))
+    contexts: LRUCache[tuple[Learning, bool], RoutingContext] = field(
+        default_factory=lambda: LRUCache(PROJECTIONS_CACHED)
+    )
     latest: RoutingContext | None = None
     down: dict[str, Down] = field(default_factory=dict[str, Down])
 
@@ -126,23 +156,24 @@ class LoadedCatalog:
         learning: LearningParameters | None,
         at: datetime | None,
         learnt: Learnt,
-        matcher: MakeMatcher,
+        matcher: Callable[[], IndexMatcher],
         *,
+        by_words: bool = False,
         cross_encoder: str = "",
     ) -> RoutingContext:
-        """The routing context under these priors and rates: the same object while nothing changes.
+        """The routing context under these priors and rates: the same object while nothing changes. `by_words` is what `matcher` goes by.
 
-        Raises CatalogError where the catalog is not prepared.
+        Raises CatalogError where the tokens are not counted.
         """
         if learnt is not self.learnt:
             self.learnt = learnt
             self.contexts.clear()  # decisions from before a label are not made again
-        key, statistics = _key(learning), self.snapshot(learning, at)
+        key, statistics = (_key(learning), by_words), self.snapshot(learning, at)
         context = self.contexts.get(key)
         if context is None or context.statistics is not statistics:
-            if self.index is None or self.relevance is None or self.tokens is None:
-                raise _changed(self.catalog)
-            made = matcher(self.index, self.relevance) if context is None else context.matcher
+            if self.tokens is None:
+                raise changed(self.catalog)
+            made = matcher() if context is None else context.matcher
             network = measured_network(self.catalog, self.outcomes)
             if self.latest is None:
                 self.latest = RoutingContext.of(
@@ -150,14 +181,22 @@ class LoadedCatalog:
                 )
             else:  # names and places are the same in all
                 self.latest = replace(self.latest, statistics=statistics, matcher=made, network=network)
+            self.latest = replace(self.latest, by_words=by_words)
             self.contexts[key] = context = self.latest
         return context
 
     def relevance_index(self) -> RelevanceIndex:
         """The relevance index. Raises CatalogError before it is built."""
         if self.relevance is None:
-            raise _changed(self.catalog)
+            raise changed(self.catalog)
         return self.relevance
+
+    def words_fit(self) -> WordsFit:
+        """The fit by words, made once; the words of the tools are those of the index as well."""
+        with self.reading:
+            if self.words is None:
+                self.words = WordsFit(self.catalog)
+            return self.words
 
 
 def without_names(outcome: OutcomeEvent) -> OutcomeEvent:
@@ -196,5 +235,5 @@ def _latency_s(call: OutcomeEvent) -> float:
     return max(call.latency_s, OUTAGE_S) if OutcomeKind(call.kind).post_accept_failure else call.latency_s
 
 
-def _changed(catalog: Catalog) -> CatalogError:
+def changed(catalog: Catalog) -> CatalogError:
     return CatalogError(f"Catalog {catalog.name!r} was changed while it was opened; try again.")

@@ -26,7 +26,7 @@ from core.routers.base import AnyRouter
 from core.routers.context import RoutingContext
 from core.routers.parameters import LearningParameters
 from core.routers.presets import DEFAULT_PRESET, applied, preset_of
-from core.routers.why import fit_note, language_note
+from core.routers.why import fit_note, language_note, words_note
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.decision_log import ChosenParameters, DecisionLog
 from core.services.learn.feedback import FeedbackService
@@ -125,18 +125,21 @@ class RoutingService:
         visitor: str = "",
         seen: Sequence[str] = (),
         anew: bool = False,
+        at_once: bool = False,
     ) -> Decision:
         """Decide, and record the decision as an event if `record` is set. The same query over unchanged statistics gives the
         same decision again, recorded once; `anew` makes and records another one. `visitor` is
-        named as the origin of changed parameters; `seen` are tools whose output the agent has, for a router that knows its state.
+        named as the origin of changed parameters; `seen` are tools whose output the agent has, for a router that knows its state. `at_once` does not
+        wait for the vectors of the catalog, where words alone can decide.
         """
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
         if not record:
-            return self.decide(subtask, self._context(catalog, chosen), router, chosen, server_hint=server_hint)
+            context = self._context(catalog, router, chosen, at_once=at_once)
+            return self.decide(subtask, context, router, chosen, server_hint=server_hint)
         set_by = ChosenParameters(chosen, origin, visitor)
         chosen = algorithm.having_seen(chosen, seen)
-        context = self._context(catalog, chosen)
+        context = self._context(catalog, router, chosen, at_once=at_once)
         query = _asked(context, algorithm.id, chosen, subtask, server_hint)
         asked = (*query, set_by.origin)
         with self._lock:
@@ -165,12 +168,13 @@ class RoutingService:
         parameters: Parameters,
         server_hint: str = "",
         supposed: tuple[Supposed, ...] = (),
+        at_once: bool = False,
     ) -> Decision:
         """The decision of `route`, without recording it. If `route` is asked afterwards, it records this decision, unless figures were
         `supposed` for it."""
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
-        context = self._context(catalog, chosen)
+        context = self._context(catalog, router, chosen, at_once=at_once)
         asked = _asked(context, router, chosen, subtask, server_hint)
         with self._lock:
             known = (self._asked.get((*asked, CONSOLE)) if not supposed else None) or self._previewed.get(
@@ -194,7 +198,7 @@ class RoutingService:
         self, subtask: str, *, catalog: str, router: str, parameters: Parameters, server_hint: str = ""
     ) -> Decision:
         """A decision that looks at every tool of a large catalog, too, for whoever shows the similarity of all. It is not recorded."""
-        context = replace(self._context(catalog, self._router(router).checked(parameters)), exhaustive=True)
+        context = replace(self._context(catalog, router, self._router(router).checked(parameters)), exhaustive=True)
         return self.decide(subtask, context, router, parameters, server_hint=server_hint)
 
     def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
@@ -211,6 +215,7 @@ class RoutingService:
         parameters: Parameters | None = None,
         origin: str = CONSOLE,
         visitor: str = "",
+        at_once: bool = False,
     ) -> Plan:
         """A question divided into parts, each with a recorded decision.
 
@@ -220,8 +225,9 @@ class RoutingService:
 
         def decide(text: str, seen: Sequence[str]) -> Decision:
             return self.route(
-                text, catalog=catalog, router=router, parameters=parameters, origin=origin, visitor=visitor, seen=seen
-            )
+                text, catalog=catalog, router=router, parameters=parameters, origin=origin, visitor=visitor, seen=seen,
+                at_once=at_once,
+            )  # fmt: skip
 
         parts = [(part.text, part.needs) for part in self.parts(question, planner=planner)]
         return Plan.of(question, self._planners[planner].name, parts, decide)
@@ -239,9 +245,14 @@ class RoutingService:
         with self._lock:
             return self._by_id.get(decision_id)
 
-    def _context(self, catalog: str, parameters: Parameters) -> RoutingContext:
+    def by_fit(self, router: str, parameters: Parameters | None) -> bool:
+        """Whether words alone can decide with this router, while a catalog has no vectors."""
+        algorithm = self._router(router)
+        return algorithm.by_fit(algorithm.checked(parameters))
+
+    def _context(self, catalog: str, router: str, parameters: Parameters, *, at_once: bool = False) -> RoutingContext:
         learning = parameters if isinstance(parameters, LearningParameters) else None
-        return self._catalogs.context(catalog, learning)
+        return self._catalogs.context(catalog, learning, at_once=at_once and self.by_fit(router, parameters))
 
     def _router(self, name: str) -> AnyRouter:
         if name not in self._routers:
@@ -265,5 +276,7 @@ def _completed(decision: Decision, context: RoutingContext, parameters: Paramete
         fit = replace(fit, confidence="unsure")
     decision = replace(decision, fit=fit)
     return replace(
-        decision, preset=preset_of(parameters), reason=decision.reason + fit_note(decision) + language_note(decision)
+        decision,
+        preset=preset_of(parameters),
+        reason=decision.reason + fit_note(decision) + language_note(decision) + words_note(decision),
     )

@@ -55,7 +55,7 @@ class Contested:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A sub-task with catalog, router and parameters. `supposed` figures replace known ones."""
+    """A sub-task with catalog, router and parameters. `supposed` figures replace known ones. `at_once` is that of `RoutingService.route`."""
 
     subtask: str
     parameters: Parameters
@@ -63,6 +63,7 @@ class Asked:
     router: str = "ehrr"
     hint: str = ""
     supposed: tuple[Supposed, ...] = ()
+    at_once: bool = False
 
 
 @dataclass(eq=False)
@@ -90,11 +91,12 @@ class WhatIfService:
             return known[1]
         case = self._case(asked)
         found = {} if case is None else _strips(case)
-        if case is not None:
+        nothing = None if case is None else self._nothing(asked)
+        if case is not None and nothing is not None:
             knobs = {knob.name: knob for knob in case.parameters.knobs()}
             decided = (_strips(replace(case, refused="")) if case.refused else found)["n"].at(case.parameters.n)
             found["wrong_refusals"] = refusal_strip(
-                knobs["wrong_refusals"], case.parameters.wrong_refusals, self._nothing(asked), decided
+                knobs["wrong_refusals"], case.parameters.wrong_refusals, nothing, decided
             )
         with self._lock:
             self._known[key] = context, found
@@ -185,10 +187,11 @@ class WhatIfService:
 
     def _context(self, asked: Asked) -> RoutingContext:
         learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
-        return self.catalogs.context(asked.catalog, learning)
+        at_once = asked.at_once and self.routing.by_fit(asked.router, asked.parameters)
+        return self.catalogs.context(asked.catalog, learning, at_once=at_once)
 
-    def _nothing(self, asked: Asked) -> float:
-        """P(nothing fits)."""
+    def _nothing(self, asked: Asked) -> float | None:
+        """P(nothing fits), None while it is not known."""
         context = layered(self._context(asked), asked.supposed)
         return Query(checked_subtask(asked.subtask), asked.hint.strip(), context.matcher, RulesPlanner()).fit().nothing
 

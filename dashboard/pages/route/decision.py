@@ -47,14 +47,16 @@ from dashboard.ui.url_state import UrlState
 
 
 def refusing(app: App, decision: Decision, parameters: Parameters) -> None:
-    """Draw the refusal knob's effect in a fold. Draws nothing for a router without the knob, or an empty catalog."""
-    if not isinstance(parameters, RefusingParameters) or decision.fit is None or not decision.tools.ids:
+    """Draw the refusal knob's effect in a fold. Draws nothing for a router without the knob, an empty catalog, or while P(nothing fits) is
+    not known."""
+    nothing = None if decision.fit is None else decision.fit.nothing
+    if not isinstance(parameters, RefusingParameters) or nothing is None or not decision.tools.ids:
         return
     percent = parameters.wrong_refusals
     with st.expander("What if no tool fits?", icon=":material/block:"):
         curve = app.refusals.curve(decision.catalog)
         text, drawing = st.columns([2, 3], gap="medium")
-        text.markdown(f"P(nothing fits) **{decision.fit.nothing:.2f}** for this sub-task, {_limit(app, percent)}.")
+        text.markdown(f"P(nothing fits) **{nothing:.2f}** for this sub-task, {_limit(app, percent)}.")
         text.markdown(f":small[{_point(curve, percent)}]")
         text.caption(
             "P assumes that half of all sub-tasks are impossible. It orders sub-tasks and is not a frequency. "
@@ -123,16 +125,18 @@ def decision_body(
     `linked` are the texts of a link to it, `knobs` is the prefix of the router's knobs, `token` that of the fast lane. Nothing is
     recorded with supposed figures.
     """
-    asked = Asked(query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
+    asked = Asked(
+        query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog), at_once=True
+    )
     if asked.supposed:
         decision = app.routing.preview(
             query.subtask, catalog=query.catalog, router=query.router, parameters=parameters, server_hint=query.hint,
-            supposed=asked.supposed,
+            supposed=asked.supposed, at_once=True,
         )  # fmt: skip
     else:
         decision = app.routing.route(
             query.subtask, visitor=visitor(), catalog=query.catalog, router=query.router, parameters=parameters,
-            server_hint=query.hint,
+            server_hint=query.hint, at_once=True,
         )  # fmt: skip
     lanes.open(token, lane_answers(app, asked, winner_colours(asked)))
     known, html = labelling(app, decision, asked.supposed), texts(decision, asked.supposed)

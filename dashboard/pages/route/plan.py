@@ -191,7 +191,7 @@ def plan_body(
     """
     plan = app.routing.plan(
         query.subtask, visitor=visitor(), planner=planner, catalog=query.catalog, router=query.router,
-        parameters=parameters,
+        parameters=parameters, at_once=True,
     )  # fmt: skip
     _totals(plan)
     agent_state(app, [step.decision for step in plan.steps], knobs)

@@ -34,7 +34,7 @@ from dashboard.ui.text import as_html
 Metric = tuple[str, str, str]  # label, value, help
 SIGNALS = {
     "dense": "meaning", "profile": "its server", "words": "words met", "everyday": "everyday words",
-    "concept": "kind of task", "asked": "example requests", "asked_words": "their words",
+    "names": "names met", "concept": "kind of task", "asked": "example requests", "asked_words": "their words",
 }  # fmt: skip
 
 
@@ -55,6 +55,11 @@ CONFIDENCE = {
     ),
 }
 
+BY_WORDS = (
+    "by words alone",
+    "The catalog has no vectors yet, so words that the sub-task has in common with the tools decide. P(nothing fits) is not known, and how "
+    "well a tool fits is rough: of everyday questions one in seven finds a right tool first.",
+)
 LOOKED = (
     "Of a catalog of many tools, those are looked at that can be on the short-list or among its tools: bounds on the relevance of all "
     "others prove that none of them can."
@@ -75,13 +80,10 @@ def headline(decision: Decision, *, what_if: bool = False) -> str:
     star, said = "★", ""
     if decision.fit is not None:
         word = decision.fit.confidence
-        label, help_text = CONFIDENCE[word]
-        if decision.fit.nothing >= DOUBTFUL_FROM:
-            label = (
-                f"{label}, P {decision.fit.nothing:.0%}"
-                if word == "nothing"
-                else f"{label}, nothing fits with P {decision.fit.nothing:.0%}"
-            )
+        label, help_text = BY_WORDS if decision.by_words else CONFIDENCE[word]
+        nothing = decision.fit.nothing
+        if nothing is not None and nothing >= DOUBTFUL_FROM:
+            label = f"{label}, P {nothing:.0%}" if word == "nothing" else f"{label}, nothing fits with P {nothing:.0%}"
         if decision.fit.language:
             label, help_text = f"{label}, asked in {decision.fit.language}", FOREIGN
         said = f' <span class="wayfare-badge" data-confidence="{word}">{noted(label, help_text)}</span>'
@@ -130,7 +132,7 @@ def _fit_metric(row: int, fit: Fit) -> Metric:
     return (
         "Fits",
         units.share(float(fit.tools[row])),
-        f"Calibrated probability that this tool fits, from its relevance {float(fit.relevance[row]):.2f} = {parts}, "
+        f"{'Calibrated' if fit.nothing is not None else 'Rough'} probability that this tool fits, from its relevance {float(fit.relevance[row]):.2f} = {parts}, "
         "and from its lead over tools with another function.",
     )
 
@@ -263,7 +265,7 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
     def made(asked: Asked) -> Decision:
         return app.routing.preview(
             asked.subtask, catalog=asked.catalog, router=asked.router, parameters=asked.parameters, server_hint=asked.hint,
-            supposed=asked.supposed,
+            supposed=asked.supposed, at_once=asked.at_once,
         )  # fmt: skip
 
     def decision(values: Values) -> Mapping[str, object]:

@@ -23,6 +23,7 @@ from dashboard.pages.route.turned import HEADLINE, TOOLS
 from dashboard.ui.first_look import first_look
 from dashboard.ui.knobs import LaneLink
 from dashboard.ui.layer import supposed
+from dashboard.ui.long_work import by_words_first
 from dashboard.ui.query_form import fill, planner_usage, show_preparing
 from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import errors_shown, escaped
@@ -194,7 +195,10 @@ def _result(question: Question) -> None:
         home(question)
         return
     with errors_shown():
-        show_preparing(app, query.catalog, decides=True)
+        if app.routing.by_fit(query.router, parameters):
+            by_words_first(app, query.catalog)
+        else:
+            show_preparing(app, query.catalog, decides=True)
         if planner:
             plan_body(app, query, parameters, planner, linked, question.prefix)
         else:
