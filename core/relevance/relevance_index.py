@@ -243,7 +243,7 @@ class RelevanceIndex:
         self._mixed = mixed
         self._profiles = profiles
         self._concepts = concepts
-        self._lexical = lexical
+        self.lexical = lexical
         self._examples = examples
         self._everyday = Everyday.shipped()
         self.coarse = coarse
@@ -290,7 +290,7 @@ class RelevanceIndex:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that it is made of, by name."""
         found = {"mixed": self._mixed, "own": self.own, "profiles": self._profiles, "concepts": self._concepts}
-        parts = {"words": self._lexical.arrays}
+        parts = {"words": self.lexical.arrays}
         if self.coarse is not None:
             parts |= {"coarse": self.coarse.tools.arrays, "coarse_profiles": self.coarse.profiles.arrays}
         return found | {f"{part}.{name}": array for part, of in parts.items() for name, array in of.items()}
@@ -337,8 +337,8 @@ class RelevanceIndex:
         """The signals of a query that no vector is compared for, (T,) each."""
         everyday = self._everyday.met(text)
         return {
-            "words": self._lexical.scores_of(words_and_stems(text)),
-            "everyday": self._lexical.weighted(self._everyday.words_of(everyday)),
+            "words": self.lexical.scores_of(words_and_stems(text)),
+            "everyday": self.lexical.weighted(self._everyday.words_of(everyday)),
             "concept": self._concept(everyday),
         }
 
