@@ -64,8 +64,8 @@ def model_by_words() -> RelevanceModel:
 class WordsFit:
     """The fit of T tools by words. Immutable; safe for several threads. `lexical` is that of a relevance index of the same catalog."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.lexical = words_of_tools(catalog)
+    def __init__(self, catalog: Catalog, lexical: LexicalIndex | None = None) -> None:
+        self.lexical = words_of_tools(catalog) if lexical is None else lexical
         self._catalog = catalog
         self._server_of = server_of_tools(catalog)
         self._stems = lru_cache(maxsize=STEMS_KEPT)(self._stems_of)

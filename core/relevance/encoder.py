@@ -225,10 +225,8 @@ class CachedEncoder:
             done = 0
             if progress is not None and missing:
                 progress(done, len(missing))
-            for place in np.random.default_rng(0).permutation(
-                len(batches)
-            ):  # so that the time so far tells what is left
-                keys = batches[place]
+            order: list[int] = np.random.default_rng(0).permutation(len(batches)).tolist()
+            for keys in map(batches.__getitem__, order):  # drawn, so that the time so far tells what is left
                 self._report(Step(EMBEDDING, done, len(missing), after="building the index"))
                 found = dict(zip(keys, self.encoder().encode([distinct[key] for key in keys]), strict=True))
                 self._store.save_vectors(self.model, found)

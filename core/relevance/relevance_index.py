@@ -244,7 +244,7 @@ class RelevanceIndex:
         self._mixed = mixed
         self._profiles = profiles
         self._concepts = concepts
-        self._lexical = lexical
+        self.lexical = lexical
         self._examples = examples
         self._everyday = Everyday.shipped()
         self.coarse = coarse
@@ -291,7 +291,7 @@ class RelevanceIndex:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that it is made of, by name."""
         found = {"mixed": self._mixed, "own": self.own, "profiles": self._profiles, "concepts": self._concepts}
-        parts = {"words": self._lexical.arrays}
+        parts = {"words": self.lexical.arrays}
         if self.coarse is not None:
             parts |= {"coarse": self.coarse.tools.arrays, "coarse_profiles": self.coarse.profiles.arrays}
         return found | {f"{part}.{name}": array for part, of in parts.items() for name, array in of.items()}
@@ -336,20 +336,15 @@ class RelevanceIndex:
 
     def signals_of_words(self, text: str) -> dict[str, Vectors]:
         """The signals of a query that no vector is compared for, (T,) each."""
-        return dict(
-            zip(
-                OF_WORDS,
-                self.fill_words(text, words_and_stems(text), np.zeros((len(OF_WORDS), len(self._mixed)), np.float32)),
-                strict=True,
-            )
-        )
+        found = np.zeros((len(OF_WORDS), len(self._mixed)), dtype=np.float32)
+        return dict(zip(OF_WORDS, self.fill_words(text, words_and_stems(text), found), strict=True))
 
     def fill_words(self, text: str, with_stems: Sequence[str], zeros: Vectors) -> Vectors:
         """The same in rows of zeros (3, T), in the order of `OF_WORDS`. `with_stems` are the words of the text with their stems."""
         everyday = self._everyday.met(text)
         words, tool_words, concept = zeros
-        self._lexical.add(dict.fromkeys(with_stems, 1.0), words)
-        self._lexical.add(self._everyday.words_of(everyday), tool_words)
+        self.lexical.add(dict.fromkeys(with_stems, 1.0), words)
+        self.lexical.add(self._everyday.words_of(everyday), tool_words)
         for row, weight in everyday.items():  # a copy of all rows would take longer than the sum
             concept += np.float32(weight) * self._concepts[row]
         return zeros

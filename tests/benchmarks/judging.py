@@ -167,11 +167,15 @@ def fitted(rows: Sequence[Judged]) -> Constants:
     evidence = np.array([[row.spread, row.cosine, 1.0] for row in rows])
     impossible = np.array([not row.answerable for row in rows])
     nothing = _logistic(evidence, impossible, _even_weights(rows, both=True), [(0, None), (None, 0), (None, None)])
-    whole = [row for row in rows if row.answerable]
+    return Constants(nothing, fitted_to_leads([row for row in rows if row.answerable]))
+
+
+def fitted_to_leads(whole: Sequence[Judged]) -> Floats:
+    """The constants of p_fit alone, of questions that something can do."""
     weights = np.repeat(_even_weights(whole, both=False), TOP)
     right = np.concatenate([row.right for row in whole])
     bounds = [(0, None), (0, None), (None, None)]
-    return Constants(nothing, _logistic(_features(whole).reshape(-1, 3), right, weights / TOP, bounds))
+    return _logistic(_features(whole).reshape(-1, 3), right, weights / TOP, bounds)
 
 
 def _features(rows: Sequence[Judged]) -> Floats:

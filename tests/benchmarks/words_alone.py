@@ -16,7 +16,7 @@ from core.importers.shipped_catalogs import SAMPLE
 from core.relevance.by_words import WordsFit, model_by_words
 from core.relevance.scoring import LEAD_LIMIT, TOP, fit_of
 from tests.benchmarks.attending import LIVE
-from tests.benchmarks.judging import ANSWERABLE, Constants, Floats, Judged, Question, fitted, questions
+from tests.benchmarks.judging import ANSWERABLE, Constants, Floats, Judged, Question, fitted_to_leads, questions
 from tests.benchmarks.labelled import opened_app
 from tests.benchmarks.probabilities import error_of
 
@@ -39,13 +39,14 @@ def words_alone() -> None:
     with opened_app() as app:
         rows = list(_compared(app))
     given = [row.judged for row in rows if row.judged.question.set not in HELD_BACK]
-    print(f"p_fit = sigmoid({' '.join(f'{x:+.3f}' for x in fitted(given).fit)} . (lead behind, lead ahead, 1))")
+    print(f"p_fit = sigmoid({' '.join(f'{x:+.3f}' for x in fitted_to_leads(given))} . (lead behind, lead ahead, 1))")
     fit = model_by_words().fit
     shipped = Constants(np.zeros(3), np.array([fit["behind"], fit["ahead"], fit["one"]]))
     for name in dict.fromkeys(row.judged.question.set for row in rows):
         of_set = [row for row in rows if row.judged.question.set == name]
         judged = [row.judged for row in of_set]
-        left_out = fitted([one for one in given if one.question.catalog != judged[0].question.catalog])
+        others = [one for one in given if one.question.catalog != judged[0].question.catalog]
+        left_out = Constants(np.zeros(3), fitted_to_leads(others))
         chances, right = shipped.chances(judged)
         best = chances.argmax(axis=1)
         print(

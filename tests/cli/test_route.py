@@ -220,3 +220,17 @@ def test_a_preset_may_be_a_file_that_the_console_exported(wayfare: Command, warm
         assert (run.code, run.err.count("\n")) == (2, 1)
         assert said in run.err
     assert "cannot be read" in wayfare("route", TEXT, "--preset", tmp_path / "none.toml").err
+
+
+def test_words_decide_at_once_where_that_is_wanted(wayfare: Command, write) -> None:
+    mine = write(
+        "mine.json", {"servers": [server("files", tool("read_file", "Reads a file."), tool("send", "Sends."))]}
+    )
+    options = ("route", "read that file", "--catalog", mine)
+    at_once = wayfare(*options, "--at-once", "--json").json()
+    assert (at_once["by_words"], at_once["p_nothing_fits"], at_once["confidence"]) == (True, None, "unsure")
+    assert at_once["candidates"] == ["files::read_file"]
+    assert at_once["timings_ms"]["embed"] == 0
+    assert "By words alone: the catalog has no vectors yet." in at_once["reason"]
+    assert "P(nothing fits) is not known." in wayfare(*options, "--at-once").out
+    assert "by_words" not in wayfare(*options, "--json").json()

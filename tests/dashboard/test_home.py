@@ -17,7 +17,7 @@ from tests.cases import each
 def sample(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """An app over a copy of the store in which the sample has been embedded."""
     db = Path(shutil.copy(warm_store, tmp_path_factory.mktemp("home") / "home.duckdb"))
-    with open_app(Settings(db=db, cache=encoder_cache)) as app:
+    with open_app(Settings(db=db, cache=encoder_cache, words_after_s=60.0)) as app:
         yield app
 
 

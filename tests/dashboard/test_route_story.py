@@ -49,7 +49,7 @@ visit = partial(open_page, "route")
 def app(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """An app with the real encoders, which tell what fits, for the pages."""
     db = Path(shutil.copy(warm_store, tmp_path_factory.mktemp("story") / "story.duckdb"))
-    with open_app(Settings(db=db, cache=encoder_cache)) as app:
+    with open_app(Settings(db=db, cache=encoder_cache, words_after_s=60.0)) as app:
         for name, catalog in (("mine", MINE), ("alone", ALONE)):
             app.catalog_editor.import_text(json.dumps(catalog), name, "test")
         session.use_app(app)

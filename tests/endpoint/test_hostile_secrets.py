@@ -41,7 +41,7 @@ PAGES = ("activity", "govern", "call", "catalog")
 def app(tmp_path: Path) -> Iterator[App]:
     """An app whose server needs a key of the environment; the pages show it."""
     store = Store(tmp_path / "wayfare.duckdb")
-    settings = Settings(db=store.path, cache=tmp_path, seed=1, environment={"SERVICE_KEY": KEY})
+    settings = Settings(db=store.path, cache=tmp_path, seed=1, environment={"SERVICE_KEY": KEY}, words_after_s=60.0)
     source = EncoderSource.of(WordEncoder())
     with build_app(store, settings, encoder=CachedEncoder(source, store.vectors)) as app:
         tools = [

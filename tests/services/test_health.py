@@ -45,7 +45,7 @@ def gate(tmp_path: Path) -> Path:
 def app(clock: Clock, gate: Path, tmp_path: Path):
     """An app with one server that fits, which is down."""
     store = Store(None)
-    settings = Settings(db=":memory:", cache=tmp_path, seed=1, now=clock)
+    settings = Settings(db=":memory:", cache=tmp_path, seed=1, now=clock, words_after_s=60.0)
     encoder = CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors)
     with build_app(store, settings, encoder=encoder) as made:
         tools = [{"name": "echo", "description": "Echo words.", "price_usd": 0.001, "success": 0.9, "latency_s": 0.5}]

@@ -31,7 +31,7 @@ def document() -> str:
 def main(db: Path) -> None:
     """Serve until the input ends."""
     store = Store(db)
-    settings = Settings(db=db, cache=db.parent, seed=1, environment=os.environ)
+    settings = Settings(db=db, cache=db.parent, seed=1, environment=os.environ, words_after_s=60.0)
     with build_app(store, settings, encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors)) as app:
         app.catalog_editor.import_text(document(), "world")
         with served(app, "world") as url:

@@ -229,7 +229,7 @@ class CatalogService:
             self.tokens(name)
             fit, learnt = loaded.words_fit(), NOTHING_LEARNT
         else:
-            relevance = loaded.relevance_index()
+            relevance, loaded.words = loaded.relevance_index(), None
             learnt = self._learnt.of(loaded.catalog, lambda: relevance)  # labels are embedded without the lock
             fit = FitMatcher.of(relevance, self._relevance_encoder, learnt)
 

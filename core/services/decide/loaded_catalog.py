@@ -195,7 +195,7 @@ class LoadedCatalog:
         """The fit by words, made once; the words of the tools are those of the index as well."""
         with self.reading:
             if self.words is None:
-                self.words = WordsFit(self.catalog)
+                self.words = WordsFit(self.catalog, None if self.relevance is None else self.relevance.lexical)
             return self.words
 
 
