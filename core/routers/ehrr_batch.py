@@ -18,7 +18,7 @@ from core.routers.estimates import beliefs
 from core.routers.parameters import FIT, MatchingParameters
 
 BROADCAST = ("alpha_s", "alpha_t", "l_route_s", "eps", "p_bs", "p_ofs", "l0_s", "kappa", "budget_usd")
-AT_ONCE = 1 << 18  # utilities of servers in one step: about what the cache of a core holds
+AT_ONCE = 1 << 17  # utilities of servers in one step: about what the cache of a core holds
 SIMILARITIES_KEPT = 8
 
 MATCHING = tuple(knob.name for knob in MatchingParameters.knobs() if knob.name not in ("n", "similarity"))
