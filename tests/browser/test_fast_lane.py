@@ -96,7 +96,9 @@ def test_the_knobs_of_another_router_ask_nothing_before_its_page_is_there(
     route.decided()
     strip_loaded(route)
     asked: list[str] = []
-    visit.on("request", lambda request: asked.append(request.post_data or "") if request.url.endswith("/turn") else None)
+    visit.on(
+        "request", lambda request: asked.append(request.post_data or "") if request.url.endswith("/turn") else None
+    )
     visit.choose("Router", "PA-RAG")  # its first decision takes a while
     visit.until(lambda: bool(asked))  # of the strips, later than half a second
     visit.until_query(router="pa_rag")

@@ -173,7 +173,9 @@ def test_a_link_that_makes_no_sense_says_so_and_works(console: ConsoleProgram, v
     visit.see("of 5 choose")
 
 
-def test_an_action_is_one_step_in_whatever_order_its_address_is_written(console: ConsoleProgram, visitor: Visitor) -> None:
+def test_an_action_is_one_step_in_whatever_order_its_address_is_written(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
     """On a busy machine the page host writes the query of the next view first, at the path of this one."""
     visit = visitor(console)
     visit.open("setup")

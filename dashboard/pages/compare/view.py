@@ -64,7 +64,7 @@ def _numbers(decision: Decision) -> None:
     cached = f" + {tokens['cached']:,} cached" if tokens["cached"] else ""
     lines = [
         ("tokens exposed", f"{tokens['exposed']:,}{cached}"),
-        ("decided in", f"{decision.timings_ms['total']:.1f} ms"),
+        ("decided in", units.seconds(decision.timings_ms["total"] / 1e3)),
         ("planner", decision.planner),
     ]
     if winner is not None:
@@ -131,7 +131,7 @@ def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision,
     favourite, votes = next(iter(winners(decisions).items()))
     choice = f"choose {escaped(favourite, 90)}" if favourite else "find no candidate"
     st.markdown(f"**{votes} of {len(decisions)}** {choice}.{badge(decisions[0].catalog)}")
-    grid = st.grid(len(decisions), min_column_width=250, gap="xsmall")
+    grid = st.grid(len(decisions), min_column_width=190, gap="xsmall")
     for variant, decision in zip(variants, decisions, strict=True):
         with grid.cell():
             card(app, variant, decision, texts)

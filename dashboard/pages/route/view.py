@@ -132,7 +132,13 @@ def _tell(question: Question, examples: Sequence[Example]) -> None:
     asked = Asked(subtask, question.parameters, query.catalog, query.router, supposed=supposed(query.catalog))
     turn = story_of(app, asked)
     if turn is not None:
-        story(app, asked, turn, lambda: fill({state.key("q"): subtask, state.key("plan"): ONE}), lane_token(question.prefix))
+        story(
+            app,
+            asked,
+            turn,
+            lambda: fill({state.key("q"): subtask, state.key("plan"): ONE}),
+            lane_token(question.prefix),
+        )
 
 
 def _examples_of(app: App, catalog: str) -> tuple[Example, ...]:
