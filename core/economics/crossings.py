@@ -32,6 +32,10 @@ class Lines:
         """(E,) -> (E, N)."""
         return self.a - self.s * np.minimum(y[:, None], self.cap)
 
+    def each(self, y: Array) -> Array:
+        """(N,) -> (N,): each line at a place of its own."""
+        return self.a - self.s * np.minimum(y, self.cap)
+
     def rows(self, rows: NDArray[np.int64]) -> Lines:
         """Some of the lines."""
         return Lines(self.a[rows], self.s[rows], self.cap[rows])
@@ -128,9 +132,7 @@ def _higher(
     higher = (at_some[0][:, None] > at[0]) & (at_some[1][:, None] > at[1])
     if np.isfinite(lines.cap).any():
         caps, caps_some = np.clip(lines.cap, low, high), np.clip(some.cap, low, high)
-        higher &= (np.diagonal(lines.at(caps)) < some.at(caps).T) & (
-            np.diagonal(some.at(caps_some))[:, None] > lines.at(caps_some)
-        )
+        higher &= (lines.each(caps) < some.at(caps).T) & (some.each(caps_some)[:, None] > lines.at(caps_some))
     if price is not None and group is not None:
         paid = np.nan_to_num(price)
         higher &= (group[of][:, None] == group) & (paid[of][:, None] <= paid)

@@ -143,6 +143,27 @@ MOVES_PRICES = ("p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd")
 MOVES_TOOLS = ("alpha_t", "kappa", "l_route_s", "eps")
 
 
+LARGE = 1_000  # servers
+Region = tuple[str, float, float, int]  # one of MOVES_SERVERS, its range, and the largest k there
+
+
+def shortlistable(case: Case, regions: Sequence[Region]) -> Case:
+    """The case with those servers, and their tools, alone that can be on the short-list in one of these regions and at the present values.
+    Decisions there are the same, because tools of other servers are not in the race.
+
+    A catalog of few servers stays whole, and so does a case whose similarities or estimates differ from point to point.
+    """
+    count, p = len(case.context.server_names), case.parameters
+    if count <= LARGE or not p.hierarchy or case.beliefs is not None or case.signals is not None:
+        return case
+    terms, now = Terms.of(case), p.weights_of_time()[0]
+    able = [
+        relevant(terms.servers(name), *((1 / high, 1 / low) if name == "eps" else (low, high)), keep=k)
+        for name, low, high, k in [("alpha_s", now, now, p.k), *regions]
+    ]
+    return case.of_servers(np.unique(np.concatenate(able)))
+
+
 def events(case: Case, terms: Terms, name: str, low: float, high: float) -> Array:
     """Sorted values in (low, high) at which the decision may change. `name` is one of SMOOTH."""
     inverse = name == "eps"
@@ -281,8 +302,19 @@ NEAREST = 1e-13  # of the range: values nearer to each other count as one
 
 def strips(case: Case) -> dict[str, Strip]:
     """The strip of every parameter, with those of the views if similarity comes from weighted views."""
-    terms = Terms.of(case)
     knobs = {knob.name: knob for knob in case.parameters.knobs()}
+    now = case.parameters.weights_of_time()[0]
+    case = shortlistable(
+        case,
+        [
+            ("alpha_s", now, now, int(knobs["k"].high or 1)),
+            *(
+                (name, float(knobs[name].low or 0.0), float(knobs[name].high or 1.0), case.parameters.k)
+                for name in MOVES_SERVERS
+            ),
+        ],
+    )
+    terms = Terms.of(case)
     found = {name: strip(case, terms, knobs[name]) for name in (*SMOOTH, *WHOLE)}
     return found | ({} if case.signals is None else _of_views(case, case.signals, knobs))
 
