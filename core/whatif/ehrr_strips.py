@@ -158,7 +158,9 @@ def shortlistable(case: Case, regions: Sequence[Region]) -> Case:
         return case
     terms, now = Terms.of(case), p.weights_of_time()[0]
     able = [
-        relevant(terms.servers(name), *((1 / high, 1 / low) if name == "eps" else (low, high)), keep=k)
+        relevant(
+            terms.servers(name), *((1 / high, 1 / low) if name == "eps" else (low, high)), keep=k, inside=low < high
+        )
         for name, low, high, k in [("alpha_s", now, now, p.k), *regions]
     ]
     return case.of_servers(np.unique(np.concatenate(able)))
@@ -177,7 +179,9 @@ def _events(case: Case, terms: Terms, name: str, low: float, high: float) -> lis
     count, p = len(case.context.server_names), case.parameters
     listing = np.zeros(0)
     if name in MOVES_SERVERS and p.hierarchy and p.k < count:
-        listing = crossings(terms.servers(name), low, high, keep=p.k, ordered=False)
+        lines = terms.servers(name)
+        few = lines.rows(relevant(lines, low, high, keep=p.k, inside=True))
+        listing = crossings(few, low, high, keep=p.k, ordered=False)
     found = [listing]
     if name not in MOVES_PRICES and name not in MOVES_TOOLS:
         return found
