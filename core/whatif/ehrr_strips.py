@@ -147,9 +147,10 @@ LARGE = 1_000  # servers
 Region = tuple[str, float, float, int]  # one of MOVES_SERVERS, its range, and the largest k there
 
 
-def shortlistable(case: Case, regions: Sequence[Region]) -> Case:
-    """The case with those servers, and their tools, alone that can be on the short-list in one of these regions and at the present values.
-    Decisions there are the same, because tools of other servers are not in the race.
+def shortlistable(case: Case, regions: Sequence[Region], *, with_tool: str = "") -> Case:
+    """The case with those servers, and their tools, alone that can be on the short-list in one of these regions and at the present values,
+    also if one server is moved, and with the server of a tool. Decisions there are the same, because tools of other servers are not in
+    the race.
 
     A catalog of few servers stays whole, and so does a case whose similarities or estimates differ from point to point.
     """
@@ -161,8 +162,10 @@ def shortlistable(case: Case, regions: Sequence[Region]) -> Case:
         relevant(
             terms.servers(name), *((1 / high, 1 / low) if name == "eps" else (low, high)), keep=k, inside=low < high
         )
-        for name, low, high, k in [("alpha_s", now, now, p.k), *regions]
+        for name, low, high, k in [("alpha_s", now, now, p.k + 1), *regions]
     ]
+    if with_tool:
+        able.append(case.context.tool_server[[case.context.tool_ids.index(with_tool)]])
     return case.of_servers(np.unique(np.concatenate(able)))
 
 

@@ -31,6 +31,7 @@ from core.whatif import expected_value as of_value
 from core.whatif import tornado
 from core.whatif.case import Case, ViewSignals
 from core.whatif.counterfactuals import Counterfactual, Room
+from core.whatif.ehrr_strips import shortlistable
 from core.whatif.ehrr_strips import strips as ehrr_strips
 from core.whatif.expected_value import ValueCase
 from core.whatif.expected_value import strips as value_strips
@@ -122,7 +123,7 @@ class WhatIfService:
         """How far the winner may worsen. Returns None without a winner and for another router than EHRR and expected value."""
         case = self._case(asked)
         if isinstance(case, Case):
-            return of_ehrr.room(case)
+            return of_ehrr.room(shortlistable(case, ()))
         return None if case is None else of_value.room(case)
 
     def counterfactual(self, asked: Asked, tool: str) -> Counterfactual:
@@ -130,10 +131,11 @@ class WhatIfService:
         case = self._case(asked)
         if case is None or tool not in case.context.tool_ids:
             raise WayfareError(f"There is no tool {tool[:80]!r} to make win under this router.")
-        row, strips = case.context.tool_ids.index(tool), self.strips(asked)
+        strips = self.strips(asked)
         if isinstance(case, Case):
-            return of_ehrr.counterfactual(case, strips, row)
-        return of_value.counterfactual(case, strips, row)
+            case = shortlistable(case, (), with_tool=tool)
+            return of_ehrr.counterfactual(case, strips, case.context.tool_ids.index(tool))
+        return of_value.counterfactual(case, strips, case.context.tool_ids.index(tool))
 
     def plane(self, asked: Asked, x: str, y: str, *, near: bool = False) -> Plane | None:
         """The winners over two parameters, over their whole ranges or `near` their current values. Returns None for another router
