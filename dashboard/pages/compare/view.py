@@ -69,7 +69,7 @@ def _numbers(decision: Decision) -> None:
     ]
     if winner is not None:
         lines = [
-            ("price", f"{units.price(winner.price_usd)} a call"),
+            ("price a call", units.price(winner.price_usd)),
             ("expected time", units.seconds(winner.time_cost_s)),
             *lines,
         ]

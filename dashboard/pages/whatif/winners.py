@@ -245,7 +245,9 @@ def _choose_axes(app: App, state: UrlState, asked: Asked, axes: Sequence[str]) -
     question = (asked.catalog, asked.router, asked.subtask, asked.hint, asked.supposed)
     chosen_for, chosen = st.session_state.get(CHOSEN_AXES, (None, None))
     if not set(now) <= set(axes) or (now == chosen and question != chosen_for):
-        found = app.what_if.contested(asked, axes) or Contested(axes[0], axes[1], near=True)
+        with st.spinner("Looking for two knobs that change the winner…"):
+            found = app.what_if.contested(asked, axes)
+        found = found or Contested(axes[0], axes[1], near=True)
         _show_axes(state, found)
         st.session_state[CHOSEN_AXES] = question, (found.x, found.y)
 
