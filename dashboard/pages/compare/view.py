@@ -157,7 +157,7 @@ def page(question: Question) -> None:
     app, state, query = question.app, question.state, question.query
     texts = {name: text for name, text in question.texts.items() if name in ASKED_HERE}
     knobs = {name: text for name, text in question.texts.items() if name not in ASKED_HERE}
-    variants = choose_variants(app, state, question.linked, knobs)
+    variants = choose_variants(app, state, question.linked, knobs, query.catalog)
     start_meter(state, question.linked)
     assumed = read_meter(state)
     state.end(
@@ -172,8 +172,14 @@ def page(question: Question) -> None:
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    decided = [(variant, _decision(app, query, variant)) for variant in variants]
-    done = [(variant, decision) for variant, decision in decided if decision is not None]
+    done = list[tuple[Variant, Decision]]()
+    for variant in variants:
+        with st.spinner(
+            f"{escaped(variant.name, 80)} decides. In a large catalog its first decision may take minutes."
+        ):
+            decision = _decision(app, query, variant)
+        if decision is not None:
+            done.append((variant, decision))
     if not done:
         st.info("Choose the routers to compare.", icon=":material/compare_arrows:")
         return
