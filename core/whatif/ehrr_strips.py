@@ -39,19 +39,22 @@ class Terms:
     paid_s: Array
 
     @classmethod
-    def of(cls, case: Case) -> Terms:
-        """The terms under the case's parameters."""
+    def of(cls, case: Case, *, of_tools: bool = True) -> Terms:
+        """The terms under the case's parameters; those of tools may be left out."""
         context, p = case.context, case.parameters
         bare = estimate_servers(context, l_route_s=p.l_route_s, eps=UNFLOORED, beliefs=case.beliefs)
-        bare_tools = estimate_tools(context, bare, eps=UNFLOORED, beliefs=case.beliefs)
         chance = attempt_success(bare.success, bare.post_accept_failure, eps=UNFLOORED)
+        wait_s, beta, none = bare.fixed_s + bare.call_s, np.maximum(p.eps, chance), np.zeros(0)
+        if not of_tools:
+            return cls(case, wait_s, chance, beta, none, none, none, none)
+        bare_tools = estimate_tools(context, bare, eps=UNFLOORED, beliefs=case.beliefs)
         tool_beta = np.maximum(p.eps, bare_tools.success)
         price, per_attempt = context.statistics.tools.price_usd, p.billing == "per_attempt"
         return cls(
             case,
-            bare.fixed_s + bare.call_s,
+            wait_s,
             chance,
-            np.maximum(p.eps, chance),
+            beta,
             bare.fixed_s[context.tool_server] + bare_tools.latency_s,
             bare_tools.success,
             tool_beta,
@@ -157,7 +160,7 @@ def shortlistable(case: Case, regions: Sequence[Region], *, with_tool: str = "")
     count, p = len(case.context.server_names), case.parameters
     if count <= LARGE or not p.hierarchy or case.beliefs is not None or case.signals is not None:
         return case
-    terms, now = Terms.of(case), p.weights_of_time()[0]
+    terms, now = Terms.of(case, of_tools=False), p.weights_of_time()[0]
     able = [
         relevant(
             terms.servers(name), *((1 / high, 1 / low) if name == "eps" else (low, high)), keep=k, inside=low < high
