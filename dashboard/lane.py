@@ -79,8 +79,7 @@ class FastLanes:
             return _json(200, await anyio.to_thread.run_sync(lane.answer, kind, values))
         except Refused as refused:
             return _sentence(refused.status, str(refused))
-        except WayfareError as error:  # a question that changed meanwhile may refuse a value of the knobs from before
-            _log.info("A turned knob was refused: %s", error)
+        except WayfareError as error:
             return _sentence(422, str(error))
         except ClientDisconnect:
             raise

@@ -32,6 +32,10 @@ class Lines:
         """(E,) -> (E, N)."""
         return self.a - self.s * np.minimum(y[:, None], self.cap)
 
+    def each(self, y: Array) -> Array:
+        """(N,) -> (N,): each line at a place of its own."""
+        return self.a - self.s * np.minimum(y, self.cap)
+
     def rows(self, rows: NDArray[np.int64]) -> Lines:
         """Some of the lines."""
         return Lines(self.a[rows], self.s[rows], self.cap[rows])
@@ -104,8 +108,10 @@ def relevant(
     keep: int,
     price: Array | None = None,
     group: NDArray[np.int64] | None = None,
+    inside: bool = False,
 ) -> NDArray[np.int64]:
-    """Rows that may be among the `keep` highest somewhere in [low, high]: fewer than `keep` lines are higher throughout.
+    """Rows that may be among the `keep` highest somewhere in [low, high]: fewer than `keep` lines are higher throughout. Where only
+    (low, high) counts, `inside`, a line that meets a higher one at an end is lower: many are equal at 0.
 
     Where prices decide which tools are in the race, only lines of the same group (server) that are not dearer count as higher.
     """
@@ -113,24 +119,32 @@ def relevant(
     if len(rows) > MANY:  # those that a few high lines exceed go first
         at = lines.at(np.array([low, (low + high) / 2, high]))
         high_ones = np.unique(np.argpartition(-at, 2 * keep, axis=1)[:, : 2 * keep])
-        rows = rows[_higher(lines, high_ones, low, high, price, group).sum(axis=0) < keep]
+        rows = rows[_higher(lines, high_ones, low, high, price, group, inside=inside).sum(axis=0) < keep]
     few = lines.rows(rows)
     prices, groups = None if price is None else price[rows], None if group is None else group[rows]
-    return rows[_higher(few, np.arange(len(rows)), low, high, prices, groups).sum(axis=0) < keep]
+    return rows[_higher(few, np.arange(len(rows)), low, high, prices, groups, inside=inside).sum(axis=0) < keep]
 
 
 def _higher(
-    lines: Lines, of: NDArray[np.int64], low: float, high: float, price: Array | None, group: NDArray[np.int64] | None
+    lines: Lines,
+    of: NDArray[np.int64],
+    low: float,
+    high: float,
+    price: Array | None,
+    group: NDArray[np.int64] | None,
+    *,
+    inside: bool,
 ) -> NDArray[np.bool_]:
     """(K, N) whether each of some lines is higher than each line throughout."""
     some = lines.rows(of)
     at, at_some = lines.at(np.array([low, high])), some.at(np.array([low, high]))
-    higher = (at_some[0][:, None] > at[0]) & (at_some[1][:, None] > at[1])
+    left, right = at_some[0][:, None], at_some[1][:, None]
+    higher = (left > at[0]) & (right > at[1])
+    if inside:
+        higher |= (left == at[0]) & (right > at[1]) | (left > at[0]) & (right == at[1])
     if np.isfinite(lines.cap).any():
         caps, caps_some = np.clip(lines.cap, low, high), np.clip(some.cap, low, high)
-        higher &= (np.diagonal(lines.at(caps)) < some.at(caps).T) & (
-            np.diagonal(some.at(caps_some))[:, None] > lines.at(caps_some)
-        )
+        higher &= (lines.each(caps) < some.at(caps).T) & (some.each(caps_some)[:, None] > lines.at(caps_some))
     if price is not None and group is not None:
         paid = np.nan_to_num(price)
         higher &= (group[of][:, None] == group) & (paid[of][:, None] <= paid)

@@ -145,7 +145,7 @@ class Why(StrEnum):
 
     NOT_IN_INDEX = "not in the index"
     WRONG_SERVER = "wrong server"
-    OUT_RANKED = "out-ranked"
+    OUT_RANKED = "outranked"
     PRICED_OUT = "priced out"
     GATED = "gated"
     REFUSED_WRONGLY = "refused wrongly"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -125,6 +125,12 @@ class Case:
     beliefs: Beliefs | None = None
     refused: str = ""
     signals: ViewSignals | None = None
+
+    def of_servers(self, servers: Rows) -> Case:
+        """The same with these servers, ascending, and their tools alone. Only without `beliefs` and `signals`."""
+        tools = np.flatnonzero(np.isin(self.context.tool_server, servers))
+        match = Match(self.match.servers[servers], self.match.tools[tools], self.match.embed_ms)
+        return replace(self, context=self.context.narrowed(tools, servers), match=match)
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,17 +158,17 @@ def _block(case: Case, now: Outcomes, row: int) -> str | None:
     if case.refused:
         return "the sub-task is refused"
     if not now.listed[0, server]:
-        return f"{case.context.server_names[server]} is not on the short-list, (3)"
+        return f"{case.context.server_names[server]} is not on the short-list, EHRR (3)"
     if not now.accepted[0, server]:
-        return f"{case.context.server_names[server]} rejects the price it is offered, (5)"
+        return f"{case.context.server_names[server]} rejects the price it is offered, EHRR (5)"
     return None
 
 
 def _out_of_reach(case: Case, now: Outcomes) -> str:
     ahead = int(now.winner[0])
     if ahead < 0:
-        return "its utility stays below 0, (7)"
-    return f"{case.context.tool_ids[ahead]} has the higher utility even then, (7)"
+        return "its utility stays below 0, EHRR (7)"
+    return f"{case.context.tool_ids[ahead]} has the higher utility even then, EHRR (7)"
 
 
 def _limits(case: Case, now: Outcomes, row: int) -> Headroom:

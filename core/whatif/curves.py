@@ -162,7 +162,7 @@ def posted(case: Case) -> Curve:
                 )
     cap = "" if p.budget_usd is None else f", at most B = {rounded(p.budget_usd)} $"
     return Curve(
-        f"Price posted to {name} against expected time", "expected time to success C (s)", "m$ per call", tuple(lines), cost, longest,
+        f"Price posted to {name}", "expected time to success C (s)", "m$ per call", tuple(lines), cost, longest,
         r"\begin{gathered}\tau = p_{bs}\,\mathrm{Sim} + p_{ofs}\ln(1 + C / L_0) \\ |d\tau / dC| \le p_{ofs} / L_0\end{gathered}",
         f"{rounded(p.p_bs)} · {rounded(similarity)} + {rounded(p.p_ofs)} · ln(1 + {rounded(cost)} / {rounded(p.l0_s)}) = {rounded(here)} ${cap}; "
         f"bound {rounded(slope)} $/s",

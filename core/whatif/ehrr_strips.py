@@ -39,19 +39,22 @@ class Terms:
     paid_s: Array
 
     @classmethod
-    def of(cls, case: Case) -> Terms:
-        """The terms under the case's parameters."""
+    def of(cls, case: Case, *, of_tools: bool = True) -> Terms:
+        """The terms under the case's parameters; those of tools may be left out."""
         context, p = case.context, case.parameters
         bare = estimate_servers(context, l_route_s=p.l_route_s, eps=UNFLOORED, beliefs=case.beliefs)
-        bare_tools = estimate_tools(context, bare, eps=UNFLOORED, beliefs=case.beliefs)
         chance = attempt_success(bare.success, bare.post_accept_failure, eps=UNFLOORED)
+        wait_s, beta, none = bare.fixed_s + bare.call_s, np.maximum(p.eps, chance), np.zeros(0)
+        if not of_tools:
+            return cls(case, wait_s, chance, beta, none, none, none, none)
+        bare_tools = estimate_tools(context, bare, eps=UNFLOORED, beliefs=case.beliefs)
         tool_beta = np.maximum(p.eps, bare_tools.success)
         price, per_attempt = context.statistics.tools.price_usd, p.billing == "per_attempt"
         return cls(
             case,
-            bare.fixed_s + bare.call_s,
+            wait_s,
             chance,
-            np.maximum(p.eps, chance),
+            beta,
             bare.fixed_s[context.tool_server] + bare_tools.latency_s,
             bare_tools.success,
             tool_beta,
@@ -143,6 +146,32 @@ MOVES_PRICES = ("p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd")
 MOVES_TOOLS = ("alpha_t", "kappa", "l_route_s", "eps")
 
 
+LARGE = 1_000  # servers
+Region = tuple[str, float, float, int]  # one of MOVES_SERVERS, its range, and the largest k there
+
+
+def shortlistable(case: Case, regions: Sequence[Region], *, with_tool: str = "") -> Case:
+    """The case with those servers, and their tools, alone that can be on the short-list in one of these regions and at the present values,
+    also if one server is moved, and with the server of a tool. Decisions there are the same, because tools of other servers are not in
+    the race.
+
+    A catalog of few servers stays whole, and so does a case whose similarities or estimates differ from point to point.
+    """
+    count, p = len(case.context.server_names), case.parameters
+    if count <= LARGE or not p.hierarchy or case.beliefs is not None or case.signals is not None:
+        return case
+    terms, now = Terms.of(case, of_tools=False), p.weights_of_time()[0]
+    able = [
+        relevant(
+            terms.servers(name), *((1 / high, 1 / low) if name == "eps" else (low, high)), keep=k, inside=low < high
+        )
+        for name, low, high, k in [("alpha_s", now, now, p.k + 1), *regions]
+    ]
+    if with_tool:
+        able.append(case.context.tool_server[[case.context.tool_ids.index(with_tool)]])
+    return case.of_servers(np.unique(np.concatenate(able)))
+
+
 def events(case: Case, terms: Terms, name: str, low: float, high: float) -> Array:
     """Sorted values in (low, high) at which the decision may change. `name` is one of SMOOTH."""
     inverse = name == "eps"
@@ -156,7 +185,9 @@ def _events(case: Case, terms: Terms, name: str, low: float, high: float) -> lis
     count, p = len(case.context.server_names), case.parameters
     listing = np.zeros(0)
     if name in MOVES_SERVERS and p.hierarchy and p.k < count:
-        listing = crossings(terms.servers(name), low, high, keep=p.k, ordered=False)
+        lines = terms.servers(name)
+        few = lines.rows(relevant(lines, low, high, keep=p.k, inside=True))
+        listing = crossings(few, low, high, keep=p.k, ordered=False)
     found = [listing]
     if name not in MOVES_PRICES and name not in MOVES_TOOLS:
         return found
@@ -281,8 +312,19 @@ NEAREST = 1e-13  # of the range: values nearer to each other count as one
 
 def strips(case: Case) -> dict[str, Strip]:
     """The strip of every parameter, with those of the views if similarity comes from weighted views."""
-    terms = Terms.of(case)
     knobs = {knob.name: knob for knob in case.parameters.knobs()}
+    now = case.parameters.weights_of_time()[0]
+    case = shortlistable(
+        case,
+        [
+            ("alpha_s", now, now, int(knobs["k"].high or 1)),
+            *(
+                (name, float(knobs[name].low or 0.0), float(knobs[name].high or 1.0), case.parameters.k)
+                for name in MOVES_SERVERS
+            ),
+        ],
+    )
+    terms = Terms.of(case)
     found = {name: strip(case, terms, knobs[name]) for name in (*SMOOTH, *WHOLE)}
     return found | ({} if case.signals is None else _of_views(case, case.signals, knobs))
 

@@ -34,7 +34,7 @@ class Supposed:
 
 def layered(context: RoutingContext, supposed: Sequence[Supposed]) -> RoutingContext:
     """The context with the supposed figures. Figures of tools that it does not have are ignored."""
-    rows = {name: row for row, name in enumerate(context.tool_ids)}
+    rows = {name: row for row, name in enumerate(context.tool_ids)} if supposed else {}
     known = [(rows[one.tool], one) for one in supposed if one.tool in rows]
     if not known:
         return context

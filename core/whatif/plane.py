@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core.domain.params import Knob
 from core.domain.trace import Array
 from core.whatif.case import NONE, Case, decide
+from core.whatif.ehrr_strips import MOVES_SERVERS, shortlistable
 from core.whatif.expected_value import ValueCase
 
 ROWS_AT_ONCE = 8
@@ -55,6 +56,12 @@ def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
 
 def plane(case: Case, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
     """The decision at every pair of values."""
+    ranges = {name: (float(values[0]), float(values[-1])) for name, values in ((x, x_values), (y, y_values))}
+    moving, now = [name for name in MOVES_SERVERS if name in ranges], case.parameters.weights_of_time()[0]
+    most = int(ranges["k"][1]) if "k" in ranges else case.parameters.k
+    if len(moving) < 2:
+        regions = [(name, *ranges[name], most) for name in moving]
+        case = shortlistable(case, [("alpha_s", now, now, most), *regions])
     winners, margins = list[NDArray[np.int64]](), list[Array]()
     for at in range(0, len(y_values), ROWS_AT_ONCE):
         rows = y_values[at : at + ROWS_AT_ONCE]

@@ -16,10 +16,10 @@ class Lane {
     this.foreseen = new Map(); // answers by values, while the query is the same
   }
 
-  // Whether the page shows a part that this lane can draw.
+  // Whether the page shows a part that this lane can draw. The knobs of another router come before its page.
   get open() {
     const { token, shows } = this.panel.data;
-    return Boolean(token && shows && !this.lost && partBox(shows));
+    return Boolean(token && shows && !this.lost && partBox(shows)?.dataset.lane === token);
   }
 
   async ask() {

@@ -3,7 +3,7 @@
 export default function ({ data, parentElement }) {
   const box = parentElement.querySelector(".wayfare-live");
   if (!box.dataset.part) box.addEventListener("wayfare-part", (event) => show(box, event.detail.part));
-  box.dataset.part = data.part;
+  Object.assign(box.dataset, { part: data.part, lane: data.lane });
   show(box, data.html);
   document.dispatchEvent(new CustomEvent("wayfare-shown", { detail: data.part }));
 }

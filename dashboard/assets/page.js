@@ -1,21 +1,19 @@
-// Back and Forward step between actions of the visitor. The page host adds an address to the history for a page, and another one
-// when the page has written its state. The second one replaces the first unless the visitor acted in between. After a step back a page
-// that is still at work may write its address late: it is left out, or the step would be undone.
+// Back and Forward step between actions of the visitor: each action adds at most one address to the history, and what a page writes
+// by itself replaces it. The page host writes a page's path and its query one after the other, on a busy machine the query first, at
+// the path of the page that is left. After a step back a page that is still at work may write its path late: it is left out, or the
+// step would be undone.
 
 if (!window.wayfareAddresses) {
   const push = history.pushState.bind(history);
-  const { pathname } = location;
-  const known = (window.wayfareAddresses = { pathname, touched: false, stepped: false });
+  const known = (window.wayfareAddresses = { touched: false, stepped: false });
   for (const kind of ["pointerdown", "keydown", "click"]) {
     document.addEventListener(kind, () => Object.assign(known, { touched: true, stepped: false }), true);
   }
-  addEventListener("popstate", () => Object.assign(known, { pathname: location.pathname, touched: false, stepped: true }));
+  addEventListener("popstate", () => Object.assign(known, { touched: false, stepped: true }));
   history.pushState = (state, title, address) => {
-    const same = new URL(address, location).pathname === known.pathname;
-    if (same && !known.touched) return history.replaceState(state, title, address);
-    if (!same && known.stepped) return;
-    push(state, title, address);
-    if (!same) Object.assign(known, { pathname: location.pathname, touched: false });
+    if (known.stepped && new URL(address, location).pathname !== location.pathname) return;
+    (known.touched ? push : history.replaceState.bind(history))(state, title, address);
+    known.touched = false;
   };
 }
 

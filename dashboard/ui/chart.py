@@ -94,9 +94,9 @@ _part = component(
 )  # fmt: skip
 
 
-def live(html: str, *, key: str) -> None:
-    """Show HTML as the part of the page with this key."""
-    _part(key=key, data={"html": html, "part": key})
+def live(html: str, *, key: str, lane: str = "") -> None:
+    """Show HTML as the part of the page with this key. `lane` is the token of the fast lane that answers for this page."""
+    _part(key=key, data={"html": html, "part": key, "lane": lane})
 
 
 def noted(term: str, help_text: str) -> str:

@@ -28,13 +28,13 @@ class Asks:
     """What a view adds to the frame.
 
     `of_answer` are its texts in the URL that belong to the answer. A turned knob redraws the fragments `redraws`, or the whole view if
-    there are none, and asks the `lane` meanwhile.
+    there are none, and asks the `lane` of its knobs meanwhile.
     """
 
     view: str
     of_answer: tuple[str, ...] = ()
     redraws: tuple[str, ...] = ()
-    lane: Callable[[], LaneLink] | None = None
+    lane: Callable[[str], LaneLink] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def ask(asks: Asks) -> Question:
         reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)
         st.fragment(agents_scope, key=AGENTS)(app, query.router, defaults, prefix)
-        knob_panel(defaults, prefix, redraws, elsewhere={STATE}, lane=None if asks.lane is None else asks.lane())
+        knob_panel(defaults, prefix, redraws, elsewhere={STATE}, lane=None if asks.lane is None else asks.lane(prefix))
     return Question(app, state, linked, query, defaults, prefix)
 
 

@@ -70,10 +70,13 @@ def notes_below(meter: TokenMeter) -> None:
         )
     if found.tools_to_breaking is not None:
         sent = f"sent in each of {found.turns:,} turns" if found.turns > 1 else "sent once"
-        notes.append(
-            f"The definitions of {found.tools_to_breaking:,} of these {meter.counted.tools:,} tools, {sent}, "
-            f"leave utilisation at {BREAKING_POINT}."
+        known = meter.counted.tools
+        some = (
+            f"{found.tools_to_breaking:,} of these {known:,} tools"
+            if found.tools_to_breaking <= known
+            else f"{found.tools_to_breaking:,} tools as long as these {known:,}"
         )
+        notes.append(f"The definitions of {some}, {sent}, leave utilisation at {BREAKING_POINT}.")
     st.caption(" ".join(notes))
 
 

@@ -15,11 +15,16 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters, Value
 from core.shared.errors import WayfareError
+from dashboard.ui.long_work import AT_ONCE
 from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
 FIRST = ("ehrr", "expected_value", "rag_mcp", "tool_attention", "pa_rag")
+READS_ALL = {
+    "tool_attention",
+    "pa_rag",
+}  # at the first decision: 12 s of a processor for the summaries of 100,000 tools, and two further views to embed
 MOST = 6
 ASKED = "variants:asked"  # the router of the last question, with its knobs
 
@@ -63,12 +68,14 @@ def read_variant(app: App, text: str) -> Variant:
 
 
 def choose_variants(
-    app: App, state: UrlState, linked: Mapping[str, str], knobs: Mapping[str, str]
+    app: App, state: UrlState, linked: Mapping[str, str], knobs: Mapping[str, str], catalog: str
 ) -> tuple[Variant, ...]:
     """Draw the choice of all routers and the pinned variants of a link. The router of a new question comes first and replaces the
-    router of the previous question. The default choice is used if no part of a link can be used."""
+    router of the previous question. The default choice is used if no part of a link can be used; for a large catalog it is without the
+    routers that read every definition at their first decision."""
     known = [router.id for router in app.routing.routers()]
-    usual = [name for name in FIRST if name in known]
+    tools = next((info.tools for info in app.catalogs.infos() if info.name == catalog), 0)
+    usual = [name for name in FIRST if name in known and (tools <= AT_ONCE or name not in READS_ALL)]
     values = {name: text for name, text in knobs.items() if name != "router"}
     asked = variant_text(knobs.get("router", DEFAULT_ROUTER), values) if knobs else ""
     first = [asked] if asked else []

@@ -85,3 +85,23 @@ def test_the_next_step_of_a_key_is_foreseen_and_forgotten_with_the_question(
     visit.until_query(alpha_t=None)
     visit.settled()
     assert {frame["line"] for frame in visit.page.evaluate("frames")} == {new}
+
+
+def test_the_knobs_of_another_router_ask_nothing_before_its_page_is_there(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q=AIR)
+    route.decided()
+    strip_loaded(route)
+    asked: list[str] = []
+    visit.on(
+        "request", lambda request: asked.append(request.post_data or "") if request.url.endswith("/turn") else None
+    )
+    visit.choose("Router", "PA-RAG")  # its first decision takes a while
+    visit.until(lambda: bool(asked))  # of the strips, later than half a second
+    visit.until_query(router="pa_rag")
+    visit.settled()
+    expect(visit.main.locator(".wayfare-live[data-lane$=pa_rag]")).to_be_attached()
+    assert all(".pa_rag" in body for body in asked)

@@ -24,8 +24,8 @@ def test_run_compare_sweep_apply_and_undo(console: ConsoleProgram, visitor: Visi
     assert visit.too_wide() == []
 
     visit.show("Task by task")
-    visit.see("out-ranked")
-    rows = visit.table("rank then")
+    visit.see("outranked")
+    rows = visit.table("baseline rank")
     assert len(rows) > 10
     assert any(cell.startswith("/?q=") for cell in rows[1]), rows[1]
 

@@ -18,9 +18,6 @@ LIMIT_MS = 60_000
 LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)(:\d+)?/|data:|blob:|about:")
 UNSEEN = re.compile("[\u2060\u200d]")  # joiners: put into addresses so that they do not become links, left out of emoji
 NOT_FOUND = re.compile(r"Failed to load resource: .* 404")
-REFUSED = re.compile(
-    r"Failed to load resource: .* 422"
-)  # a knob that is turned while its question changes: it acts when it is let go
 LOST = re.compile(r"net::ERR_|WebSocket|[Cc]onnection|server endpoint|server is not responding")
 SETTLED = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
 
@@ -68,7 +65,7 @@ class Visit:
 
     def _said(self, message: ConsoleMessage) -> None:
         # a page that is opened by its own path looks for the server below that path first, and is told 404
-        known = [NOT_FOUND, REFUSED, LOST] if self.may_lose_console else [NOT_FOUND, REFUSED]
+        known = [NOT_FOUND, LOST] if self.may_lose_console else [NOT_FOUND]
         if message.type == "error" and not any(pattern.search(message.text) for pattern in known):
             self.errors.append(message.text)
 

@@ -123,7 +123,7 @@ def test_success_over_time_is_in_percent() -> None:
 def test_latency_over_time_has_both_quantiles_of_both_kinds_and_leaves_out_what_is_not_known() -> None:
     figure = latency_over_time(trends(), HOUR, ZONE, of="all calls")
     assert figure.layout.title.text == "Latency of all calls, p50 and p95, each hour"
-    assert figure.layout.yaxis.title.text == "latency (s, logarithmic)"
+    assert figure.layout.yaxis.title.text == "latency (logarithmic)"
     assert [trace.name for trace in figure.data] == ["p50 real", "p95 real", "p50 simulated", "p95 simulated"]
     assert [list(trace.y) for trace in figure.data] == [[0.01, 0.02], [10.0, 0.03], [0.5], []]
     assert "p95 real: 10 s<br>4 calls" in hovers(figure)

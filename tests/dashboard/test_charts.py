@@ -68,7 +68,7 @@ def test_every_number_is_finite_and_every_column_as_long_as_its_rows(case, name)
         ("auction", "2 · Auction: ask ● ≤ posted |", "m$ per call", None),
         ("tool_breakdown", "3 · Tools: ◆ = similarity − time − money", "U = Sim − αt·(time + κ·price)", None),
         (
-            "curve_chart posted", "Price posted to alpha against expected time", "expected time to success C (s)", "m$ per call",
+            "curve_chart posted", "Price posted to alpha", "expected time to success C (s)", "m$ per call",
         ),
         ("curve_chart alpha_t", "Utility against αt", "αt (1/s)", "U"),
         ("curve_chart kappa", "Utility against κ", "κ (s/$)", "U"),

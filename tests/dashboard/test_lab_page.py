@@ -145,7 +145,7 @@ def test_tasks_are_compared_with_a_baseline_and_open_both_decisions(app: App) ->
     base, mine = stored(app, "ehrr", budget_usd=0.0), stored(app, "rag_mcp")
     link = {"tasks": f"stored:{app.lab_runs.find(base).tasks_fingerprint}", "base": base, "against": mine}
     page = visit(view="Task by task", measure="hit@1", **link)
-    rows = table(page, "rank then").to_dict("records")
+    rows = table(page, "baseline rank").to_dict("records")
     assert [row[""] for row in rows] == [
         "▼ lost",
         "▲ won",
@@ -158,7 +158,7 @@ def test_tasks_are_compared_with_a_baseline_and_open_both_decisions(app: App) ->
     assert parse_qs(urlsplit(read["both"]).query)["with"] == ["ehrr~n=10~budget_usd=0.0,rag_mcp~n=10"]
     assert "1 × not in the index" in text_of(page)
     failed = visit(view="Task by task", show="failed", **link)
-    assert table(failed, "rank then")["why it failed"].tolist() == [
+    assert table(failed, "baseline rank")["why it failed"].tolist() == [
         "not refused",
         "not in the catalog",
     ]
@@ -194,6 +194,9 @@ def test_a_sweep_is_drawn_and_a_point_that_loses_is_not_offered_to_apply(app: Ap
     assert "does not gain beyond noise in “Solved”" in text_of(page)
     assert "lab:apply" not in [button.key for button in page.button]
 
+    later = given(visit(view="Sweep"))  # without a link: the newest that is stored
+    assert later.query_params["sweep"] == sweep.id
+    assert later.selectbox(key="lab.sweep").options[0].startswith("2 points over budget_usd · 20")
     worse = turn(page, "lab.knob.ehrr", budget_usd=0.0)
     worse = checked(worse.selectbox(key=f"lab.point.{sweep.id}").set_value("0").run())
     assert "The knobs are at this point." in text_of(worse)

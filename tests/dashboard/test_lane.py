@@ -111,7 +111,7 @@ def test_a_page_that_leaves_before_its_request_is_read_is_no_error(caplog: pytes
 def test_it_draws_what_the_page_draws_and_stores_only_what_is_settled_on(app: App) -> None:
     page = visit()
     panel = knob_panel_of(page)
-    assert panel["token"] == page.session_state[TOKEN]
+    assert panel["token"] == f"{page.session_state[TOKEN]}:{KNOBS}"
     status, answer = asked(request(panel["token"], **{**panel["values"], "alpha_t": 0.03}))
     assert status == 200
     app.store.events.flush()

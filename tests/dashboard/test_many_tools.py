@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app import App
+from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import EncoderSource
 from core.services.decide.catalog_editor import MAP_METHOD
 from dashboard.pages.map.density import MOST_POINTS
@@ -148,3 +149,17 @@ def test_the_map_draws_what_the_browser_has_in_sight(app: App) -> None:
     assert 0 < len(points["x"]) < MOST_POINTS
     other = open_page("map", catalog="large", remembered={"map:view": ("many", [left, left + 0.1, low, low + 0.1])})
     assert "Zoom in" in text_of(other)  # the part that was in sight is of another catalog
+
+
+def test_compare_begins_without_the_routers_that_read_every_definition_first(app: App) -> None:
+    assert len(app.catalogs.catalog("many").tools) < AT_ONCE
+    page = open_page("compare", catalog="many")
+    assert {"tool_attention", "pa_rag"} <= set(page.multiselect(key="compare.with").value)
+    app.catalogs.save(Catalog("more", large_servers(AT_ONCE + 1)), "made up")
+    page = open_page("compare", catalog="more")
+    assert page.multiselect(key="compare.with").value == ["ehrr", "expected_value", "rag_mcp"]
+
+
+def large_servers(tools: int) -> tuple[Server, ...]:
+    """One server with so many tools."""
+    return (Server("one", tools=tuple(Tool("one", f"do_{number}") for number in range(tools))),)

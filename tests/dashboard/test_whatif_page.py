@@ -100,6 +100,11 @@ def test_a_tried_change_of_a_knob_makes_the_tool_win(app: App) -> None:
 def test_a_supposed_figure_makes_the_tool_win_and_is_dropped_with_one_click(app: App) -> None:
     page = visit(**ASKED)
     tool = page.selectbox(key="whatif.tool").value
+    decision = app.what_if.decision(asked(app))
+    others = [row for row in range(len(decision.tools.ids)) if decision.tools.ids[row] != decision.winner.tool]
+    assert decision.fit is not None
+    best = max(others, key=lambda row: (decision.tools.similarity[row], decision.fit.relevance[row]))
+    assert tool == decision.tools.ids[best], "of tools that fit equally little, the most relevant one"
     change = next(one for one in app.what_if.counterfactual(asked(app), tool).changes if not one.of_knob)
     page = press(page, f"whatif:try:{change.name}")
     assert f"**{tool}** wins" in text_of(page)

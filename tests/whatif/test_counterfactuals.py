@@ -9,7 +9,7 @@ import numpy as np
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.whatif.case import Case, decide
 from core.whatif.counterfactuals import Change, counterfactual, room
-from core.whatif.ehrr_strips import strips
+from core.whatif.ehrr_strips import LARGE, shortlistable, strips
 from core.whatif.layer import FIGURES, FIT, Supposed, layered
 from tests.whatif import instances
 
@@ -90,3 +90,15 @@ def test_the_winner_keeps_winning_up_to_its_room_and_no_further() -> None:
                 assert winner(case, case.parameters, Supposed(found.tool, name, limit * better)) == found.tool, name
             assert winner(case, case.parameters, Supposed(found.tool, name, limit * worse)) != found.tool, name
     assert limited == set(FIGURES)
+
+
+def test_a_large_catalog_gives_the_same_without_the_servers_that_do_not_matter() -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        case = instances.case(rng, servers=LARGE + 50, tools=2)
+        assert room(shortlistable(case, ())) == room(case)
+        made = strips(case)
+        for row in rng.integers(0, len(case.match.tools), 4).tolist():
+            tool = case.context.tool_ids[row]
+            few = shortlistable(case, (), with_tool=tool)
+            assert counterfactual(few, made, few.context.tool_ids.index(tool)) == counterfactual(case, made, row)

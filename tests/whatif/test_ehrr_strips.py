@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from core.routers.ehrr import Ehrr
-from core.whatif.case import decide
-from core.whatif.ehrr_strips import SMOOTH, WHOLE, Terms, strip, strips
+from core.whatif.case import Outcomes, decide
+from core.whatif.ehrr_strips import LARGE, MOVES_SERVERS, SMOOTH, WHOLE, Terms, shortlistable, strip, strips
 from tests.cases import each
 from tests.routers import worlds
 from tests.whatif import brute_force, instances
@@ -71,3 +71,28 @@ def test_a_refused_subtask_has_no_winner_anywhere() -> None:
     case = replace(instances.case(np.random.default_rng(1)), refused="Refused: nothing fits.")
     for made in strips(case).values():
         assert {segment.winner for segment in made.segments} == {None}
+
+
+def test_servers_that_cannot_be_on_the_shortlist_change_nothing_in_a_large_catalog() -> None:
+    """Compared are short-list, answers and candidates; many servers are equal in some of the instances."""
+    fewest = LARGE
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        case = instances.case(rng, servers=LARGE + 100, tools=2)
+        now, k = case.parameters.weights_of_time()[0], case.parameters.k
+        regions = [(name, float(KNOBS[name].low or 0), float(KNOBS[name].high or 1), k) for name in MOVES_SERVERS]
+        few = shortlistable(case, [("alpha_s", now, now, 30), *regions])
+        fewest = min(fewest, len(few.context.server_names))
+        for name in (*SMOOTH, *WHOLE):
+            low, high = float(KNOBS[name].low or 0), float(KNOBS[name].high or 1)
+            values = np.geomspace(low + 1e-3, high, 20) if name in SMOOTH else np.arange(1.0, 31.0, 3)
+            assert _names(few, decide(few, {name: values})) == _names(case, decide(case, {name: values})), (seed, name)
+    assert fewest < 200
+
+
+def _names(case: instances.Case, found: Outcomes) -> list[tuple[list[str], list[str], list[str]]]:
+    servers, tools = np.array(case.context.server_names), np.array(case.context.tool_ids)
+    return [
+        (sorted(servers[listed]), sorted(servers[accepted & listed]), list(tools[rows[rows >= 0]]))
+        for listed, accepted, rows in zip(found.listed, found.accepted, found.candidates, strict=True)
+    ]

@@ -31,6 +31,7 @@ from core.whatif import expected_value as of_value
 from core.whatif import tornado
 from core.whatif.case import Case, ViewSignals
 from core.whatif.counterfactuals import Counterfactual, Room
+from core.whatif.ehrr_strips import shortlistable
 from core.whatif.ehrr_strips import strips as ehrr_strips
 from core.whatif.expected_value import ValueCase
 from core.whatif.expected_value import strips as value_strips
@@ -39,6 +40,7 @@ from core.whatif.plane import Plane, plane, value_plane, values_of
 from core.whatif.strips import Strip, refusal_strip
 
 KEPT = 64
+QUERIES_KEPT = 8  # with the figures of every tool
 CELLS, VALUE_CELLS = (56, 36), (40, 26)  # of a plane
 COARSE, VALUE_COARSE = (12, 9), (5, 4)  # of a plane that is only looked at
 CONTESTED = 0.1  # of a plane, so that two winners are seen at once
@@ -76,6 +78,7 @@ class WhatIfService:
     def __post_init__(self) -> None:
         self._known: LRUCache[object, tuple[RoutingContext, dict[str, Strip]]] = LRUCache(KEPT)
         self._contested: LRUCache[object, tuple[RoutingContext, Contested | None]] = LRUCache(KEPT)
+        self._queries: LRUCache[object, tuple[RoutingContext, Query]] = LRUCache(QUERIES_KEPT)
         self._lock = threading.Lock()
 
     def strips(self, asked: Asked) -> dict[str, Strip]:
@@ -118,13 +121,13 @@ class WhatIfService:
         """The sub-task under expected value, with its own parameters or the defaults."""
         context = layered(self._context(asked), asked.supposed)
         parameters = asked.parameters if isinstance(asked.parameters, ExpectedValueParameters) else None
-        return _value_case(context, checked_subtask(asked.subtask), asked.hint, parameters or ExpectedValueParameters())
+        return _value_case(context, self._query(context, asked), parameters or ExpectedValueParameters())
 
     def room(self, asked: Asked) -> Room | None:
         """How far the winner may worsen. Returns None without a winner and for another router than EHRR and expected value."""
         case = self._case(asked)
         if isinstance(case, Case):
-            return of_ehrr.room(case)
+            return of_ehrr.room(shortlistable(case, ()))
         return None if case is None else of_value.room(case)
 
     def counterfactual(self, asked: Asked, tool: str) -> Counterfactual:
@@ -132,10 +135,11 @@ class WhatIfService:
         case = self._case(asked)
         if case is None or tool not in case.context.tool_ids:
             raise WayfareError(f"There is no tool {tool[:80]!r} to make win under this router.")
-        row, strips = case.context.tool_ids.index(tool), self.strips(asked)
+        strips = self.strips(asked)
         if isinstance(case, Case):
-            return of_ehrr.counterfactual(case, strips, row)
-        return of_value.counterfactual(case, strips, row)
+            case = shortlistable(case, (), with_tool=tool)
+            return of_ehrr.counterfactual(case, strips, case.context.tool_ids.index(tool))
+        return of_value.counterfactual(case, strips, case.context.tool_ids.index(tool))
 
     def plane(self, asked: Asked, x: str, y: str, *, near: bool = False) -> Plane | None:
         """The winners over two parameters, over their whole ranges or `near` their current values. Returns None for another router
@@ -193,16 +197,30 @@ class WhatIfService:
     def _nothing(self, asked: Asked) -> float | None:
         """P(nothing fits), None while it is not known."""
         context = layered(self._context(asked), asked.supposed)
-        return Query(checked_subtask(asked.subtask), asked.hint.strip(), context.matcher, RulesPlanner()).fit().nothing
+        return self._query(context, asked).fit().nothing
+
+    def _query(self, context: RoutingContext, asked: Asked) -> Query:
+        """The sub-task with its probabilities of fit, which are the same at all values of the knobs."""
+        text, hint = checked_subtask(asked.subtask), asked.hint.strip()
+        key = (id(context), text, hint)
+        with self._lock:
+            known = self._queries.get(key)
+        if known is not None and known[0] is context:
+            return known[1]
+        query = Query(text, hint, context.matcher, RulesPlanner())
+        with self._lock:
+            self._queries[key] = context, query
+        return query
 
     def _case(self, asked: Asked) -> Case | ValueCase | None:
-        context, text = layered(self._context(asked), asked.supposed), checked_subtask(asked.subtask)
+        context = layered(self._context(asked), asked.supposed)
+        query = self._query(context, asked)
         if not context.tool_ids:
             return None
         if isinstance(asked.parameters, EhrrParameters):
-            return _ehrr_case(context, text, asked.hint.strip(), asked.parameters)
+            return _ehrr_case(context, query, asked.parameters)
         if isinstance(asked.parameters, ExpectedValueParameters):
-            return _value_case(context, text, asked.hint.strip(), asked.parameters)
+            return _value_case(context, query, asked.parameters)
         return None
 
 
@@ -231,19 +249,17 @@ def _plane(case: Case | ValueCase, x: str, y: str, cells: tuple[int, int], *, ne
     return plane(case, x, y, across, up) if isinstance(case, Case) else value_plane(case, x, y, across, up)
 
 
-def _ehrr_case(context: RoutingContext, text: str, hint: str, parameters: EhrrParameters) -> Case:
-    query = Query(text, hint, context.matcher, RulesPlanner())
+def _ehrr_case(context: RoutingContext, query: Query, parameters: EhrrParameters) -> Case:
     return Case(
         context,
         matched(query, context, parameters),
         parameters,
         beliefs(context.statistics, parameters, rate=parameters.lambda_r),
         refusal(query, parameters),
-        None if parameters.similarity == FIT else ViewSignals.of(context.matcher, text, hint, parameters),
+        None if parameters.similarity == FIT else ViewSignals.of(context.matcher, query.text, query.hint, parameters),
     )
 
 
-def _value_case(context: RoutingContext, text: str, hint: str, parameters: ExpectedValueParameters) -> ValueCase:
-    query = Query(text, hint, context.matcher, RulesPlanner())
+def _value_case(context: RoutingContext, query: Query, parameters: ExpectedValueParameters) -> ValueCase:
     known = prospects(query.fit().tools, context)
     return ValueCase(context, known, context.matcher.likeness, parameters, refusal(query, parameters))

@@ -90,7 +90,7 @@ class ExampleService:
     def _questions(self, known: Catalog) -> Iterator[tuple[Tool, str]]:
         """Tools in turn over the servers, each with a question."""
         requests = self.learnt.requests.of(known)
-        queues = [[tool for tool in known.tools if tool.server == server.name] for server in known.servers]
+        queues = [server.tools for server in known.servers]
         turns = (
             queue[turn] for turn in range(max(map(len, queues), default=0)) for queue in queues if turn < len(queue)
         )

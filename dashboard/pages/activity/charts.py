@@ -211,7 +211,7 @@ def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: 
         top=78,  # four names: two lines of legend on a narrow chart
         xaxis=time_axis(frame, bucket, zone),
         yaxis={
-            "title": {"text": "latency (s, logarithmic)", "font": SMALL},
+            "title": {"text": "latency (logarithmic)", "font": SMALL},
             "type": "log", "tickformat": "~s", "ticksuffix": "s", "dtick": 1,
         },
     )  # fmt: skip

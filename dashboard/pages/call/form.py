@@ -251,7 +251,9 @@ def call_form(catalog: str, tool: Tool, question: str, *, attempted: bool) -> Fi
     else:
         _fields(fields, prefix, shown)
         if taken := [name for name, value in said.items() if arguments.get(name) == value]:
-            st.caption(f"From the question: {escaped(', '.join(taken), 200)}. Check them before the call.")
+            st.caption(
+                f"From the question: {escaped(', '.join(taken), 200)}. Check {'it' if len(taken) == 1 else 'them'} before the call."
+            )
     return Filled(arguments, problems, secret)
 
 

@@ -233,4 +233,4 @@ MEANS = "l and r are running means, EHRR (8): each begins at the declared figure
 
 def _source(code: int, calls: int) -> str:
     source = Source(code)
-    return f"running mean, {calls:,} {'call' if calls == 1 else 'calls'}" if source is Source.MEASURED else source.label
+    return f"after {calls:,} {'call' if calls == 1 else 'calls'}" if source is Source.MEASURED else source.label

@@ -30,7 +30,7 @@ SOURCES = (
 
 
 def _source(name: str) -> Column:
-    return Column(name, "from", help=SOURCES, width=78)
+    return Column(name, "from", help=SOURCES)  # as wide as its longest word
 
 
 def _price(name: str, label: str, text: str) -> Column:

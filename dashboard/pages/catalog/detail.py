@@ -164,7 +164,9 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
                 declared_usd=tool.price_usd,
             )  # fmt: skip
             if tool.tier or tool.tier_reason:
-                st.caption(f"Tier: {escaped(tool.tier or '–')}. {escaped(tool.tier_reason)}")
+                st.caption(
+                    f"Tier: {escaped(tool.tier or '–')}{f' ({escaped(tool.tier_reason)})' if tool.tier_reason else ''}."
+                )
             _statistics_table(tool_statistics(tool, statistics, row))
 
 

@@ -59,7 +59,7 @@ def search_box(query: str) -> str:
     st.session_state.setdefault(state.QUERY, query)
     return st.text_input(
         "Search", key=state.QUERY, placeholder="Search names and descriptions", icon=":material/search:",
-        label_visibility="collapsed", width=330,
+        label_visibility="collapsed", width=240,
     )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def server_filter(catalog: Catalog, chosen: str) -> str:
         st.session_state[state.SERVER] = chosen if chosen in catalog.server_row else state.ALL_SERVERS
     picked = pick(
         "Server", catalog.server_row.keys(), key=state.SERVER, first=[state.ALL_SERVERS], label_visibility="collapsed",
-        width=250,
+        width=210,
     )  # fmt: skip
     return "" if picked in {None, state.ALL_SERVERS} else picked or ""
 

@@ -64,12 +64,12 @@ def _numbers(decision: Decision) -> None:
     cached = f" + {tokens['cached']:,} cached" if tokens["cached"] else ""
     lines = [
         ("tokens exposed", f"{tokens['exposed']:,}{cached}"),
-        ("decided in", f"{decision.timings_ms['total']:.1f} ms"),
+        ("decided in", units.seconds(decision.timings_ms["total"] / 1e3)),
         ("planner", decision.planner),
     ]
     if winner is not None:
         lines = [
-            ("price", f"{units.price(winner.price_usd)} a call"),
+            ("price a call", units.price(winner.price_usd)),
             ("expected time", units.seconds(winner.time_cost_s)),
             *lines,
         ]
@@ -131,7 +131,7 @@ def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision,
     favourite, votes = next(iter(winners(decisions).items()))
     choice = f"choose {escaped(favourite, 90)}" if favourite else "find no candidate"
     st.markdown(f"**{votes} of {len(decisions)}** {choice}.{badge(decisions[0].catalog)}")
-    grid = st.grid(len(decisions), min_column_width=250, gap="xsmall")
+    grid = st.grid(len(decisions), min_column_width=190, gap="xsmall")
     for variant, decision in zip(variants, decisions, strict=True):
         with grid.cell():
             card(app, variant, decision, texts)
@@ -157,7 +157,7 @@ def page(question: Question) -> None:
     app, state, query = question.app, question.state, question.query
     texts = {name: text for name, text in question.texts.items() if name in ASKED_HERE}
     knobs = {name: text for name, text in question.texts.items() if name not in ASKED_HERE}
-    variants = choose_variants(app, state, question.linked, knobs)
+    variants = choose_variants(app, state, question.linked, knobs, query.catalog)
     start_meter(state, question.linked)
     assumed = read_meter(state)
     state.end(
@@ -172,8 +172,14 @@ def page(question: Question) -> None:
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    decided = [(variant, _decision(app, query, variant)) for variant in variants]
-    done = [(variant, decision) for variant, decision in decided if decision is not None]
+    done = list[tuple[Variant, Decision]]()
+    for variant in variants:
+        with st.spinner(
+            f"{escaped(variant.name, 80)} decides. In a large catalog its first decision may take minutes."
+        ):
+            decision = _decision(app, query, variant)
+        if decision is not None:
+            done.append((variant, decision))
     if not done:
         st.info("Choose the routers to compare.", icon=":material/compare_arrows:")
         return

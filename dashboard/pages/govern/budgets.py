@@ -40,7 +40,7 @@ def budget_form(app: App) -> None:
     servers = [server.name for server in app.catalogs.catalog(app.settings.catalog).servers[:PLAIN]]  # others are typed
     with st.form("govern:budget", border=True):
         st.markdown("**A daily budget**")
-        whose = st.container(horizontal=True, gap="small")
+        whose = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
         whose.selectbox(
             "For", [EACH_CLIENT, ALL_CLIENTS, *known], key="govern:budget-client", width=200, accept_new_options=True
         )

@@ -265,7 +265,7 @@ def _across(axis: Axis, value: Value) -> float | str:
 def _track(axis: Axis) -> dict[str, Any]:
     """Returns the ticks of an axis that is drawn as the track of its knob."""
     places = [at / 4 for at in range(5)]
-    return {"tickvals": places, "ticktext": [f"{axis.at(place):.3g}" for place in places], "range": [-0.04, 1.04]}
+    return {"tickvals": places, "ticktext": [f"{axis.at(place):,.4g}" for place in places], "range": [-0.04, 1.04]}
 
 
 def _end(axis: Axis, *, upper: bool) -> str:

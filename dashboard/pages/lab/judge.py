@@ -238,7 +238,7 @@ def _next_tool(app: App, catalog: str, set_name: str, judge: str) -> None:
         asked_query(item.query, tools, item.tool, said)
         graded = sum((one.query, one.tool) in said for one in items)
         st.caption(
-            f"{graded:,} grades so far. Sub-tasks on which the runs differ most come first, so you can stop at any time. Keys: "
+            f"{graded:,} grade{'s' * (graded != 1)} so far. Sub-tasks on which the runs differ most come first, so you can stop at any time. Keys: "
             f"{', '.join(map(str, GRADES))} grade, s skips, b goes back."
         )
     with right:

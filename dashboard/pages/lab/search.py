@@ -14,10 +14,18 @@ from core.domain.params import Knob, Parameters
 from core.lab.sweep import AGAINST, OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, gains, read_axis
 from core.services.background_jobs import Job
 from core.services.lab.sweeps import OPTUNA, SweepPlan
+from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
 from dashboard.pages.lab.run import Chosen, begin, busy, start_button, taken
-from dashboard.pages.lab.sweep import CHOSEN_ON_THE_SAME, OBJECTIVE_WORDS, apply_point, values_text
+from dashboard.pages.lab.sweep import (
+    CHOSEN_ON_THE_SAME,
+    OBJECTIVE_WORDS,
+    apply_point,
+    stored_sweeps,
+    sweep_name,
+    values_text,
+)
 from dashboard.pages.lab.words import choose_some
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
@@ -87,7 +95,7 @@ def search_result(
         )  # fmt: skip
     st.caption(
         f"{len(front):,} of {len(points):,} trials are on the front of success, money and time: no other matches them within noise. Trial {point['number']:,}: "
-        f"{escaped(values_text(point['values']), 300)}: solved {point[SOLVED]:.3f}, {point[USD]:.5f} USD and {point[SECONDS]:.2f} s a "
+        f"{escaped(values_text(point['values']), 300)}: solved {point[SOLVED]:.3f}, {escaped(units.price(point[USD]))} and {point[SECONDS]:.2f} s a "
         f"task, expected from declared statistics. {CHOSEN_ON_THE_SAME}"
     )
     apply_point(app, chosen, sweep.id, point, objective, of=len(points))
@@ -124,13 +132,13 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     )
     texts = {"over": ",".join(names), "trials": str(trials), "seed": str(seed)}
     fresh = taken(SEARCH)
-    stored = _stored(app, chosen)
+    stored = stored_sweeps(app, chosen, searches=True)
     if not stored:
         st.info("No search over these tasks is stored yet. Press Search.", icon=":material/travel_explore:")
         return texts
     if fresh:
         st.session_state[state.key("search")] = fresh
-    labels = {sweep.id: _name(sweep) for sweep in stored}
+    labels = {sweep.id: sweep_name(sweep, "trials") for sweep in stored}
     id_ = select(
         st.container(), state, linked, "search", "Stored search", list(labels), show=labels.__getitem__, width=470
     )
@@ -153,23 +161,6 @@ def _axis(knob: Knob, parameters: type[Parameters]) -> Axis:
     if knob.low is None or knob.high is None:
         return evenly(knob, 0, 0, 0)
     return read_axis(f"{knob.name}={knob.low:g}:{knob.high:g}", parameters)
-
-
-def _stored(app: App, chosen: Chosen) -> list[Sweep]:
-    """Returns the searches of this router over these tasks, newest first."""
-    return [
-        sweep
-        for sweep in app.lab_runs.sweeps()
-        if json.loads(sweep.plan_json)["method"] == OPTUNA
-        and (sweep.catalog, sweep.router) == (chosen.catalog, chosen.router)
-        and app.lab_runs.same_tasks(sweep, chosen.tasks.tasks)
-    ]
-
-
-def _name(sweep: Sweep) -> str:
-    plan = json.loads(sweep.plan_json)
-    names = ", ".join(text.partition("=")[0] for text in plan["axes"])
-    return f"{plan['points']:,} trials over {names} · seed {sweep.seed} · {sweep.at:%Y-%m-%d %H:%M} · {sweep.id[:6]}"
 
 
 def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from core.lab.benchmark import MEASURES
 from core.lab.stored_runs import task_changes
 from core.lab.sweep import COMPARED, OBJECTIVES, SECONDS, SOLVED, USD, Axis, Change, evenly, refused
 from core.services.background_jobs import Job
-from core.services.lab.sweeps import OPTUNA, SweepPlan
+from core.services.lab.sweeps import GRID, OPTUNA, SweepPlan
 from core.shared import units
 from core.shared.errors import UnknownNameError
 from core.shared.untrusted_text import one_line
@@ -63,7 +64,7 @@ def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: C
     on_front = "; it is on the front of success, money and time" if point["number"] in document["front"] else ""
     missing = json.loads(sweep.plan_json)["points"] - len(points)
     st.caption(
-        f"{escaped(values_text(point['values']), 200)}: solved {point[SOLVED]:.3f}, {point[USD]:.5f} USD and {point[SECONDS]:.2f} s a task "
+        f"{escaped(values_text(point['values']), 200)}: solved {point[SOLVED]:.3f}, {escaped(units.price(point[USD]))} and {point[SECONDS]:.2f} s a task "
         f"(expected from declared statistics), RR {point['mrr']:.3f}, Success@1 {point['hit@1']:.3f}{on_front}."
         + (f" {missing:,} points are not computed yet. Press Sweep to continue." if missing else "")
     )
@@ -236,26 +237,40 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
         f"{points:,} points over {len(chosen.tasks.tasks):,} tasks. Other knobs are those of the sidebar. Each point is stored, so a "
         "stopped sweep continues."
     )
-    shown = taken(SWEEP) or linked.get("sweep", "")
-    found = _found(app, shown, chosen)
-    if found is None:
+    if fresh := taken(SWEEP):
+        st.session_state[state.key("sweep")] = fresh
+    stored = {sweep.id: sweep for sweep in stored_sweeps(app, chosen, linked.get("sweep", ""))}
+    if not stored:
         st.info("Choose a knob and its values, and press Sweep.", icon=":material/stacked_line_chart:")
         return texts
-    return {**texts, "sweep": found.id, **sweep_result(app, state, linked, chosen, found)}
+    id_ = select(
+        st.container(), state, linked, "sweep", "Stored sweep", list(stored), show=lambda one: sweep_name(stored[one], "points"),
+        width=470,
+    )  # fmt: skip
+    return {**texts, "sweep": id_, **sweep_result(app, state, linked, chosen, stored[id_])}
 
 
-def _found(app: App, sweep: str, chosen: Chosen) -> Sweep | None:
-    """Returns the sweep of the link or the one just made, if it is of this catalog, router and tasks."""
-    if not sweep:
-        return None
-    try:
-        found = app.lab_runs.find(sweep)
-    except UnknownNameError:
-        return None
-    known = app.lab_runs.same_tasks(found, chosen.tasks.tasks)
-    if not isinstance(found, Sweep) or json.loads(found.plan_json)["method"] == OPTUNA:
-        return None
-    return found if (found.catalog, found.router) == (chosen.catalog, chosen.router) and known else None
+def stored_sweeps(app: App, chosen: Chosen, linked: str = "", *, searches: bool = False) -> list[Sweep]:
+    """Returns the sweeps, or the searches, of this router over these tasks: the newest ones first, then that of a link."""
+    known = [*app.lab_runs.sweeps()]
+    if linked and linked not in {sweep.id for sweep in known}:
+        with suppress(UnknownNameError):
+            known += [found for found in [app.lab_runs.find(linked)] if isinstance(found, Sweep)]
+    return [
+        sweep
+        for sweep in known
+        if (json.loads(sweep.plan_json)["method"] == OPTUNA) is searches
+        and (sweep.catalog, sweep.router) == (chosen.catalog, chosen.router)
+        and app.lab_runs.same_tasks(sweep, chosen.tasks.tasks)
+    ]
+
+
+def sweep_name(sweep: Sweep, counted: str) -> str:
+    """Returns the name of a stored sweep or search in a list."""
+    plan = json.loads(sweep.plan_json)
+    names = ", ".join(text.partition("=")[0] for text in plan["axes"])
+    seed = "" if plan["method"] == GRID else f" · seed {sweep.seed}"
+    return f"{plan['points']:,} {counted} over {names}{seed} · {sweep.at:%Y-%m-%d %H:%M} · {sweep.id[:6]}"
 
 
 def _axis(

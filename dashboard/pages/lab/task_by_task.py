@@ -32,7 +32,7 @@ ALL, FAILED, EVERY_REASON = "all", "failed", "any reason"
 ORDER = ("lost", "won", "same")
 TASK_COLUMNS = (
     Column("sub-task", width=300),
-    *(Column(name, width=170) for name in ("right", "first then", "first now", "why it failed")),
+    *(Column(name, width=170) for name in ("right", "baseline first", "run first", "why it failed")),
     *(
         Column(name, words, "small", "Makes the decision again in a new tab", link="open ↗")
         for name, words in (("base", "baseline"), ("run", "run"), ("both", "both"))
@@ -129,14 +129,14 @@ def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], re
         {
             "": [SIGNS[one.change] for one in rows],
             "sub-task": [one_line(one.task.subtask, 200) for one in rows],
-            "rank then": [_rank(one, one.was, one.before) for one in rows],
-            "rank now": [_rank(one, one.now, one.after) for one in rows],
+            "baseline rank": [_rank(one, one.was, one.before) for one in rows],
+            "run rank": [_rank(one, one.now, one.after) for one in rows],
             "base": [route_link(base, values[base], one.task) for one in rows],
             "run": [route_link(mine, values[mine], one.task) for one in rows],
             "both": [compare_link(values, one.task) for one in rows],
             "right": [one_line(", ".join(one.task.relevant) or "no tool can do it", 120) for one in rows],
-            "first then": [one_line(next(iter(one.before), "–"), 80) for one in rows],
-            "first now": [one_line(next(iter(one.after), "–"), 80) for one in rows],
+            "baseline first": [one_line(next(iter(one.before), "–"), 80) for one in rows],
+            "run first": [one_line(next(iter(one.after), "–"), 80) for one in rows],
             "why it failed": [STAGES.get(where := stage(one.task, result), where) for one in rows],
         }
     )

@@ -286,6 +286,7 @@ def _box(label: Label) -> Box:
 
 CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]]}  # fmt: skip
 LABEL_CHARACTERS, MOST_NAMES = 22, 300
+FEW_TOOLS, NAME_SHIFT_PX = 50, 16
 CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: considered, not on the short-list or behind edges, not highlighted
 
 
@@ -368,7 +369,11 @@ def _names(data: MapData, middles: dict[str, tuple[float, float]]) -> list[dict[
     lit = Counter(group for group, here in zip(data.groups, data.lit.tolist(), strict=True) if here)
     found = room_for(Label(label(group, LABEL_CHARACTERS), *middles[group]) for group, _ in lit.most_common(MOST_NAMES))
     font = {"size": 12, "weight": 600, "shadow": "auto"}
-    return [{"x": name.x, "y": name.y, "text": name.text, "font": font, "showarrow": False} for name in found]
+    above = NAME_SHIFT_PX if len(data.drawn.ids) <= FEW_TOOLS else 0  # among few tools a name would hide one
+    return [
+        {"x": name.x, "y": name.y, "yshift": above, "text": name.text, "font": font, "showarrow": False}
+        for name in found
+    ]
 
 
 def _legend(data: MapData) -> list[dict[str, Any]]:

@@ -48,7 +48,10 @@ def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.
     similarity = decision.tools.similarity
     by_similarity = np.lexsort((-place.cosine, -similarity)).tolist()
     rows = list(dict.fromkeys([*decision.candidates, *by_similarity[:LISTED]]))
-    ranks = {row: f"{CHOSEN_SIGN} {rank}" for rank, row in enumerate(decision.candidates, start=1)}
+    ranks = {
+        row: f"{CHOSEN_SIGN} {rank}" if rank == 1 else str(rank)
+        for rank, row in enumerate(decision.candidates, start=1)
+    }
     return pd.DataFrame(
         {
             "rank": [ranks.get(row, "") for row in rows],

@@ -186,9 +186,14 @@ def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked: Map
         )
     if display.show:
         st.caption(f"{int(lit.sum()):,} of {len(lit):,} tools are highlighted; the others are grey.")
+    near = (
+        f": of the ten nearest tools of a tool, {drawn.kept:.0%} are among its ten nearest on the map"
+        if len(drawn.ids) > 11
+        else ""
+    )
     st.caption(
-        "Distances on the map are approximate: of the ten nearest tools of a tool, "
-        f"{drawn.kept:.0%} are among its ten nearest on the map. Lists have the exact similarities. The axes have no meaning. Scroll to zoom, drag to move."
+        f"Distances on the map are approximate{near}. Lists have the exact similarities. The axes have no meaning. Scroll to zoom, drag to "
+        "move."
     )
 
 

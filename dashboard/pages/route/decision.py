@@ -142,7 +142,7 @@ def decision_body(
     known, html = labelling(app, decision, asked.supposed), texts(decision, asked.supposed)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:winner"):
         with st.container(width="stretch"):
-            live(html[HEADLINE], key=HEADLINE)
+            live(html[HEADLINE], key=HEADLINE, lane=token)
         present(decision)
     agent_state(app, [decision], knobs)
     _columns(known, html, linked, partial(explain, WHY))

@@ -106,7 +106,7 @@ def story(app: App, asked: Asked, turn: Turn, ask: Callable[[], None], token: st
         if st.button("Ask this", key="route:story:ask", icon=":material/north_east:", on_click=ask):
             st.rerun()  # the filled field is outside the fragment of this button
     _story(key="route:story", data=_data(turn, shown))
-    live(texts(decision, asked.supposed)[HEADLINE], key=HEADLINE)
+    live(texts(decision, asked.supposed)[HEADLINE], key=HEADLINE, lane=token)
     drawn = figures(decision)
     grid = st.container(key="route:columns").grid(4, min_column_width=235, gap="xsmall")
     for part in (SERVERS, AUCTION, TOOLS):

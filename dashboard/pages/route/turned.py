@@ -119,7 +119,7 @@ def _metrics(decision: Decision) -> list[Metric]:
             f"cl100k_base tokens of the candidates' definitions; all definitions of the catalog have {tokens['baseline']:,}.",
         ),
         (
-            "Decided in", f"{timings['total']:.1f} ms",
+            "Decided in", units.seconds(timings["total"] / 1e3),
             f"Embedding {timings['embed']:.1f} ms, scoring {timings['score']:.1f} ms; {decision.looked_note}.",
         ),
     ]  # fmt: skip

@@ -133,7 +133,13 @@ def _tell(question: Question, examples: Sequence[Example]) -> None:
     asked = Asked(subtask, question.parameters, query.catalog, query.router, supposed=supposed(query.catalog))
     turn = story_of(app, asked)
     if turn is not None:
-        story(app, asked, turn, lambda: fill({state.key("q"): subtask, state.key("plan"): ONE}), lane_token())
+        story(
+            app,
+            asked,
+            turn,
+            lambda: fill({state.key("q"): subtask, state.key("plan"): ONE}),
+            lane_token(question.prefix),
+        )
 
 
 def _examples_of(app: App, catalog: str) -> tuple[Example, ...]:
@@ -202,12 +208,12 @@ def _result(question: Question) -> None:
         if planner:
             plan_body(app, query, parameters, planner, linked, question.prefix)
         else:
-            decision_body(app, state, query, parameters, linked, question.prefix, lane_token())
+            decision_body(app, state, query, parameters, linked, question.prefix, lane_token(question.prefix))
         planner_usage(app)
 
 
-def _lane() -> LaneLink:
-    return LaneLink(LANE_PATH, lane_token(), HEADLINE, TOOLS, f"{_below(ACTIONS)}, {_below(WHY_PANEL)}")
+def _lane(prefix: str) -> LaneLink:
+    return LaneLink(LANE_PATH, lane_token(prefix), HEADLINE, TOOLS, f"{_below(ACTIONS)}, {_below(WHY_PANEL)}")
 
 
 def _below(key: str) -> str:
@@ -215,9 +221,12 @@ def _below(key: str) -> str:
     return f'[class*="st-key-{key.replace(":", "-")}"]'
 
 
-def lane_token() -> str:
-    """Returns the secret token of this visitor's page for the fast lane."""
-    return str(st.session_state.setdefault(TOKEN, secrets.token_urlsafe(32)))
+def lane_token(prefix: str) -> str:
+    """Returns the secret token of this visitor's page for the fast lane of the knobs with this prefix.
+
+    Each router has its own: while another one is chosen, its knobs are drawn before its lane is open.
+    """
+    return f"{st.session_state.setdefault(TOKEN, secrets.token_urlsafe(32))}:{prefix}"
 
 
 ASKS = Asks("route", redraws=(RESULT,), lane=_lane)

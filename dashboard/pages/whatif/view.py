@@ -64,7 +64,7 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
 
 def _row(one: Offer) -> dict[str, object]:
     return {
-        "server": one.server, "bit": "1 accepts" if one.accepts else "0 rejects",
+        "server": one.server, "answer": "accepts" if one.accepts else "rejects",
         "posted τ": units.price(one.posted_usd), "ask c": "none" if one.ask_usd is None else units.price(one.ask_usd),
         "surplus of the server": units.price(one.server_usd) if one.accepts else "–",
         "surplus of the buyer": units.price(one.buyer_usd) if one.accepts else "–",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from core.app import App
@@ -23,12 +24,13 @@ from dashboard.ui.charts.base import label
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import SHOWN, badge, suppose
+from dashboard.ui.pick import pick
 from dashboard.ui.question import winner_colours
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
-COMPARED = 8
+COMPARED, LISTED = 8, 50
 
 
 def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
@@ -103,21 +105,36 @@ def _room(room: Room) -> str:
 
 def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefix: str) -> None:
     """Draw the choice of a tool, and the changes that make it win, each with a button that tries it."""
-    winner = decision.candidates[0] if decision.candidates else -1
-    by_fit = sorted(range(len(decision.tools.ids)), key=lambda row: -decision.tools.similarity[row])
-    likely = [decision.tools.ids[row] for row in by_fit if row != winner]
+    winner = decision.winner.tool if decision.winner else None
+    likely = [tool for tool in _likely(decision) if tool != winner]
+    names = app.catalogs.catalog(asked.catalog).tool_row.keys()
     if not likely:
         return
     key = state.key("tool")
-    if st.session_state.get(key) not in likely:
+    if st.session_state.get(key) not in names:
         st.session_state[key] = likely[0]
     st.markdown("##### What would make another tool win?")
-    tool = st.selectbox("Tool", likely, key=key, help="The best fitting tools come first. Type to search all tools.")
+    tool = pick(
+        "Tool",
+        names,
+        key=key,
+        first=likely[:LISTED],
+        help="The best fitting tools come first. Type to search all tools.",
+    )
+    if tool is None:
+        return
     asked_like_line(app, decision, tool)
     found = app.what_if.counterfactual(asked, tool)
     st.info(_sentence(found, asked), icon=":material/help:")
     _changes(found, asked, prefix)
     _compared(app, asked, likely[:COMPARED])
+
+
+def _likely(decision: Decision) -> list[str]:
+    """Returns the tools that were looked at, the best first: by fit, then by relevance, as many fit equally little."""
+    fit, relevance = decision.tools.similarity, None if decision.fit is None else decision.fit.relevance
+    order = np.argsort(-fit, kind="stable") if relevance is None else np.lexsort((-relevance, -fit))
+    return [decision.tools.ids[row] for row in order.tolist()]
 
 
 def _sentence(found: Counterfactual, asked: Asked) -> str:
@@ -228,7 +245,9 @@ def _choose_axes(app: App, state: UrlState, asked: Asked, axes: Sequence[str]) -
     question = (asked.catalog, asked.router, asked.subtask, asked.hint, asked.supposed)
     chosen_for, chosen = st.session_state.get(CHOSEN_AXES, (None, None))
     if not set(now) <= set(axes) or (now == chosen and question != chosen_for):
-        found = app.what_if.contested(asked, axes) or Contested(axes[0], axes[1], near=True)
+        with st.spinner("Looking for two knobs that change the winner…"):
+            found = app.what_if.contested(asked, axes)
+        found = found or Contested(axes[0], axes[1], near=True)
         _show_axes(state, found)
         st.session_state[CHOSEN_AXES] = question, (found.x, found.y)
 

@@ -199,7 +199,7 @@ def token_utilisation(
         title="Context utilisation over turns (projected)",
         height=height,
         showlegend=True,
-        legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0, "font": {"size": 11}},
+        legend={"orientation": "h", "y": -0.32, "yanchor": "top", "x": 0, "font": {"size": 11}},
         shapes=[_rule("y", BREAKING_POINT, REJECTED), _rule("x", turns, MUTED)],
         annotations=[_note()],
         xaxis={
