@@ -34,6 +34,7 @@ from core.relevance.scoring import (
     fit_of_more,
     fit_of_parts,
     model_for,
+    moments,
     moments_around,
     probabilities,
     rival_of,
@@ -108,7 +109,7 @@ class BoundedFit:
     # The sum ----------------------------------------------------------------------------------------------------------
 
     def _drawn_lines(self) -> dict[str, Line]:
-        model, count = self._model, len(self._index.rows)
+        model = self._model
         weights = {name: np.float32(weight) for name, weight in model.weights.items()}
         lines = {
             name: Line(weights[name], *moments_around(*rows.moments(vector), model.prior[name]))
@@ -117,13 +118,9 @@ class BoundedFit:
                 ("profile", self._coarse.profiles, self._vector),
             )
         }
-        sums, squares, most = (
-            figures.tolist() for figures in (self._words.sum(axis=1), np.vecdot(self._words, self._words), self._words.max(axis=1))
-        )  # fmt: skip
-        for name, total, square, greatest in zip(OF_WORDS, sums, squares, most, strict=True):
-            average = total / count
-            mean, deviation = moments_around(count, average, square - total * average, model.prior[name])
-            best = max(float((np.float32(greatest) - mean) / deviation), 0.0)
+        for name, x in zip(OF_WORDS, self._words, strict=True):
+            mean, deviation = moments(x, model.prior[name])  # as for all tools, to the last bit
+            best = max(float((x.max() - mean) / deviation), 0.0)
             lines[name] = Line(weights[name], mean, deviation, damping(best) if name in DAMPED else NOT_DAMPED)
         return lines
 
