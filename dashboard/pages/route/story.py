@@ -150,7 +150,9 @@ def _next(asked: Asked) -> None:
     less = f"{escaped(units.seconds(saving['time_s']))} and {escaped(units.price(saving['usd']))}"
     with st.container(border=True, gap="xsmall", key="route:story:next"):
         st.markdown("**What happens next** :gray-badge[simulated]", help=known["about"])
-        st.markdown(f"**Call** {escaped(call['tool'], 60)}: its form is filled from your words.  \n{form}")
+        st.markdown(
+            f"**Call** {escaped(call['tool'], 60)}, which takes over: its form is filled from your words.  \n{form}"
+        )
         st.markdown(
             f"**Answer** after {escaped(units.seconds(call['took_s']))}.  \n:small[{escaped(call['answer'], 200)}]"
         )
