@@ -3,6 +3,7 @@ each, and the sample's store."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -41,6 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["HOME"] = os.environ["USERPROFILE"] = home.name
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
     os.environ["WAYFARE_WORDS_AFTER_S"] = "60"  # on a busy machine vectors take longer than a visitor would wait
+
+
+def pytest_collection_finish() -> None:
+    """What is imported and collected stays to the end: a full collection of garbage does not look at it any more."""
+    gc.freeze()
 
 
 @contextmanager
