@@ -111,7 +111,7 @@ def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefi
     if not likely:
         return
     key = state.key("tool")
-    if st.session_state.get(key) not in names:
+    if st.session_state.get(key) not in names or st.session_state[key] == winner:
         st.session_state[key] = likely[0]
     st.markdown("##### What would make another tool win?")
     tool = pick(

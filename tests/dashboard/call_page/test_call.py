@@ -104,7 +104,7 @@ def test_the_form_begins_with_what_the_question_says(bench: Bench) -> None:
     decision = bench.app.routing.route("read notes.txt", catalog="small")
     page = bench.open("files::read", decision=decision.id)
     assert labelled(page, "text_input", "path").value == "notes.txt"
-    assert "From the question: path. Check them before the call." in [caption.value for caption in page.caption]
+    assert "From the question: path. Check it before the call." in [caption.value for caption in page.caption]
     labelled(page, "text_input", "path").set_value("other.txt").run()
     assert labelled(page, "text_input", "path").value == "other.txt"
     assert not any("From the question" in caption.value for caption in page.caption)
