@@ -71,7 +71,7 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     assert learnt["server: success r"][0] == "99 %"
     assert learnt["server: success r"][2].startswith("▲")
     assert learnt["tool: call time"][0] == "180 ms"
-    visit.see("running mean, 1 call")
+    visit.see("after 1 call")
     visit.see(re.compile(rf"For “{NEED}”: .*utility"))  # connecting took a while: it may have lost to another
 
     visit.go("Decision")
@@ -113,7 +113,7 @@ def test_after_every_call_the_page_is_ready_for_the_next(own_console: ConsolePro
         again = visit.page.get_by_role("button", name="Call", exact=True)
         expect(again).to_be_enabled(timeout=LIMIT_MS)
         again.click()
-        visit.see(f"running mean, {number} calls")
+        visit.see(f"after {number} calls")
 
 
 def numbers_of_the_tool(route: Route) -> str:

@@ -199,6 +199,7 @@ class Walk:
         except TimeoutError:
             if tries == 1:
                 raise
+            self._close()  # what was opened by a press before, and came late
             return self._press(self.find(offer) or found, offer, tries - 1)
         return before
 
@@ -210,11 +211,14 @@ class Walk:
             if STOPS.match(other.text.split("\n")[-1]) and not (other.why or offer.nav):
                 with suppress(Error):  # it may have ended by itself
                     self.page.locator(f"[data-offered={_quoted(other.place)}]").first.click(timeout=1000)
+        self._close()
+        self.visit.settled()
+
+    def _close(self) -> None:
         self.page.evaluate("document.fullscreenElement && document.exitFullscreen()")
         for _ in range(self.page.locator(OPENED).count()):
             self.page.keyboard.press("Escape")
         expect(self.page.locator(OPENED)).to_have_count(0)
-        self.visit.settled()
 
     def _stands(self, offer: Offer) -> bool:
         path = self.page.evaluate("location.pathname")
