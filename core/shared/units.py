@@ -31,6 +31,17 @@ def seconds(value_s: float | None) -> str:
     return f"{value_s:.3g} s" if abs(value_s) < 999.5 else f"{value_s:,.0f} s"
 
 
+def time_left(left_s: float | None) -> str:
+    """How long something may still take, after a comma; nothing if it is not known.
+
+    >>> time_left(3.46), time_left(0.1), time_left(1234.0), time_left(None)
+    (', about 3 s left', ', about 1 s left', ', about 21 min left', '')
+    """
+    if left_s is None or not math.isfinite(left_s):
+        return ""
+    return f", about {left_s / 60:,.0f} min left" if left_s >= 120 else f", about {max(left_s, 1.0):.0f} s left"
+
+
 def plain(value: float, digits: int = 3, *, signed: bool = False) -> str:
     """A number with this many decimals; what rounds to nothing has no sign.
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.app import App
 from core.services.background_jobs import Job
+from core.shared import units
 from dashboard.session import here, known_job, start_job
 from dashboard.ui.text import escaped, progress_words
 
@@ -25,8 +26,7 @@ def work_first(key: str, work: Callable[[Job], object], *, title: str) -> None:
         start_job(key, work, title, title=title)
 
     def words(job: Job) -> str:
-        left = f", about {job.left_s:.0f} s left" if job.left_s is not None else ""
-        return f"{escaped(job.title, 80)}: {share_of(job):.0%}{left}. You can leave this page meanwhile."
+        return f"{escaped(job.title, 80)}: {share_of(job):.0%}{units.time_left(job.left_s)}. You can leave this page meanwhile."
 
     job = known_job(key)
     if job is None or job.result is not None:  # of an earlier state of the catalog

@@ -163,8 +163,7 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
 
 
 def _draw(preparation: Preparation, job: Job) -> None:
-    left = "" if job.left_s is None else f", about {units.seconds(job.left_s)} left"
-    st.markdown(f"**{TITLE}** :gray[· {job.elapsed_s:.0f} s{left}]")
+    st.markdown(f"**{TITLE}** :gray[· {job.elapsed_s:.0f} s{units.time_left(job.left_s)}]")
     for name in preparation.finished:
         st.markdown(f":small[:green[:material/check:] {escaped(name)}]")
     st.progress(preparation.share, text=escaped(str(preparation.step)))

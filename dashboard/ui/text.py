@@ -163,8 +163,7 @@ def progress_words(job: Job) -> str:
         if job.stop.is_set():
             return "stopping after the current step"
         counted = f"{job.done:,} of {job.of:,}, " if job.of else ""
-        left = "" if job.left_s is None else f", about {units.seconds(job.left_s)} left"
-        return f"{counted}{took} so far{left}"
+        return f"{counted}{took} so far{units.time_left(job.left_s)}"
     if job.error is None:
         return f":green[✓ finished] in {took}"
     if isinstance(job.error, Stopped):

@@ -27,6 +27,7 @@ from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
 from core.shared.errors import CatalogError
 from core.shared.tokens import count_many
+from core.shared.units import time_left
 from core.stats.ema import Rates
 from core.stats.projection import Priors, StatisticsProjection, teaches
 from core.store import Store
@@ -72,7 +73,7 @@ class Embedding:
         """
         count = f": {self.done:,} of {self.of:,} texts" if self.of else ""
         left_s = self.elapsed_s * (self.of - self.done) / self.done if self.done else None
-        return f"{BY_WORDS}{count}{'' if left_s is None else f', about {left_s:,.0f} s left'}."
+        return f"{BY_WORDS}{count}{time_left(left_s)}."
 
 
 @dataclass

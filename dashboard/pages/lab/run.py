@@ -15,6 +15,7 @@ from core.domain.params import Parameters
 from core.lab.execution import ROUNDS, Playing
 from core.routers.presets import DEFAULT_PRESET, preset_of
 from core.services.background_jobs import Job, Stopped
+from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.tasks import TaskSet
 from dashboard.pages.lab.words import choose_some
@@ -87,8 +88,7 @@ def job_panel() -> None:
 def _progress(job: Job) -> None:
     if not job.under_way:
         st.rerun()
-    left = "" if job.left_s is None else f", about {job.left_s:,.0f} s left"
-    text = f"{job.title}: {job.done:,} of {job.of:,}{left}. You can leave this page meanwhile."
+    text = f"{job.title}: {job.done:,} of {job.of:,}{units.time_left(job.left_s)}. You can leave this page meanwhile."
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(min(1.0, job.done / job.of), text)
         st.button("Stop", key="lab:stop", icon=":material/stop:", on_click=job.stop.set)
