@@ -232,8 +232,17 @@ class Walk:
 
     def _changed(self, before: str, offer: Offer) -> bool:
         if offer.explains and self._seen() == before:  # in the label of a switch it turns the switch
-            self.page.mouse.wheel(0, 0)  # a page that moved below the mouse has put the tip away
-            return self.page.locator(TIPS).locator("visible=true").count() > 0
+            tip = self.page.locator(TIPS).locator("visible=true")
+            if (
+                not tip.count()
+            ):  # the press, or a page that moved below the pointer, has put away the tip that the pointer had opened
+                self.page.mouse.move(0, 0)
+                with suppress(Error):
+                    self.page.locator(f"[data-offered={_quoted(offer.place)}]").first.hover(
+                        force=True, timeout=STILL_MS
+                    )
+                    tip.first.wait_for(timeout=2000)
+            return tip.count() > 0
         if offer.leads:
             return urlsplit(self.page.url).path == urlsplit(urljoin(self._at, offer.href)).path
         if offer.text.startswith("Skip to "):
