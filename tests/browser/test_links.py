@@ -181,6 +181,7 @@ def test_an_action_is_one_step_in_whatever_order_its_address_is_written(
     visit.open("setup")
     visit.see("Connect a client")
     visit.until_query(catalog=None)
+    addresses = visit.page.evaluate("history.length")
     for _ in range(2):
         visit.page.keyboard.press("Shift")  # any action
         visit.page.evaluate(
@@ -190,6 +191,7 @@ def test_an_action_is_one_step_in_whatever_order_its_address_is_written(
               history.pushState({}, "", "/catalog?catalog=sample&view=Lint");
             }"""
         )
+        assert visit.page.evaluate("history.length") == addresses + 1
         step(visit, "back", "/setup", catalog=None)
 
 
