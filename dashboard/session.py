@@ -149,9 +149,8 @@ def _warm_up() -> None:
     with suppress(WayfareError):  # the first visitor gets the error
         app = current_app()
         job = app.begin_ready(first_catalog())
-        if (
-            job is not None and job.wait(FIRST_VISITOR_S) and job.error is None
-        ):  # else words decide, and the rest need not wait for vectors
+        # words decide while it takes longer, and the rest need not wait for vectors
+        if job is not None and job.wait(FIRST_VISITOR_S) and job.error is None:
             app.background.forget(job)
         if _drawn.wait(FIRST_VISITOR_S):
             time.sleep(PAUSE_S)

@@ -48,9 +48,8 @@ def by_words_first(app: App, catalog: str) -> None:
 
     def told(_: Job) -> tuple[float, str]:
         embedding, step = app.catalogs.embedding(catalog), app.startup.step
-        before = (
-            f" {escaped(str(step))}" if step is not None and not embedding.of else ""
-        )  # the encoder is made or opened
+        # before the first text the encoder is made or opened
+        before = f" {escaped(str(step))}" if step is not None and not embedding.of else ""
         return embedding.share, f"{embedding}{before}"
 
     with place:
