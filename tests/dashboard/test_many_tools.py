@@ -133,7 +133,7 @@ def test_the_map_draws_what_the_browser_has_in_sight(app: App) -> None:
         (figure,) = charts(page)
         return [one for one in figure["data"] if one["type"] == kind and (kind == "heatmap" or "customdata" in one)]
 
-    meanings = app.catalogs.index("large").meanings
+    meanings = app.catalogs.scorer("large").index.own
     drawn = np.random.default_rng(0).random((len(meanings), 2)).astype(np.float32)  # stored, so that none is computed
     content = hashlib.sha256(meanings.tobytes()).hexdigest()[:32]
     app.store.vectors.save_vectors(MAP_METHOD, {content: drawn.reshape(-1)})
@@ -141,6 +141,7 @@ def test_the_map_draws_what_the_browser_has_in_sight(app: App) -> None:
     assert len(traces(whole, "heatmap")) == 1
     assert [len(trace["x"]) for trace in traces(whole, "scatter")] == [0]
     assert "Zoom in" in text_of(whole)
+    assert "Arranged are 2,000 tools, drawn by chance" in text_of(whole)
     xy = app.maps.map("large").xy
     left, low = (float(end) - 0.05 for end in xy[17])
     near = open_page("map", catalog="large", remembered={"map:view": ("large", [left, left + 0.1, low, low + 0.1])})
