@@ -12,8 +12,10 @@ from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
+from core.domain.tool_table import ToolRows
 from core.relevance.encoder import EncoderSource
 from core.services.decide.catalog_editor import MAP_METHOD
+from dashboard.pages.catalog.requests import MOST_TOOLS
 from dashboard.pages.map.density import MOST_POINTS
 from dashboard.ui.long_work import AT_ONCE
 from dashboard.ui.pick import FOUND, PLAIN
@@ -98,6 +100,17 @@ def test_the_filter_by_server_searches_too(app: App) -> None:
     typed(page.selectbox(key="catalog.server"), "no such server")
     assert "None of 1,200 names have “no such server”" in text_of(page)
     assert len(page.dataframe[0].value) == MOST_SENT
+
+
+def test_findable_names_the_tools_without_requests_and_opens_no_schema(app: App) -> None:
+    app.catalogs.prepare("many")
+    tools = app.catalogs.catalog("many").tools
+    assert isinstance(tools, ToolRows)
+    before = tools.table._opened.cache_info()
+    page = open_page("catalog", catalog="many", view="findable")
+    assert f"{TOOLS:,} tools without requests" in next(one.label for one in page.expander)
+    prompted = tools.table._opened.cache_info()
+    assert prompted.misses - before.misses <= MOST_TOOLS  # those in the prompt
 
 
 def test_lint_of_a_large_catalog_is_a_job_that_can_be_stopped(app: App) -> None:

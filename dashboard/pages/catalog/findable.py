@@ -126,7 +126,7 @@ def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
         if found.without:
             st.metric("Without requests", f"{found.without:,}", help="Tools of which nothing is known.")
         st.space("stretch")
-        if writing_model(app) and app.requests.missing(catalog):
+        if writing_model(app) and app.requests.lacking(catalog):
             write_button(app, catalog, "findable")
         _button(app, catalog, "Estimate again")
     if found.sampled:
