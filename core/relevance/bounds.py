@@ -23,8 +23,9 @@ from core.relevance.coarse import Coarse
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.lexical import words_and_stems
+from core.relevance.refusal import Like
 from core.relevance.relevance_index import DAMPED, OF_WORDS, SIGNALS, RelevanceIndex, RelevanceModel, asked_text
-from core.relevance.requests import RequestIndex
+from core.relevance.requests import RequestIndex, like_requests
 from core.relevance.scoring import (
     LEAD_LIMIT,
     Floats,
@@ -71,11 +72,11 @@ class Line:
 class BoundedFit:
     """One query over a large catalog. `near` (K,) are the rows of the tools that may be among the hundred best, ascending.
 
-    `text` and `vector` are those of the query with its hint, `alone` the vector without.
+    `text` and `vector` are those of the query with its hint, `alone` the vector without. `like` is as in `fit_of`.
     """
 
     def __init__(
-        self, index: RelevanceIndex, coarse: Coarse, model: RelevanceModel, learnt: Learnt, text: str, vector: Vectors, alone: Vectors
+        self, index: RelevanceIndex, coarse: Coarse, model: RelevanceModel, learnt: Learnt, text: str, vector: Vectors, alone: Vectors, like: Like
     ) -> None:  # fmt: skip
         self._index, self._model, self._learnt, self._coarse = index, model, learnt, coarse
         self._vector, self._dense = vector, index.towards_tools(vector, learnt.moved(vector))
@@ -104,7 +105,7 @@ class BoundedFit:
         shift = None if self._shift is None else self._shift[self.near]
         self._near_parts = self._parts(self.near, cosines)
         named = self._named(self._near_parts)
-        self._fit = fit_of_parts(judged, named, float(cosines.max()), model, shift, self._calibration)
+        self._fit = fit_of_parts(judged, named, float(cosines.max()), model, shift, self._calibration, like)
 
     # The sum ----------------------------------------------------------------------------------------------------------
 
@@ -278,14 +279,18 @@ class FitMatcher:
         learnt, values, model = self.learnt, self.learnt.values, self._weighted()
         signals = self.index.signals(asked, vector, learnt.moved(vector))
         signals = with_requests(signals, learnt.requests, asked, vector, model)
-        return fit_of(self.index, signals, model, learnt.shift(alone), (values.slope, values.offset)), embed_ms
+        like, line = self._like(asked, vector), (values.slope, values.offset)
+        return fit_of(self.index, signals, model, learnt.shift(alone), line, like), embed_ms
 
     def bounds(self, text: str, hint: str) -> tuple[BoundedFit | None, float]:
         """Bounds on the same, and the ms that embedding took. Returns None for a catalog that is too small for them."""
         if self.index.coarse is None:
             return None, 0.0
         asked, vector, alone, embed_ms = self._embedded(text, hint)
-        return BoundedFit(self.index, self.index.coarse, self._weighted(), self.learnt, asked, vector, alone), embed_ms
+        like = self._like(asked, vector)
+        return BoundedFit(
+            self.index, self.index.coarse, self._weighted(), self.learnt, asked, vector, alone, like
+        ), embed_ms
 
     def likeness(self, rows: Rows) -> Floats:
         """(K, K) cosines between tools, by their own texts."""
@@ -300,6 +305,9 @@ class FitMatcher:
         # labels are of sub-tasks: one that was asked with a hint is met by one that is asked without
         alone = self.encoder.encode_query(text) if hint and self.learnt.memory is not None else vector
         return asked, vector, alone, (time.perf_counter() - started) * 1e3
+
+    def _like(self, asked: str, vector: Vectors) -> Like:
+        return like_requests(self.learnt.requests, self.encoder, asked, vector)
 
     def _weighted(self) -> RelevanceModel:
         weights = self.learnt.values.weights

@@ -53,8 +53,8 @@ class Encoder(Protocol):
         """(N, D) float32; rows have norm 1, a blank text has a row of zeros."""
         ...
 
-    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """For each text one unit row per token, (tokens, D) float32; none for a blank text."""
+    def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
+        """The same, and for each text one unit row per token, (tokens, D) float32, none for a blank text: one run of the model gives both."""
         ...
 
 
@@ -130,7 +130,7 @@ def eight_bits(rows: NDArray[np.floating]) -> NDArray[np.int8]:
 Progress = Callable[[int, int], None]  # texts embedded so far, texts to embed
 TokenVectors = NDArray[np.float16]
 EMBEDDING = "Embedding texts that have no vector yet"
-TOKEN_CACHE = 2048  # texts whose token vectors stay in memory: about 40 kB each
+TOKEN_CACHE = 2048  # texts whose token vectors stay in memory: about 10 kB a question or request, 40 kB a definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +196,11 @@ class CachedEncoder:
 
     @cachedmethod(attrgetter("_queries"), lock=attrgetter("_queries_lock"))
     def encode_query(self, text: str) -> Vectors:
-        """(D,) unit vector of one text, read-only; zeros for a blank text. Repeated texts come from the cache."""
-        vector = self.encoder().encode([text])[0]
+        """(D,) unit vector of one text, read-only; zeros for a blank text. Repeated texts come from the cache. Its tokens are kept as well."""
+        (vector,), (rows,) = self.encoder().with_tokens([text])
         vector.setflags(write=False)
+        with self._tokens_lock:
+            self._tokens[text] = rows.astype(np.float16)
         return vector
 
     def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
@@ -208,7 +210,8 @@ class CachedEncoder:
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         for start in range(0, len(missing), self._batch):
             batch = missing[start : start + self._batch]
-            known |= zip(batch, (rows.astype(np.float16) for rows in self.encoder().tokens(batch)), strict=True)
+            _, found = self.encoder().with_tokens(batch)
+            known |= zip(batch, (rows.astype(np.float16) for rows in found), strict=True)
         with self._tokens_lock:
             self._tokens.update(known)
         return [known[text] for text in texts]

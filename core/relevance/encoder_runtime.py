@@ -167,21 +167,24 @@ class Runtime:
         batches = list(self._batches(texts))
         if len(batches) == 1:  # a query
             ((rows, encodings),) = batches
-            vectors[rows] = unit_rows(self._run(encodings, OUTPUT))
+            vectors[rows] = unit_rows(*self._run(encodings, OUTPUT))
             return vectors
         computed = self._workers.map(self._run, [encodings for _, encodings in batches], repeat(OUTPUT))
         for (rows, _), found in zip(batches, computed, strict=True):
-            vectors[rows] = unit_rows(found)
+            vectors[rows] = unit_rows(*found)
         return vectors
 
-    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """(tokens, D) unit rows of each text, without the marks of its beginning and end."""
-        found = [np.zeros((0, self.dimension), dtype=np.float32) for _ in texts]
+    def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
+        """The same, and (tokens, D) unit rows of each text, without the marks of its beginning and end."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        tokens = [np.zeros((0, self.dimension), dtype=np.float32) for _ in texts]
         for rows, encodings in self._batches(texts):
-            for row, encoding, vectors in zip(rows, encodings, self._run(encodings, TOKENS), strict=True):
+            found, of_tokens = self._run(encodings, OUTPUT, TOKENS)
+            vectors[rows] = unit_rows(found)
+            for row, encoding, each in zip(rows, encodings, of_tokens, strict=True):
                 words = np.asarray(encoding.special_tokens_mask) == 0
-                found[row] = unit_rows(vectors[: len(words)][words])
-        return found
+                tokens[row] = unit_rows(each[: len(words)][words])
+        return vectors, tokens
 
     def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[Encoding]]]:
         """Rows and encodings of the texts that are not blank, similar lengths together."""
@@ -193,14 +196,14 @@ class Runtime:
             places = by_length[start : start + BATCH]
             yield [filled[place] for place in places], [encodings[place] for place in places]
 
-    def _run(self, batch: Sequence[Encoding], output: str) -> NDArray[np.float32]:
+    def _run(self, batch: Sequence[Encoding], *outputs: str) -> list[NDArray[np.float32]]:
         width = max(len(item.ids) for item in batch)
         feeds: dict[str, Any] = {name: np.zeros((len(batch), width), dtype=np.int64) for name in INPUTS}
         for row, item in enumerate(batch):
             for name, values in zip(INPUTS, (item.ids, item.attention_mask, item.type_ids), strict=True):
                 feeds[name][row, : len(values)] = values
-        found = self._session.run([output], {name: feeds[name] for name in feeds if name in self._inputs})
-        return np.asarray(found[0], dtype=np.float32)
+        found = self._session.run(outputs, {name: feeds[name] for name in feeds if name in self._inputs})
+        return [np.asarray(one, dtype=np.float32) for one in found]
 
 
 # Sentence-transformers on torch: exact, slow to load (5 s), the reference of `core.relevance.onnx_encoder` ------------
@@ -229,12 +232,13 @@ class SentenceEncoder:
             vectors[filled] = unit_rows(np.asarray(found))
         return vectors
 
-    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """(tokens, D) unit rows of each text, without the marks of its beginning and end."""
+    def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
+        """The same, and (tokens, D) unit rows of each text, without the marks of its beginning and end. Torch runs twice for it."""
         prepared = [cleaned(text) for text in texts]
         filled = [text for text in prepared if text]
         known = dict(zip(filled, self._token_rows(filled), strict=True)) if filled else {}
-        return [known[text] if text else np.zeros((0, self.dimension), dtype=np.float32) for text in prepared]
+        none = np.zeros((0, self.dimension), dtype=np.float32)
+        return self.encode(texts), [known[text] if text else none for text in prepared]
 
     def _token_rows(self, texts: Sequence[str]) -> Iterator[Vectors]:
         model: Any = self.transformer

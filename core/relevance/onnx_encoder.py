@@ -339,9 +339,9 @@ class OnnxEncoder:
         """(N, D) unit rows in the order of the texts; a blank text is a row of zeros."""
         return self._inner.encode(texts)
 
-    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """(tokens, D) unit rows of each text; none for a blank text."""
-        return self._inner.tokens(texts)
+    def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
+        """The same, and (tokens, D) unit rows of each text; none for a blank text."""
+        return self._inner.with_tokens(texts)
 
     def _open(self, folder: ModelFolder, target: Path, threads: int) -> Runtime | Encoder:
         try:

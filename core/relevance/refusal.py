@@ -12,18 +12,23 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Confidence, Fit
 from core.domain.feedback import RefusalCurve, RefusalPoint
+
+if TYPE_CHECKING:
+    from core.relevance.relevance_index import RelevanceModel
 
 NEVER = 1.0
 """The limit that refuses nothing: no probability reaches it."""
@@ -61,13 +66,52 @@ def limit_of(percent: float) -> float:
     return float(np.interp(percent, known.percent, known.limit))
 
 
-def confidence_of(best: float, nothing: float) -> Confidence:
-    """Returns the probabilities in one word: `nothing` from a P(nothing fits) of .7, else `sure` if the best tool fits with a
-    probability of .8 and P(nothing fits) is below .5.
+Like = Callable[[int], float | None]
+"""How like a question is to what people ask of a tool (row), None where nobody has written that down."""
+Evidence = tuple[float, float, float | None]
+"""What says whether nothing fits: the spread of the best scores, the greatest cosine, and the likeness to the best tool's nearest request."""
 
-    >>> confidence_of(0.9, 0.1), confidence_of(0.4, 0.1), confidence_of(0.9, 0.6), confidence_of(0.9, 0.99)
-    ('sure', 'unsure', 'unsure', 'nothing')
+
+def evidence_of(
+    best: NDArray[np.float64], cosine: float, own: NDArray[np.float32], like: float | None, model: RelevanceModel
+) -> Evidence:
+    """From the k `best` scores, with the cosines (k, k) of those tools' own texts.
+
+        spread = - sum over i of w_i ln(sum over j of alike_ij w_j)         w = softmax(best / temperature)
+
+    Tools that are alike count as less than two (Leinster and Cobbold, 2012), but only where the best tool has requests: there alike_ij is
+    the cosine, else 1 for the tool itself and 0 for all others.
+
+    >>> from core.relevance.relevance_index import RelevanceModel
+    >>> twins, model = np.ones((2, 2), dtype=np.float32), RelevanceModel.shipped()
+    >>> [round(evidence_of(np.array([5.0, 5.0]), 0.6, twins, like, model)[0], 2) + 0.0 for like in (None, 0.9)]
+    [0.69, 0.0]
     """
+    weights = np.exp((best - best[0]) / model.temperature)
+    weights /= weights.sum()
+    shares = weights if like is None else np.maximum(own, 0.0) @ weights
+    return float(-(weights * np.log(shares + 1e-12)).sum()), cosine, like
+
+
+def chance_of_nothing(evidence: Evidence, model: RelevanceModel) -> float:
+    """P(nothing fits): many different tools that are about as good as the best speak for it, a high cosine and likeness against it."""
+    spread, cosine, like = evidence
+    known = model.nothing if like is None else model.requests.nothing
+    logit = known["spread"] * spread + known["cosine"] * cosine + known["one"]
+    if like is not None:
+        logit += known["like"] * like
+    return 1.0 / (1.0 + math.exp(-logit))
+
+
+def confidence_of(best: float, nothing: float | None) -> Confidence:
+    """Returns the probabilities in one word: `nothing` from a P(nothing fits) of .7, else `sure` if the best tool fits with a
+    probability of .8 and P(nothing fits) is below .5. Where that is not known, nothing is sure.
+
+    >>> confidence_of(0.9, 0.1), confidence_of(0.4, 0.1), confidence_of(0.9, 0.6), confidence_of(0.9, 0.99), confidence_of(0.9, None)
+    ('sure', 'unsure', 'unsure', 'nothing', 'unsure')
+    """
+    if nothing is None:
+        return "unsure"
     if nothing >= NOTHING_FROM:
         return "nothing"
     return "sure" if best >= SURE_FROM and nothing < DOUBTFUL_FROM else "unsure"

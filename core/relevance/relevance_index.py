@@ -4,7 +4,9 @@
     z(x)    = (x - m) / sd                                  over the catalog's tools, shrunk towards PRIOR as if N0 more were there
     d(x)    = z(x) (6 / max z(x))^0.7                       a peak of one rare word counts less than in proportion
     lead_j  = s_j - max(GHOST, max over k != j of (s_k - TWIN same_jk))        ahead of the best tool that does something else
-    doubt   = NOTHING . (spread, cosine, 1)                 spread: entropy of softmax(s / TEMPERATURE) over the thirty best; cosine: the best
+    spread  = - sum over i of w_i ln(sum over j of alike_ij w_j)               w = softmax(s / TEMPERATURE) over the thirty best; alike: 1 for
+                                                            the tool itself, and where the best tool has requests the cosine of own texts
+    doubt   = NOTHING . (spread, cosine, like, 1)           cosine: the best; like: of the best tool's nearest request (`core.relevance.requests`)
     p_fit_j = sigmoid(FIT . (min(lead_j, 0), max(lead_j, 0), 1))                P(nothing fits) = sigmoid(doubt)
 
 `scoring.py` computes these. Every number comes from `model.toml`; docs/decisions/0015-relevance.md says how it was fitted.
@@ -42,13 +44,14 @@ Prior = Mapping[str, tuple[float, float]]
 @dataclass(frozen=True, slots=True)
 class RequestModel:
     """Constants of the signals of example requests (`core.relevance.requests`). `slope` is that of the line of a tool without requests;
-    `fit` holds where all tools have some.
+    `fit` holds where all tools have some, and `nothing` where the likeliest tool has some.
     """
 
     weights: Mapping[str, float]
     prior: Prior
     slope: Mapping[str, float]
     fit: Mapping[str, float]
+    nothing: Mapping[str, float]
     temperature: float
 
 
@@ -80,8 +83,9 @@ class RelevanceModel:
         """A model from its tables. Raises KeyError for a missing one."""
         asked = document["requests"]
         requests = RequestModel(
-            dict(asked["weights"]), _prior(asked), dict(asked["slope"]), dict(asked["fit"]), float(asked["temperature"])
-        )
+            dict(asked["weights"]), _prior(asked), dict(asked["slope"]), dict(asked["fit"]), dict(asked["nothing"]),
+            float(asked["temperature"]),
+        )  # fmt: skip
         return cls(
             dict(document["weights"]), _prior(document), dict(document["fit"]), dict(document["nothing"]),
             float(document["temperature"]), requests,

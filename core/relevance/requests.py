@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.relevance.encoder import Vectors, eight_bits
+from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits
 from core.relevance.lexical import LexicalIndex, words_and_stems
+from core.relevance.refusal import Like
 from core.relevance.relevance_index import WORD_LENGTH_SHARE, RelevanceIndex, RequestModel
 from core.relevance.scoring import moments, z_scores
 
@@ -168,6 +169,39 @@ class RequestIndex:
             cosines = np.concatenate([cosines, own], axis=1)
         found[best] = np.partition(cosines, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)
         return found
+
+
+# How like a question is to what people ask of a tool: what tells best that nothing fits ---------------------------------------------
+#     like = (mean over a of max over b of cos(a, b) + mean over b of max over a of cos(a, b)) / 2        a, b: tokens of question and request
+#
+# ColBERT's sum, both ways. A vector of a whole text says what it is about; its tokens say whether each thing that is asked for is met.
+
+
+def likeness(encoder: CachedEncoder, question: str, text: str) -> float:
+    """How like two texts are, token by token, about 0 to 1. The encoder runs for what it has not met lately."""
+    return likeness_of_tokens(*encoder.tokens([question, text]))
+
+
+def likeness_of_tokens(asked: TokenVectors, known: TokenVectors) -> float:
+    """The same of unit rows, one a token. Returns 0 if one of the texts has none.
+
+    >>> likeness_of_tokens(np.eye(2, dtype=np.float16), np.eye(2, dtype=np.float16)[:1])
+    0.75
+    """
+    if not (len(asked) and len(known)):
+        return 0.0
+    cosines = asked.astype(np.float32) @ known.astype(np.float32).T
+    return float(cosines.max(axis=1).mean() + cosines.max(axis=0).mean()) / 2
+
+
+def like_requests(requests: RequestIndex | None, encoder: CachedEncoder, text: str, vector: Vectors) -> Like:
+    """How like a question, with its vector, is to the nearest request of a tool (row). It is None for a tool without requests."""
+
+    def like(row: int) -> float | None:
+        near = None if requests is None else requests.near(row, vector)
+        return None if near is None else likeness(encoder, text, near.text)
+
+    return like
 
 
 def counting(given: Given, index: RelevanceIndex) -> tuple[NDArray[np.bool_], dict[int, str]]:

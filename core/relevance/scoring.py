@@ -13,7 +13,7 @@ from core.domain.decision import Fit
 from core.domain.feedback import LabelledQuery
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.labelled import DENSE, QuerySignals
-from core.relevance.refusal import confidence_of
+from core.relevance.refusal import Evidence, Like, chance_of_nothing, confidence_of, evidence_of
 from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel, asked_text
 
 if TYPE_CHECKING:
@@ -182,15 +182,16 @@ def fit_of(
     model: RelevanceModel,
     shift: Floats | None = None,
     line: tuple[float, float] = (1.0, 0.0),
+    like: Like | None = None,
 ) -> Fit:
-    """Probabilities of fit of every tool and server, and that nothing fits.
+    """Probabilities of fit of every tool and server, and that nothing fits, which is not known without `like`.
 
     `shift` (T,) is what labels add, in logits; it enters the scores, so that a tool that labels raise takes the lead from
     those that it passes, but not from tools of other servers as far as they do the same. `line` is the slope and offset that a calibration puts on the logits.
     """
     tools = Judged(index.own, np.arange(len(index.own)), index.server_of, index.servers)
     return fit_of_parts(
-        tools, contributions(signals, model), float(signals["dense"].max(initial=-1.0)), model, shift, line
+        tools, contributions(signals, model), float(signals["dense"].max(initial=-1.0)), model, shift, line, like
     )
 
 
@@ -211,6 +212,7 @@ def fit_of_parts(
     model: RelevanceModel,
     shift: Floats | None,
     line: tuple[float, float],
+    like: Like | None,
 ) -> Fit:
     """`fit_of` from what each signal adds, (K,) each. `cosine` is the greatest dense signal of the catalog. The thirty best tools of the
     catalog have to be among the K.
@@ -222,12 +224,15 @@ def fit_of_parts(
         return Fit(np.zeros(0), np.zeros(judged.servers), 1.0, scores, parts, shift)
     top = best_rows(scores)
     own = judged.own[judged.rows[top]]
-    same = same_of(own @ own.T)
-    doubt = _doubt(scores[top], cosine, model)
+    cosines = own @ own.T
+    same = same_of(cosines)
     elsewhere = judged.server_of[top][:, None] != judged.server_of[top]
     ahead = ahead_of_rivals(scores, top, same, np.maximum(lift[top], 0.0) * same * elsewhere)
     tools = probabilities(ahead, model, line)
-    nothing = float(sigmoid(np.array([doubt]))[0])
+    nothing = None
+    if like is not None:
+        evidence = evidence_of(scores[top], cosine, cosines, like(int(judged.rows[top[0]])), model)
+        nothing = chance_of_nothing(evidence, model)
     said = confidence_of(float(tools[top].max()), nothing)
     return Fit(tools, best_of_servers(tools, judged.server_of, judged.servers), nothing, scores, parts, shift, said)
 
@@ -283,16 +288,30 @@ def best_of_servers(tools: Floats, server_of: NDArray[np.int64], servers: int) -
     return best
 
 
-def nothing_fits(signals: Mapping[str, Vectors], model: RelevanceModel, without: Sequence[int] = ()) -> float:
-    """P(nothing fits) as it would be `without` some tools (rows): what was answerable has no answer once its right ones are gone.
+def nothing_fits(
+    index: RelevanceIndex,
+    signals: Mapping[str, Vectors],
+    model: RelevanceModel,
+    like: Like,
+    without: Sequence[int] = (),
+) -> float:
+    """P(nothing fits) as it would be `without` some tools (rows), 1 where none is left: once its right ones are gone, nothing fits."""
+    evidence = evidence_without(index, signals, model, like, without)
+    return 1.0 if evidence is None else chance_of_nothing(evidence, model)
 
-    1 where no tool is left.
-    """
-    left = {name: np.delete(x, list(without)) for name, x in signals.items()}
+
+def evidence_without(
+    index: RelevanceIndex, signals: Mapping[str, Vectors], model: RelevanceModel, like: Like, without: Sequence[int]
+) -> Evidence | None:
+    """What `nothing_fits` is made of. Returns None where no tool is left."""
+    rows = np.delete(np.arange(len(index.own)), list(without))
+    left = {name: x[rows] for name, x in signals.items()}
     scores = sum_of(contributions(left, model))
     if not len(scores):
-        return 1.0
-    return float(sigmoid(np.array([_doubt(scores[best_rows(scores)], float(left["dense"].max()), model)]))[0])
+        return None
+    top = best_rows(scores)
+    own, cosine = index.own[rows[top]], float(left["dense"].max())
+    return evidence_of(scores[top], cosine, own @ own.T, like(int(rows[top[0]])), model)
 
 
 def sum_of(parts: Mapping[str, Vectors]) -> Floats:
@@ -308,15 +327,6 @@ def best_rows(scores: Floats) -> NDArray[np.int64]:
     size = min(TOP, len(scores))
     top = np.argpartition(-scores, size - 1)[:size]
     return top[np.argsort(-scores[top], kind="stable")]
-
-
-def _doubt(best: Floats, cosine: float, model: RelevanceModel) -> float:
-    """The logit of "nothing fits": many tools that are about as good as the best speak for it, a high cosine against it."""
-    weights = np.exp((best - best[0]) / model.temperature)
-    weights /= weights.sum()
-    spread = float(-(weights * np.log(weights + 1e-12)).sum())
-    known = model.nothing
-    return known["spread"] * spread + known["cosine"] * cosine + known["one"]
 
 
 def model_for(requests: RequestIndex | None) -> RelevanceModel:

@@ -45,9 +45,9 @@ class TextCollector:
         self.hashes.update(map(text_hash, texts))
         return np.ones((len(texts), self.dimension), dtype=np.float32)
 
-    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Returns empty rows, because no index reads tokens."""
-        return [self.encode([]) for _ in texts]
+    def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
+        """Returns rows of ones, and no tokens, because no index reads them."""
+        return self.encode(texts), [self.encode([]) for _ in texts]
 
 
 def models() -> tuple[ModelFolder, ModelFolder]:

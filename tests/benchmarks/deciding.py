@@ -38,6 +38,10 @@ class RandomEncoder:
         rows = [np.random.default_rng(abs(hash(text))).standard_normal(self.dimension) for text in texts]
         return unit_rows(np.array(rows, dtype=np.float32))
 
+    def with_tokens(self, texts: list[str]) -> tuple[Vectors, list[Vectors]]:
+        """The words are the tokens."""
+        return self.encode(texts), [self.encode(text.split() or [text]) for text in texts]
+
 
 def catalog(servers: int, tools_each: int) -> Catalog:
     """Made-up servers with prices and latencies."""

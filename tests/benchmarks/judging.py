@@ -1,7 +1,7 @@
 """How far the shipped probabilities are right on catalogs that they were not fitted to: p_fit, and that nothing fits.
 
-Every constant is fitted anew without one catalog and judged on that one. `rows` has the evidence of each labelled question as it
-is, and once its right tools are taken away: then nothing fits any more.
+Every constant is fitted anew without one catalog and judged on that one. `judged` has the evidence of each labelled question as it
+is, and once its right tools are taken away: then nothing fits any more. It has it twice where tools have requests: with them and without.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from scipy.optimize import minimize
 
 import sample_catalog
 from core.app import App
+from core.domain.feedback import By, LabelledQuery
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.rules import TEXTS_READ, coverage
 from core.planning.rules import fit as rules_fit
-from core.relevance.relevance_index import RelevanceModel
-from core.relevance.scoring import SAME_HIGH, TOP, fit_of, nothing_fits
+from core.relevance.refusal import Evidence
+from core.relevance.requests import like_requests
+from core.relevance.scoring import SAME_HIGH, TOP, IndexScorer, evidence_without, fit_of
 from core.relevance.text_views import full
 from core.routers.context import RoutingContext
 from tests.benchmarks.attending import LIVE
@@ -49,20 +51,31 @@ class Question:
 @dataclass(frozen=True)
 class Judged:
     """A question with the evidence of it. `how` says what was left out; `leads` (30,) of the best tools, `right` (30,) which of
-    them can do it; `spread` and `cosine` as in `core.relevance.scoring`; `rules` is the score that the rules refuse by."""
+    them can do it; `rules` is the score that the rules refuse by."""
 
     question: Question
     how: str
     answerable: bool
-    spread: float
-    cosine: float
+    evidence: Evidence
     rules: float
     leads: Floats
     right: NDArray[np.bool_]
 
+    @property
+    def asked(self) -> bool:
+        """Whether tools had requests."""
+        return self.evidence[2] is not None
 
-def questions(app: App) -> Iterator[Question]:
-    """Every labelled question there is, of the everyday ones the odd lines: the even ones are looked at once, at the end."""
+    @property
+    def catalog(self) -> tuple[str, bool]:
+        """The catalog, with or without requests."""
+        return self.question.catalog, self.asked
+
+
+def questions(app: App, of_live: str = "subtasks.jsonl") -> Iterator[Question]:
+    """Every labelled question there is, of the everyday ones the odd lines: the even ones are looked at once, at the end. `of_live` is
+    LiveMCPBench's file.
+    """
     for name in SAMPLE_SETS:
         yield from _of_file(app, name, SAMPLE, sample_catalog.TASKS_DIR / f"{name}.jsonl")
     for name in TESTBEDS:
@@ -70,10 +83,17 @@ def questions(app: App) -> Iterator[Question]:
     for folder, catalog in ((LIVE, "tools.json"), (LIVE.parent / "sealtools", "catalog.json")):
         if folder.exists():
             opened = app.catalogs.open(str(folder / catalog)).name
-            yield from _of_file(app, folder.name, opened, folder / "subtasks.jsonl")
+            yield from _of_file(app, folder.name, opened, folder / (of_live if folder == LIVE else "subtasks.jsonl"))
             if folder == LIVE:
                 for task in app.lab.read_tasks(sample_catalog.TASKS_DIR / "l5_out_of_scope.jsonl"):
                     yield Question("l5_out_of_scope, of livemcpbench", opened, task.subtask, ())
+                    yield Question("l5_out_of_scope, of livemcpbench, as asked", opened, task.question, ())
+
+
+def impossible_everyday() -> Iterator[Question]:
+    """The first batch of everyday questions that nothing of the sample can do."""
+    for text in (Path(__file__).parent / "everyday" / "impossible_to_fit.txt").read_text("utf-8").splitlines():
+        yield Question("impossible everyday", SAMPLE, text, ())
 
 
 def _of_file(app: App, name: str, catalog: str, path: Path) -> Iterator[Question]:
@@ -89,39 +109,38 @@ def _of_file(app: App, name: str, catalog: str, path: Path) -> Iterator[Question
 
 def judged(app: App) -> list[Judged]:
     """Each question as it is, and three times with less."""
-    shipped = RelevanceModel.shipped()
-    bare = replace(
-        shipped,
-        fit={"behind": 1.0, "ahead": 1.0, "one": 0.0},  # then the logits are the leads, and of "nothing" the spread
-        nothing={"spread": 1.0, "cosine": 0.0, "one": 0.0},
-    )
+    asked = [*questions(app, of_live="judged.jsonl"), *impossible_everyday()]
+    live = app.catalogs.open(str(LIVE / "tools.json")).name
+    data = (LIVE / "requests.jsonl").read_bytes()
+    app.requests.import_file(data, source_file="requests.jsonl", catalog=live, source="operator", by=By())
     found: list[Judged] = []
-    for question in questions(app):
+    for question in asked:
         scorer = app.catalogs.scorer(question.catalog)
-        signals = scorer.index.signals(question.text, scorer.encoder.encode_query(question.text))
-        leads = _logit(fit_of(scorer.index, signals, bare).tools)
-        best = np.argsort(-leads, kind="stable")[:TOP]
-        right = np.isin(best, question.right)
-        cosines, texts = _rules(context(app, question.catalog), question.text)
-        for how, gone in _left_out(question, scorer.index.own, scorer.index.server_of):
-            if len(gone) > len(leads) - 3:
-                continue
-            left = np.delete(np.arange(len(leads)), gone)
-            nearest = left[np.argsort(-cosines[left], kind="stable")[:TEXTS_READ]]
-            met = coverage(question.text, [texts(int(row)) for row in nearest])
-            found.append(
-                Judged(
-                    question,
-                    how,
-                    how == ANSWERABLE and bool(question.right),
-                    float(_logit(np.array([nothing_fits(signals, bare, gone)]))[0]),
-                    float(signals["dense"][left].max()),
-                    rules_fit(float(cosines[nearest[0]]), met),
-                    leads[best],
-                    right,
-                )
+        for requests in dict.fromkeys((None, scorer.requests)):
+            found += _judged(
+                question, IndexScorer.of(scorer.index, scorer.encoder, requests), context(app, question.catalog)
             )
     return found
+
+
+def _judged(question: Question, scorer: IndexScorer, of: RoutingContext) -> Iterator[Judged]:
+    of_query, model = scorer.found(LabelledQuery(question.text, "", ())), scorer.model
+    bare = replace(model, fit={"behind": 1.0, "ahead": 1.0, "one": 0.0})  # then the logits are the leads
+    leads = _logit(fit_of(scorer.index, of_query.raw, bare).tools)
+    best = np.argsort(-leads, kind="stable")[:TOP]
+    right = np.isin(best, question.right)
+    like = like_requests(scorer.requests, scorer.encoder, question.text, of_query.vector)
+    cosines, texts = _rules(of, question.text)
+    for how, gone in _left_out(question, scorer.index.own, scorer.index.server_of):
+        if len(gone) > len(leads) - 3:
+            continue
+        left = np.delete(np.arange(len(leads)), gone)
+        nearest = left[np.argsort(-cosines[left], kind="stable")[:TEXTS_READ]]
+        met = coverage(question.text, [texts(int(row)) for row in nearest])
+        evidence = evidence_without(scorer.index, of_query.raw, model, like, gone)
+        assert evidence is not None
+        whole = how == ANSWERABLE and bool(question.right)
+        yield Judged(question, how, whole, evidence, rules_fit(float(cosines[nearest[0]]), met), leads[best], right)
 
 
 def _left_out(
@@ -145,29 +164,46 @@ def _logit(chance: Floats) -> Floats:
     return np.log(chance) - np.log1p(-chance)
 
 
+SPREAD_MOST = 0.4
+"""Logits for one deviation of the spread where tools have requests: without a bound search-15 alone draws them to 1.2, where the everyday
+questions lose a third of what they gain."""
+
+
 @dataclass(frozen=True)
 class Constants:
-    """What is fitted: weights of (spread, cosine, 1), and of (lead behind, lead ahead, 1)."""
+    """What is fitted: weights of (spread, cosine, 1) without requests, of (spread, cosine, like, 1) with them, and of (lead behind, lead
+    ahead, 1).
+    """
 
     nothing: Floats
+    asked: Floats
     fit: Floats
 
     def doubts(self, rows: Sequence[Judged]) -> Floats:
         """(Q,) logits that nothing fits."""
-        return np.array([[row.spread, row.cosine, 1.0] for row in rows]) @ self.nothing
+        return np.array([_columns(row) @ (self.asked if row.asked else self.nothing) for row in rows])
 
     def chances(self, rows: Sequence[Judged]) -> tuple[Floats, NDArray[np.bool_]]:
         """(Q, 30) probabilities of fit of the best tools, and whether they do; of questions that something can do."""
         return 1.0 / (1.0 + np.exp(-(_features(rows) @ self.fit))), np.array([row.right for row in rows])
 
 
+def _columns(row: Judged) -> Floats:
+    return np.array([*(value for value in row.evidence if value is not None), 1.0])
+
+
 def fitted(rows: Sequence[Judged]) -> Constants:
     """Logistic fits in which every catalog, every set of it, and both answers weigh the same. More spread never speaks for a
-    tool, a higher cosine and a larger lead never against one."""
-    evidence = np.array([[row.spread, row.cosine, 1.0] for row in rows])
-    impossible = np.array([not row.answerable for row in rows])
-    nothing = _logistic(evidence, impossible, _even_weights(rows, both=True), [(0, None), (None, 0), (None, None)])
-    return Constants(nothing, fitted_to_leads([row for row in rows if row.answerable]))
+    tool, a higher cosine, a greater likeness and a larger lead never against one. p_fit is fitted without requests."""
+    without, asked = [row for row in rows if not row.asked], [row for row in rows if row.asked]
+    nothing = _fitted_to_evidence(without, [(0, None), (None, 0), (None, None)])
+    with_requests = _fitted_to_evidence(asked, [(0, SPREAD_MOST), (None, 0), (None, 0), (None, None)])
+    return Constants(nothing, with_requests, fitted_to_leads([row for row in without if row.answerable]))
+
+
+def _fitted_to_evidence(rows: Sequence[Judged], bounds: list[tuple[float | None, float | None]]) -> Floats:
+    evidence = np.array([_columns(row) for row in rows])
+    return _logistic(evidence, np.array([not row.answerable for row in rows]), _even_weights(rows, both=True), bounds)
 
 
 def fitted_to_leads(whole: Sequence[Judged]) -> Floats:
@@ -196,7 +232,7 @@ def _even_weights(rows: Sequence[Judged], *, both: bool) -> Floats:
 def _logistic(
     x: Floats, y: NDArray[np.bool_], weight: Floats, bounds: list[tuple[float | None, float | None]]
 ) -> Floats:
-    """Coefficients within bounds; the last column is the constant."""
+    """Coefficients within bounds, which are for one deviation of a column; the last column is the constant."""
     scale = np.sqrt(weight @ (x - weight @ x) ** 2)
     scale[-1] = 1.0
     z = x / scale

@@ -50,27 +50,32 @@ def refusals() -> None:
     fitted without the catalog; then what the knob gives there, with limits from the other catalogs."""
     rows = _rows()
     constants = fitted(rows)
-    print(f"P(nothing fits) = sigmoid({' '.join(f'{x:+.3f}' for x in constants.nothing)} . (spread, cosine, 1))")
+    for weights, of in ((constants.nothing, "spread, cosine, 1"), (constants.asked, "spread, cosine, like, 1")):
+        print(f"P(nothing fits) = sigmoid({' '.join(f'{x:+.3f}' for x in weights)} . ({of}))")
     print(
         f"refused at {ADMITTED} % wrong refusals in the same set, %: by rules, by P(nothing fits) with the catalog left out"
     )
-    for name in dict.fromkeys(row.question.set for row in rows):
-        of_set = [row for row in rows if row.question.set == name]
-        whole = [row for row in of_set if row.answerable] or _answerable_like(name, rows)
+    for name, asked in dict.fromkeys((row.question.set, row.asked) for row in rows):
+        of_set = [row for row in rows if (row.question.set, row.asked) == (name, asked)]
+        whole = [row for row in of_set if row.answerable] or _answerable_like(
+            name, [row for row in rows if row.asked == asked]
+        )
         cells = [_shares(whole, [row for row in of_set if row.how == how and not row.answerable]) for how in (ANSWERABLE, NO_TOOL, NO_TWIN, NO_SERVER)]  # fmt: skip
         print(
-            f"{name:<34} impossible {cells[0]}   tools out {cells[1]}   twins out {cells[2]}   servers out {cells[3]}"
+            f"{name:<34} {'with requests' if asked else '':<13} impossible {cells[0]}   tools out {cells[1]}   twins out {cells[2]}   servers out {cells[3]}"
         )
-    print("the knob: percent, limit, share of answerable and of impossible refused (mean over left-out catalogs)")
+    print(
+        "the knob: percent, limit, share of answerable and of impossible refused (mean over left-out catalogs, with requests and without)"
+    )
     for percent in KNOB:
-        found = np.array([_at_knob(rows, catalog, percent) for catalog in catalogs(rows)])
-        limit = _quantile(constants.doubts(_whole(rows)), _whole(rows), percent)
+        found = np.array([_at_knob(rows, catalog, percent) for catalog in dict.fromkeys(row.catalog for row in rows)])
+        limit = _quantile(_shipped().doubts(_whole(rows)), _whole(rows), percent)
         print(f"[{percent:.1f}, {sigmoid(np.array(limit)):.3f}, {found[:, 0].mean():.3f}, {found[:, 1].mean():.3f}],", found.round(2).tolist())  # fmt: skip
 
 
 def reliability() -> None:
     """ECE of p_fit over the thirty best tools of each question: with the shipped constants, and fitted without the catalog."""
-    rows = _whole(_rows())
+    rows = [row for row in _whole(_rows()) if not row.asked]
     for name in dict.fromkeys(row.question.set for row in rows):
         of_set = [row for row in rows if row.question.set == name]
         line = [
@@ -83,7 +88,7 @@ def picture(path: Path) -> None:
     """Reliability of p_fit, shipped and left out, and of P(nothing fits), left out; a line for each catalog."""
     from matplotlib.figure import Figure
 
-    rows = _rows()
+    rows = [row for row in _rows() if not row.asked]
     drawn = Figure(figsize=(11, 4), layout="constrained")
     titles = ("p_fit, as shipped", "p_fit, catalog left out", "P(nothing fits), catalog left out")
     for panel, (axes, title) in enumerate(zip(drawn.subplots(1, 3), titles, strict=True)):
@@ -117,6 +122,7 @@ def _shipped() -> Constants:
     model = RelevanceModel.shipped()
     return Constants(
         np.array([model.nothing[name] for name in ("spread", "cosine", "one")]),
+        np.array([model.requests.nothing[name] for name in ("spread", "cosine", "like", "one")]),
         np.array([model.fit[name] for name in ("behind", "ahead", "one")]),
     )
 
@@ -134,9 +140,11 @@ def _whole(rows: Sequence[Judged]) -> list[Judged]:
 
 def _answerable_like(name: str, rows: Sequence[Judged]) -> list[Judged]:
     """What L5 is measured against, which has nothing answerable itself: L2, or the other questions of its catalog."""
-    other = {"l5_out_of_scope": "l2_context", "l5_out_of_scope, as asked": "l2_context, as asked"}.get(
-        name, "livemcpbench"
-    )
+    other = {
+        "l5_out_of_scope": "l2_context",
+        "l5_out_of_scope, as asked": "l2_context, as asked",
+        "impossible everyday": "everyday",
+    }.get(name, "livemcpbench")
     return [row for row in rows if row.answerable and row.question.set == other]
 
 
@@ -149,12 +157,12 @@ def _shares(whole: list[Judged], impossible: list[Judged]) -> str:
     return f"{100 * shares[0]:>3.0f} {100 * shares[1]:>3.0f}"
 
 
-def _at_knob(rows: Sequence[Judged], catalog: str, percent: float) -> tuple[float, float]:
+def _at_knob(rows: Sequence[Judged], catalog: tuple[str, bool], percent: float) -> tuple[float, float]:
     """Shares refused in one catalog, each of its sets with the same weight; the limit is that of the others."""
-    constants = _without(catalog)
-    others = [row for row in _whole(rows) if row.question.catalog != catalog]
+    constants = _without(catalog[0])
+    others = [row for row in _whole(rows) if row.question.catalog != catalog[0]]
     limit = _quantile(constants.doubts(others), others, percent)
-    here = [row for row in rows if row.question.catalog == catalog and row.how in (ANSWERABLE, NO_TWIN)]
+    here = [row for row in rows if row.catalog == catalog and row.how in (ANSWERABLE, NO_TWIN)]
     return _mean_over_sets(constants, _whole(here), limit), _mean_over_sets(
         constants, [row for row in here if not row.answerable], limit
     )
@@ -167,7 +175,7 @@ def _mean_over_sets(constants: Constants, rows: Sequence[Judged], limit: float) 
 
 def _quantile(doubts: Floats, rows: Sequence[Judged], percent: float) -> float:
     """The doubt that so many percent reach; catalogs weigh the same, and so do the sets of one."""
-    keys = [(row.question.catalog, row.question.set) for row in rows]
+    keys = [(row.catalog, row.question.set) for row in rows]
     sets = Counter(catalog for catalog, _ in set(keys))
     counts = Counter(keys)
     weight = np.array([1.0 / counts[key] / sets[key[0]] for key in keys])

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from core.app import App
 from core.domain.decision import NOTHING_FROM
-from core.domain.feedback import LabelledQuery
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.rules import LIMIT, TEXTS_READ, coverage, fit
-from core.relevance.encoder import TokenVectors
-from core.relevance.requests import NEAREST
-from core.relevance.scoring import nothing_fits
 from core.relevance.text_views import full
 from tests.benchmarks import labelled
 
@@ -100,68 +95,28 @@ EVERYDAY = Path(__file__).parent / "everyday"
 be fitted to `*_to_fit.txt`, not to `*_to_judge.txt`."""
 
 
+UNTOUCHED = ("answerable, even lines", "answerable to judge")
+
+
 def honest() -> None:
-    """The share of everyday questions over the sample, with its example requests, that a decision calls *nothing*."""
+    """The share of everyday questions over the sample, with its example requests, that a decision calls *nothing*, and the share above the
+    limit that 5 % of the answerable ones reach that nothing is fitted to."""
     with labelled.opened_app() as app:
         everyday = [task.subtask for task in labelled.tasks(app, "everyday")]
-        sets = {"answerable, odd lines of everyday": everyday[0::2], "answerable, even lines": everyday[1::2]}
+        sets = {"answerable, odd lines of everyday": everyday[0::2], UNTOUCHED[0]: everyday[1::2]}
         sets |= {
             file.stem.replace("_", " "): file.read_text("utf-8").splitlines() for file in sorted(EVERYDAY.iterdir())
         }
         sets["impossible, level 5 as asked"] = [task.question for task in labelled.tasks(app, "l5_out_of_scope")]
-        scorer = app.catalogs.scorer(SAMPLE)
-        print(f"called nothing, from a P(nothing fits) of {NOTHING_FROM}")
-        for name, texts in sets.items():
-            chances = [nothing_fits(scorer.found(LabelledQuery(text, "", ())).raw, scorer.model) for text in texts]
-            print(f"{name:<40} {len(texts):>4} {100 * fmean(chance >= NOTHING_FROM for chance in chances):>5.0f} %")
-        _token_by_token(app, sets)
+        fitting = labelled.context(app, SAMPLE).matcher
+        chances = {name: np.array([fitting.fit(text, "")[0].nothing for text in texts]) for name, texts in sets.items()}
+        limit = np.quantile(np.concatenate([chances[name] for name in UNTOUCHED]), 0.95)
+        print(f"called nothing, from a P(nothing fits) of {NOTHING_FROM}; and from {limit:.2f}")
+        for name, of in chances.items():
+            print(
+                f"{name:<40} {len(of):>4} {100 * (of >= NOTHING_FROM).mean():>5.0f} % {100 * (of >= limit).mean():>5.0f} %"
+            )
         _translated(app)
-
-
-def _token_by_token(app: App, sets: Mapping[str, Sequence[str]]) -> None:
-    """Prints the share of each set that is refused where 5 % of the answerable questions are that nothing is fitted to: by P(nothing fits), and by
-    it with how like the question is to the three nearest requests of the likeliest tool, token by token.
-    """
-    context, scorer = labelled.context(app, SAMPLE), app.catalogs.scorer(SAMPLE)
-    rows = {tool: row for row, tool in enumerate(context.tool_ids)}
-
-    def evidence(text: str, without: Sequence[str] = ()) -> tuple[float, float]:
-        gone = [rows[tool] for tool in without if tool in rows]
-        chance = nothing_fits(scorer.found(LabelledQuery(text, "", ())).raw, scorer.model, gone)
-        fits = context.matcher.fit(text, "")[0].tools.copy()
-        fits[gone] = -1.0
-        tool = context.catalog.tools[int(fits.argmax())]
-        known = tool.requests or (full(tool),)
-        near = np.argsort(-(scorer.encoder.encode_documents(known) @ context.matcher.embed(text)))[:NEAREST]
-        asked, *near_ones = context.matcher.tokens([text, *(known[place] for place in near)])
-        return float(np.log(chance / (1 - chance))), max(likeness(asked, one) for one in near_ones)
-
-    odd, l2 = labelled.tasks(app, "everyday")[0::2], labelled.tasks(app, "l2_context")
-    found = {name: np.array([evidence(text) for text in texts]) for name, texts in sets.items()}
-    possible = [found["answerable, odd lines of everyday"], np.array([evidence(task.question) for task in l2])]
-    impossible = [
-        found["impossible to fit"],
-        np.array([evidence(task.subtask, task.relevant) for task in odd]),
-        np.array([evidence(task.question, task.relevant) for task in l2]),
-    ]
-    fitted = np.concatenate([*possible, *impossible])
-    truth = np.repeat([0, 1], [sum(map(len, possible)), sum(map(len, impossible))])
-    for name, columns in (("P(nothing fits)", [0]), ("with tokens", [0, 1])):
-        model = LogisticRegression(class_weight="balanced").fit(fitted[:, columns], truth)
-        said = {key: model.decision_function(values[:, columns]) for key, values in found.items()}
-        limit = np.quantile(np.concatenate([said["answerable, even lines"], said["answerable to judge"]]), 0.95)
-        shares = ", ".join(f"{key} {100 * (values >= limit).mean():.0f} %" for key, values in said.items())
-        print(f"at 5 % of the untouched answerable ones, {name}: {shares}")
-
-
-def likeness(asked: TokenVectors, known: TokenVectors) -> float:
-    """The mean over the tokens of both texts of the greatest cosine with a token of the other (ColBERT's sum, both ways). Rows are unit vectors.
-
-    >>> likeness(np.eye(2), np.eye(2)[:1])
-    0.75
-    """
-    cosines = asked.astype(np.float32) @ known.astype(np.float32).T
-    return float(cosines.max(axis=1).mean() + cosines.max(axis=0).mean()) / 2
 
 
 TRANSLATED = Path(__file__).parent / "everyday_translated.txt"

@@ -41,12 +41,12 @@ def words_alone() -> None:
     given = [row.judged for row in rows if row.judged.question.set not in HELD_BACK]
     print(f"p_fit = sigmoid({' '.join(f'{x:+.3f}' for x in fitted_to_leads(given))} . (lead behind, lead ahead, 1))")
     fit = model_by_words().fit
-    shipped = Constants(np.zeros(3), np.array([fit["behind"], fit["ahead"], fit["one"]]))
+    shipped = Constants(np.zeros(3), np.zeros(4), np.array([fit["behind"], fit["ahead"], fit["one"]]))
     for name in dict.fromkeys(row.judged.question.set for row in rows):
         of_set = [row for row in rows if row.judged.question.set == name]
         judged = [row.judged for row in of_set]
         others = [one for one in given if one.question.catalog != judged[0].question.catalog]
-        left_out = Constants(np.zeros(3), fitted_to_leads(others))
+        left_out = Constants(np.zeros(3), np.zeros(4), fitted_to_leads(others))
         chances, right = shipped.chances(judged)
         best = chances.argmax(axis=1)
         print(
@@ -74,7 +74,7 @@ def _compared(app: App) -> Iterator[Compared]:
             _rank(fit_of(scorer.index, signals, scorer.model).relevance, question.right),
             _rank(by_words.relevance, question.right),
             Judged(
-                question, ANSWERABLE, True, 0.0, 0.0, 0.0,
+                question, ANSWERABLE, True, (0.0, 0.0, None), 0.0,
                 np.pad(leads[best], padding, constant_values=-LEAD_LIMIT), np.pad(right, padding),
             ),
         )  # fmt: skip

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from html.parser import HTMLParser
@@ -21,7 +21,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.app_test import TMP_DIR
@@ -42,14 +41,6 @@ TIMEOUT_S = 120  # a limit for a machine that has much else to do, not an expect
 sys.path.append(TMP_DIR.name)
 
 
-class LettersAndWords(Letters):
-    """An encoder without a model that late interaction can use too."""
-
-    def tokens(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """One row a word."""
-        return [self.encode(text.split() or [text]) for text in texts]
-
-
 @contextmanager
 def opened(
     catalogs: Catalogs | None = None,
@@ -61,7 +52,7 @@ def opened(
     """An app in memory with the shipped catalogs and these; the pages use it as long as the context is open. Its files, such
     as saved networks, are in a folder of its own. Words alone decide only after `words_after_s` without vectors."""
     store = Store(None)
-    source = EncoderSource.of(LettersAndWords()) if encoder is None else encoder
+    source = EncoderSource.of(Letters()) if encoder is None else encoder
     vectors = CachedEncoder(source, store.vectors)
     with TemporaryDirectory() as home:
         settings = Settings(

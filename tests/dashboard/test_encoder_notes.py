@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from core.app import App
 from core.relevance.encoder import EncoderSource
-from tests.dashboard.harness import LettersAndWords, app_with, open_page
+from tests.dashboard.harness import app_with, open_page
+from tests.relevance.toy_encoders import Letters
 
 
-class Replaced(LettersAndWords):
+class Replaced(Letters):
     """An encoder that is not the one that was asked for."""
 
     note = "The encoder is the <b>frozen</b> one."

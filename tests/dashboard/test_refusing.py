@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from core.app import App
+from core.domain.feedback import By
 from core.relevance.refusal import limit_of, measured_curve, shipped_curve
 from dashboard.pages.route.charts import refusal_curve
 from tests.cases import each
@@ -14,7 +16,7 @@ CATALOG = {
     "servers": [{"name": "files", "description": "Files.", "tools": [{"name": "read", "description": "Reads a file."}]}]
 }
 
-app = app_with({"small": CATALOG}, scope="module")
+app = app_with({"small": CATALOG, "asked": CATALOG, "anagram": CATALOG}, scope="module")
 visit = partial(open_page, "route", q="read a file", catalog="small")
 
 
@@ -26,6 +28,16 @@ def test_the_knob_is_on_the_shipped_curve(app: App) -> None:
     assert ":gray-badge[shipped]" in said
     assert any("Refused sub-tasks, as shipped" in title for title in titles(page))
     assert "nothing is refused" in markdown_of(visit())
+
+
+def test_nothing_fits_less_likely_where_a_request_is_like_the_question_word_by_word(app: App) -> None:
+    said: dict[str, str] = {}
+    for name, request in (("asked", "jazz quiz"), ("anagram", "zzz jaqui")):  # the same letters have the same vector
+        app.requests.add_by_hand(name, "files::read", [request], By())
+        (said[name],) = re.findall(
+            r"P\(nothing fits\) \*\*([\d.]+)\*\*", markdown_of(visit(catalog=name, q="jazz quiz"))
+        )
+    assert float(said["asked"]) < float(said["anagram"]) - 0.05
 
 
 def test_a_router_without_the_knob_has_no_such_part() -> None:

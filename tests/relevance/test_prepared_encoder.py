@@ -60,8 +60,9 @@ def test_it_is_what_torch_exports(folder: ModelFolder, by_torch: Path, tmp_path:
     assert whole(tmp_path) == whole(by_torch)
     texts = ["read a file", "", "漢字" * 400, "word " * 900]
     ours, theirs = (OnnxEncoder(root, folder, export=copied(at)) for root, at in copies(tmp_path, by_torch, folder))
-    assert ours.encode(texts).tobytes() == theirs.encode(texts).tobytes()
-    assert [rows.tobytes() for rows in ours.tokens(texts)] == [rows.tobytes() for rows in theirs.tokens(texts)]
+    (vectors, tokens), (expected_vectors, expected_tokens) = ours.with_tokens(texts), theirs.with_tokens(texts)
+    assert vectors.tobytes() == expected_vectors.tobytes() == ours.encode(texts).tobytes()
+    assert [rows.tobytes() for rows in tokens] == [rows.tobytes() for rows in expected_tokens]
 
 
 def copies(one: Path, other: Path, folder: ModelFolder) -> list[tuple[Path, Path]]:

@@ -7,8 +7,10 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
+from core.relevance.refusal import evidence_of
 from core.relevance.relevance_index import SIGNALS, RelevanceIndex, RelevanceModel
 from core.relevance.scoring import damped, fit_of, leads, nothing_fits, z_scores
+from tests.cases import each
 from tests.relevance.toy_encoders import WordEncoder
 
 MODEL = RelevanceModel.shipped()
@@ -74,15 +76,46 @@ def test_a_calibrations_line_bends_the_logits(index: RelevanceIndex) -> None:
     np.testing.assert_allclose(logit(after), 2 * logit(before) - 1)
 
 
-def test_nothing_fits_less_likely_the_nearer_the_best_and_the_further_it_is_ahead() -> None:
-    far, near = nothing_fits(signals([0.3, 0.0, 0.0]), MODEL), nothing_fits(signals([0.6, 0.0, 0.0]), MODEL)
-    crowded = nothing_fits(signals([0.6, 0.6, 0.6]), MODEL)
+@each("like", [None, 0.2, 0.9])
+def test_nothing_fits_less_likely_the_nearer_the_best_and_the_further_it_is_ahead(
+    index: RelevanceIndex, like: float | None
+) -> None:
+    far, near, crowded = (
+        nothing_fits(index, signals(dense), MODEL, lambda _: like)
+        for dense in ([0.3, 0, 0], [0.6, 0, 0], [0.6, 0.6, 0.6])
+    )
     assert near < far
     assert near < crowded
 
 
+def test_nothing_fits_less_likely_the_more_the_question_is_like_a_request_of_the_best_tool(
+    index: RelevanceIndex,
+) -> None:
+    found = signals([0.1, 0.2, 0.6])
+    asked = list[int]()
+    chances = [
+        nothing_fits(index, found, MODEL, lambda row, like=like: asked.append(row) or like) for like in (0.2, 0.5, 0.9)
+    ]
+    assert chances == sorted(chances, reverse=True)
+    assert set(asked) == {2}
+
+
+def test_tools_that_are_alike_spread_less_where_requests_tell_how_like_the_question_is() -> None:
+    best, strangers, twins = np.array([5.0, 5.0]), np.eye(2, dtype=np.float32), np.ones((2, 2), np.float32)
+    spread = {like: [evidence_of(best, 0.5, own, like, MODEL)[0] for own in (strangers, twins)] for like in (None, 0.5)}
+    np.testing.assert_allclose(spread[None], np.log(2), rtol=1e-6)
+    np.testing.assert_allclose(spread[0.5], [np.log(2), 0.0], atol=1e-6)
+
+
 def test_without_its_right_tools_a_question_has_less_of_an_answer(index: RelevanceIndex) -> None:
     found = signals([0.6, 0.2, 0.1])
-    assert nothing_fits(found, MODEL) == pytest.approx(fit_of(index, found, MODEL).nothing)
-    assert nothing_fits(found, MODEL, without=[0]) > nothing_fits(found, MODEL)
-    assert nothing_fits(found, MODEL, without=[0, 1, 2]) == 1.0
+    like = {0: 0.9, 1: 0.5, 2: None}.__getitem__
+    whole = nothing_fits(index, found, MODEL, like)
+    assert whole == pytest.approx(fit_of(index, found, MODEL, like=like).nothing)
+    assert nothing_fits(index, found, MODEL, like, without=[0]) > whole
+    assert nothing_fits(index, found, MODEL, like, without=[0, 1, 2]) == 1.0
+
+
+def test_where_no_likeness_can_be_had_nothing_is_known_of_it(index: RelevanceIndex) -> None:
+    fit = fit_of(index, signals([0.9, 0.1, 0.1]), MODEL)
+    assert (fit.nothing, fit.confidence) == (None, "unsure")

@@ -27,6 +27,11 @@ class WordEncoder:
         rows = [sum((_direction(word) for word in cleaned(text).lower().split()), np.zeros(48)) for text in texts]
         return unit_rows(np.array(rows).reshape(len(texts), 48))
 
+    def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
+        """The words are the tokens."""
+        words = [cleaned(text).lower().split() for text in texts]
+        return self.encode(texts), [unit_rows(np.array(list(map(_direction, of))).reshape(-1, 48)) for of in words]
+
 
 def _direction(word: str) -> np.ndarray:
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
@@ -56,6 +61,10 @@ class Letters:
         rows = np.array([[t.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for t in texts], dtype=np.float32)
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
+    def with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The words are the tokens."""
+        return self.encode(texts), [self.encode(text.split() or [text]) for text in texts]
+
 
 WORDS = 1 << 14
 
@@ -76,3 +85,7 @@ class WordVectors:
         counts = self._counted.transform(texts).astype(np.float32)
         counts.data = np.sqrt(counts.data)
         return unit_rows(counts @ self._words + self._common)
+
+    def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
+        """The words are the tokens."""
+        return self.encode(texts), [self.encode(text.split() or [text]) for text in texts]

@@ -28,6 +28,9 @@ class Letters:
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         return rows / np.where(norms > 0, norms, 1)
 
+    def with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
+        return self.encode(texts), [self.encode(text.split() or [text]) for text in texts]
+
 
 WORDS = ("reads a file", "writes a file", "sends a letter", "weather of a town", "adds numbers", "plots a chart")
 

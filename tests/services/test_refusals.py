@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from core.app import App
+from core.domain.feedback import By
 from core.relevance.calibration import LEAST_LABELS
 from core.relevance.refusal import shipped_curve
+from tests.relevance.toy_encoders import WordEncoder
+from tests.services.world import document, open_test_app
 
 
 def test_it_is_measured_once_there_are_labels_enough(app: App) -> None:
@@ -24,3 +27,18 @@ def test_it_is_measured_once_there_are_labels_enough(app: App) -> None:
 
 def test_the_limit_is_that_of_the_routers(app: App) -> None:
     assert app.refusals.limit(0.0) == 1.0 > app.refusals.limit(5.0)
+
+
+def test_a_question_is_compared_with_one_request_and_a_knob_that_is_turned_runs_no_encoder() -> None:
+    encoder = WordEncoder()
+    with open_test_app(None, encoder=encoder) as app:
+        app.catalog_editor.import_text(document(), "world", "test")
+        app.requests.add_by_hand("world", "files::read", ["read me a file", "what does the memo say"], By())
+        app.catalogs.context("world")
+        known = len(encoder.seen)
+        before = app.routing.route("read the file", catalog="world")
+        assert encoder.seen[known:] == ["read the file", "read me a file"]
+        turned = app.routing.parameters("ehrr", {"n": 1})
+        after = app.routing.route("read the file", catalog="world", parameters=turned)
+        assert len(encoder.seen) == known + 2
+        assert before.to_json()["p_nothing_fits"] == after.to_json()["p_nothing_fits"]

@@ -20,6 +20,8 @@ from core.planning.base import Planner, SubQuery, Usage
 from core.planning.rules import chosen_planner
 from core.relevance.calibration import LEAST_LABELS
 from core.relevance.refusal import limit_of, measured_curve, shipped_curve, understood
+from core.relevance.relevance_index import asked_text
+from core.relevance.requests import like_requests
 from core.relevance.scoring import SAME_HIGH, IndexScorer, nothing_fits
 from core.routers import ROUTERS
 from core.routers.base import AnyRouter
@@ -74,10 +76,12 @@ class RefusalService:
 
 def _chances(scorer: IndexScorer, query: LabelledQuery, right: list[int]) -> tuple[float, float]:
     """P(nothing fits) of a sub-task as it is, and without the tools that can do it."""
-    signals = scorer.found(query).raw
-    own = scorer.index.own
+    found, own = scorer.found(query), scorer.index.own
+    like = like_requests(scorer.requests, scorer.encoder, asked_text(query.subtask, query.server_hint), found.vector)
     gone = np.flatnonzero((own @ own[right].T).max(axis=1) >= SAME_HIGH)
-    return nothing_fits(signals, scorer.model), nothing_fits(signals, scorer.model, [*right, *gone.tolist()])
+    left_out = (), (*right, *gone.tolist())
+    yes, no = (nothing_fits(scorer.index, found.raw, scorer.model, like, without) for without in left_out)
+    return yes, no
 
 
 # ----------------------------------------------------------------------------------------------------------------------

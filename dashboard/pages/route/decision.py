@@ -59,7 +59,8 @@ def refusing(app: App, decision: Decision, parameters: Parameters) -> None:
         text.markdown(f"P(nothing fits) **{nothing:.2f}** for this sub-task, {_limit(app, percent)}.")
         text.markdown(f":small[{_point(curve, percent)}]")
         text.caption(
-            "P assumes that half of all sub-tasks are impossible. It orders sub-tasks and is not a frequency. "
+            "P assumes that half of all sub-tasks are impossible. It orders sub-tasks and is not a frequency. It rises with the number of "
+            "different tools that are about as good as the best, and falls with how near the best is and how like its nearest request. "
             "The knob is *Wrong refusals at most*, under Similarity."
         )
         with drawing:
@@ -77,8 +78,8 @@ def _point(curve: RefusalCurve, percent: float) -> str:
     where = (
         f":green-badge[measured] on {curve.questions:,} labelled sub-tasks of this catalog, each also asked without its right tools"
         if curve.questions
-        else ":gray-badge[shipped] the mean over five catalogs that were held back from the fit. On single catalogs wrong refusals were between "
-        "0 and nearly three times the limit. With 20 labelled sub-tasks it is measured here"
+        else ":gray-badge[shipped] the mean over five catalogs that were held back from the fit, with requests and without. On single catalogs wrong refusals were "
+        "between 0 and five times the limit. With 20 labelled sub-tasks it is measured here"
     )
     return (
         f"At {percent:g} %: {100 * here.wrong:.0f} % of the answerable sub-tasks are refused, and {100 * here.refused:.0f} % of the "

@@ -50,8 +50,8 @@ CONFIDENCE = {
     ),
     "nothing": (
         "probably nothing fits",
-        f"P(nothing fits) is above {NOTHING_FROM:.0%}, as it is for 7 % of the everyday questions that the sample can answer. The tool "
-        "is the nearest one.",
+        f"P(nothing fits) is above {NOTHING_FROM:.0%}, as it is for 6 % of the everyday questions that the sample can answer, and for 47 % of "
+        "those that it cannot. The tool is the nearest one.",
     ),
 }
 
