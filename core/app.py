@@ -202,7 +202,7 @@ class App:
     def catalog_editor(self) -> CatalogEditor:
         from core.services.decide.catalog_editor import CatalogEditor
 
-        return CatalogEditor(self.catalogs, self.vault, self.pool.get, self.followed)
+        return CatalogEditor(self.catalogs, self.vault, self.pool.get, self.followed, self.lint_reports)
 
     @built
     def servers(self) -> ServerEditor:
@@ -247,6 +247,7 @@ class App:
         # both are built when they are needed
         return LintReports(
             self.catalogs,
+            self.store,
             lambda name: self.findable.known(name),  # noqa: PLW0108
             lambda name: self.requests.greedy(name),  # noqa: PLW0108
         )

@@ -170,8 +170,7 @@ def made_of(catalog: Catalog, model: str) -> str:
     table = rows.table.part(rows.start, rows.stop)
     digest = hashlib.sha256(json.dumps([_code(), model, greatest_part()]).encode())
     for texts in (*(table.texts[name] for name in TEXTS), table.schemas, *_of_servers(catalog)):
-        digest.update(np.diff(texts.offsets).tobytes())
-        digest.update(texts.data[texts.offsets[0] : texts.offsets[-1]])
+        texts.add_to(digest)
     for numbers in (table.block, table.at, np.array([len(server.tools) for server in catalog.servers])):
         digest.update(np.ascontiguousarray(numbers, dtype=np.int64).tobytes())
     return digest.hexdigest()[:32]
