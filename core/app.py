@@ -172,7 +172,7 @@ class App:
     def _learnt(self) -> LearntModels:
         from core.services.learn.learnt_models import LearntModels
 
-        return LearntModels(self.store, self.encoders[0])
+        return LearntModels(self.store, self.encoders[0], self._index_files)
 
     @built
     def _index_files(self) -> IndexFiles | None:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -140,28 +141,32 @@ class LexicalIndex:
 def _postings(texts: Sequence[str], words_of: Callable[[str], list[str]], b: float) -> dict[str, NDArray[Any]]:
     """The arrays of an index."""
     size, documents = len(texts), [Counter(words_of(text)) for text in texts]
-    places = {word: place for place, word in enumerate(dict.fromkeys(w for d in documents for w in d))}
-    lengths = np.array([document.total() for document in documents], dtype=np.int64)
     found = np.array([len(document) for document in documents], dtype=np.int64)
-    columns = np.array([places[word] for d in documents for word in d], dtype=np.int64)
-    counts = np.array([count for document in documents for count in document.values()], dtype=np.float32)
+    entries, every = int(found.sum()), chain.from_iterable
+    places = {word: place for place, word in enumerate(dict.fromkeys(every(documents)))}
+    columns = np.fromiter(map(places.__getitem__, every(documents)), np.int64, entries)
+    counts = np.fromiter(every(document.values() for document in documents), np.float32, entries)
+    lengths = np.array([sum(document.values()) for document in documents], dtype=np.int64)
     order = np.argsort(columns, kind="stable")
     frequency = np.bincount(columns, minlength=len(places))
     weight = K1 * (1 - b + b * lengths / (lengths.mean() if columns.size else 1.0))
     saturated = (counts * np.float32(K1 + 1)) / (counts + np.repeat(weight, found))
-    known = [math.log(1 + (size - df + 0.5) / (df + 0.5)) for df in frequency.tolist()]
+    different, which = np.unique(
+        frequency, return_inverse=True
+    )  # few: logarithms are taken one by one, to the last bit
+    known = np.array([math.log(1 + (size - df + 0.5) / (df + 0.5)) for df in different.tolist()], dtype=np.float32)
     return {
         "terms": np.frombuffer("\n".join(places).encode(), dtype=np.uint8),
         "starts": np.concatenate([[0], np.cumsum(frequency)]),
         "rows": np.repeat(np.arange(size, dtype=np.int32), found)[order],
-        "parts": (np.array(known, dtype=np.float32)[columns] * saturated).astype(np.float32)[order],
+        "parts": (known[which][columns] * saturated).astype(np.float32)[order],
     }
 
 
 # Words with their stems: a word that is met exactly counts twice ------------------------------------------------------
 
 STEM_MARK = "~"
-_PORTER: Any = Stemmer.Stemmer("porter")  # pyright: ignore
+_PORTER: Any = Stemmer.Stemmer("porter", 0)  # pyright: ignore  # without its cache, which takes longer than a stem
 
 
 @lru_cache(maxsize=65_536)
@@ -191,6 +196,8 @@ def words_and_stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _with_stems(run: str) -> tuple[str, ...]:
+    if run.isascii() and run.islower():  # most are one word, and are not looked at letter by letter
+        return () if run in STOP_WORDS else (run, STEM_MARK + stem(run))
     return tuple(token for term in _terms_of(run) for token in (term, STEM_MARK + stem(term)))
 
 
