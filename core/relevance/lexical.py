@@ -222,8 +222,8 @@ class Everyday:
     """The table, ready for look-ups. Immutable."""
 
     entries: tuple[Entry, ...]
-    by_stem: Mapping[str, tuple[tuple[int, tuple[Phrase, ...]], ...]]
-    """Entry and alternative, by the first word of the alternative."""
+    by_stem: Mapping[str, tuple[tuple[int, int, tuple[Phrase, ...]], ...]]
+    """Alternatives by their first word: the entry, the number of words, and the phrases that have to be looked for beside that word."""
 
     @classmethod
     @cache
@@ -239,11 +239,13 @@ class Everyday:
     def read(cls, text: str) -> Everyday:
         """A table from its lines. Blank lines and lines with # are skipped."""
         entries = tuple(_entry(line) for line in text.splitlines() if line.strip() and not line.startswith("#"))
-        by_stem: dict[str, list[tuple[int, tuple[Phrase, ...]]]] = {}
+        by_stem: dict[str, list[tuple[int, int, tuple[Phrase, ...]]]] = {}
         for number, entry in enumerate(entries):
             for phrases in entry.alternatives:
                 if phrases and phrases[0]:
-                    by_stem.setdefault(phrases[0][0], []).append((number, phrases))
+                    word, length = phrases[0][0], sum(map(len, phrases))
+                    others = tuple(phrase for phrase in phrases if phrase not in {(), (word,)})
+                    by_stem.setdefault(word, []).append((number, length, others))
         return cls(entries, {word: tuple(places) for word, places in by_stem.items()})
 
     def met(self, text: str) -> dict[int, float]:
@@ -252,9 +254,9 @@ class Everyday:
         there = set(sequence)
         longest: dict[int, int] = {}
         for word in there & self.by_stem.keys():
-            for number, phrases in self.by_stem[word]:
-                if all(_occurs(phrase, sequence, there) for phrase in phrases):
-                    longest[number] = max(longest.get(number, 0), sum(map(len, phrases)))
+            for number, length, others in self.by_stem[word]:
+                if length > longest.get(number, 0) and all(_occurs(phrase, sequence, there) for phrase in others):
+                    longest[number] = length
         return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in sorted(longest.items())}
 
     def words_of(self, met: Mapping[int, float]) -> dict[str, float]:
@@ -297,7 +299,7 @@ def _entry(line: str) -> Entry:
 
 
 def _occurs(phrase: Phrase, sequence: list[str], there: set[str]) -> bool:
-    if not phrase or phrase[0] not in there:
-        return not phrase
+    if phrase[0] not in there:
+        return False
     size = len(phrase)
     return size == 1 or any(tuple(sequence[at : at + size]) == phrase for at in range(len(sequence) - size + 1))

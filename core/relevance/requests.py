@@ -186,7 +186,8 @@ class RequestIndex:
         size = min(COMPARED, len(means))
         best = np.argpartition(-means, size - 1)[:size]
         tools = self.tools[best]
-        places, sizes = self._places[tools], self._sizes[tools][:, None]
+        sizes = self._sizes[tools][:, None]
+        places = self._places[tools, : int(sizes.max(initial=0))]
         cosines = np.vecdot(self._rows[places].astype(np.float32), vector) / self._lengths[places]
         cosines[np.arange(places.shape[1]) >= sizes] = -1.0
         if (sizes < NEAREST).any():

@@ -91,7 +91,12 @@ class Catalogs:
             return None
         try:
             if not found["old"][0].as_py():
-                return catalog_of_rows(name, *rows)
+                made = catalog_of_rows(name, *rows)
+                if (
+                    len(made.tools) > MANY
+                ):  # the catalog stays in memory as columns; so would every page that was read for it
+                    self._database.release_pages()
+                return made
             before = self._stored.select("name = ?", [name])[0]
             catalog = from_json(before.document)
         except (KeyError, TypeError, ValueError) as error:
