@@ -354,6 +354,11 @@ class ToolRows(ToolSequence):
         servers, names = (self.table.texts[column] for column in ("server", "name"))
         return tuple(tool_id(servers[row], names[row]) for row in range(self.start, self.stop))
 
+    def may_have(self, name: str) -> bool:
+        """See `ToolSequence`."""
+        seldom = self.table.texts["seldom"]
+        return f'"{name}": '.encode() in bytes(seldom.data[seldom.offsets[self.start] : seldom.offsets[self.stop]])
+
     def followed_by(self, others: Sequence[Tool]) -> ToolRows | None:
         """Both as one. Returns None where the others are not the rows after these."""
         if isinstance(others, ToolRows) and others.table is self.table and others.start == self.stop:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -108,6 +109,7 @@ def processor_s(pid: int) -> float:
 def serve(size: int, folder: Path) -> None:
     """Serves until the input ends."""
     settings = Settings.from_environment(db=folder / "wayfare.duckdb")
+    settings = replace(settings, cache=folder) if size else settings  # its index is not one of this machine's
     with Store(settings.db) as store:
         app = build_app(
             store, settings, encoder=CachedEncoder(EncoderSource.of(AsSlow()), store.vectors) if size else None
@@ -126,7 +128,7 @@ def _ready(app: App, size: int) -> str:
         app.catalogs.save(
             Catalog(name, tuple(LargeTestbed([Source(SAMPLE, shipped(SAMPLE).servers)], size))), "made up"
         )
-    app.make_ready(name)
+    app.readiness.make(name)
     app.open_the_rest(name)
     return name
 
