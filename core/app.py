@@ -172,7 +172,7 @@ class App:
     def _learnt(self) -> LearntModels:
         from core.services.learn.learnt_models import LearntModels
 
-        return LearntModels(self.store, self.encoders[0])
+        return LearntModels(self.store, self.encoders[0], self._index_files)
 
     @built
     def _index_files(self) -> IndexFiles | None:
@@ -208,7 +208,7 @@ class App:
     def catalog_editor(self) -> CatalogEditor:
         from core.services.decide.catalog_editor import CatalogEditor
 
-        return CatalogEditor(self.catalogs, self.vault, self.pool.get, self.followed)
+        return CatalogEditor(self.catalogs, self.vault, self.pool.get, self.followed, self.lint_reports)
 
     @built
     def servers(self) -> ServerEditor:
@@ -253,6 +253,7 @@ class App:
         # both are built when they are needed
         return LintReports(
             self.catalogs,
+            self.store,
             lambda name: self.findable.known(name),  # noqa: PLW0108
             lambda name: self.requests.greedy(name),  # noqa: PLW0108
         )

@@ -122,7 +122,8 @@ class Server:
 
 def original_words(server: Server) -> Server:
     """Returns a server and its tools with their own descriptions: itself where nobody worded them anew."""
-    if server.original is None and all(tool.original is None for tool in server.tools):
+    plain = isinstance(server.tools, ToolSequence) and not server.tools.may_have("original")
+    if server.original is None and (plain or all(tool.original is None for tool in server.tools)):
         return server
     tools = tuple(replace(tool, description=tool.own_description, original=None) for tool in server.tools)
     return replace(server, description=server.own_description, original=None, tools=tools)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from functools import lru_cache, partial
-from typing import Any, cast, overload
+from typing import Any, Protocol, cast, overload
 from weakref import ref
 
 import numpy as np
@@ -20,6 +20,13 @@ from core.domain.tools import Columns, Json, Tool, ToolHints, ToolSequence, tool
 # A column of texts: one buffer of UTF-8 with the place of each, as Arrow has it.
 
 MARK = "\ufffe"  # no character: it stands before the number of half a character, which UTF-8 does not have
+
+
+class Digest(Protocol):
+    """A hash that is being made, as hashlib's are."""
+
+    def update(self, data: Any, /) -> None:
+        """Adds bytes."""
 
 
 class Texts:
@@ -72,6 +79,11 @@ class Texts:
         """Whether another column has the same values."""
         one, its = (part.data[part.offsets[0] : part.offsets[-1]] for part in (self, other))
         return one == its and np.array_equal(np.diff(self.offsets), np.diff(other.offsets))
+
+    def add_to(self, digest: Digest) -> None:
+        """Adds the values to a digest."""
+        digest.update(np.diff(self.offsets).tobytes())
+        digest.update(self.data[self.offsets[0] : self.offsets[-1]])
 
     def raw(self, place: int) -> memoryview:
         """The bytes of one value."""
@@ -342,11 +354,24 @@ class ToolRows(ToolSequence):
         servers, names = (self.table.texts[column] for column in ("server", "name"))
         return tuple(tool_id(servers[row], names[row]) for row in range(self.start, self.stop))
 
+    def may_have(self, name: str) -> bool:
+        """See `ToolSequence`."""
+        seldom = self.table.texts["seldom"]
+        return f'"{name}": '.encode() in bytes(seldom.data[seldom.offsets[self.start] : seldom.offsets[self.stop]])
+
     def followed_by(self, others: Sequence[Tool]) -> ToolRows | None:
         """Both as one. Returns None where the others are not the rows after these."""
         if isinstance(others, ToolRows) and others.table is self.table and others.start == self.stop:
             return ToolRows(self.table, self.start, others.stop)
         return None
+
+    def add_to(self, digest: Digest) -> None:
+        """Adds everything but figures to a digest, as it is stored: no schema is opened."""
+        part = self._part()
+        for column in (*part.texts.values(), part.schemas):
+            column.add_to(digest)
+        for numbers in (*part.hints.values(), part.block, part.at):
+            digest.update(np.ascontiguousarray(numbers).tobytes())
 
     def of_one_block(self) -> bool:
         """Whether their schemas are in one block, as those of one server are."""

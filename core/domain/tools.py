@@ -128,5 +128,9 @@ class ToolSequence(Sequence[Tool]):
         """The `server::tool` of each."""
 
     @abstractmethod
+    def may_have(self, name: str) -> bool:
+        """Whether a tool may have a field that few have. No tool is looked at for it."""
+
+    @abstractmethod
     def followed_by(self, others: Sequence[Tool]) -> ToolSequence | None:
         """Both as one. Returns None where the others are not the rows after these."""

@@ -142,6 +142,8 @@ class Rule(ABC):
     why: ClassVar[str]
     advice: ClassVar[str]
     needs_vectors: ClassVar[bool] = False
+    compares_servers: ClassVar[bool] = False
+    """Whether a finding on one server depends on the names or texts of others."""
     weight: ClassVar[int] = 1
     """Its share of the work on a large catalog, relative to the other rules."""
 

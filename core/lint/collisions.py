@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +16,7 @@ from core.lint.texts import disguises, key, lookalike
 from core.relevance.encoder import Vectors
 from core.relevance.near import Pairs, Rows, joined, nearest_above
 
+_DISGUISED = re.compile(r"[01]|rn|vv|[^\x00-\x7f]", re.IGNORECASE)  # what else has none of the forms of `disguises`
 SHORTEST_SIMILAR = 5  # characters: below, one letter makes a different word
 
 
@@ -24,6 +26,7 @@ class SharedName(Rule):
     id = "shared_name"
     title = "Same name on several servers"
     severity = Severity.NOTE
+    compares_servers = True
     why = "In clients that do not put the server before the name, one tool shadows the other."
     advice = "Call it as server::tool, or give the tools different names."
 
@@ -63,6 +66,7 @@ class LookalikeName(Rule):
     id = "lookalike_name"
     title = "Look-alike name"
     severity = Severity.ERROR
+    compares_servers = True
     why = "People mistake a name for another one that looks like it: read_fi1e is not read_file."
     advice = "Do not give this tool to a model before you know which of the two is the real one."
 
@@ -72,8 +76,11 @@ class LookalikeName(Rule):
 
     def _found(self, names: Iterable[tuple[str, str, str, str]]) -> Iterator[Finding]:
         known = list(names)
+        suspects = [one for one in known if _DISGUISED.search(one[2])]
+        if not suspects:
+            return
         real = {key(name): (name, full) for _, _, name, full in known}
-        for server, tool, name, _ in known:
+        for server, tool, name, _ in suspects:
             imitated = next((real[form] for form in sorted(disguises(name)) if form in real), None)
             if imitated is not None:
                 reason, other = f"The name looks like {imitated[0]} but differs from it.", imitated[1]
@@ -90,6 +97,7 @@ class SimilarServers(Rule):
     id = "similar_servers"
     title = "Nearly the same server name"
     severity = Severity.WARNING
+    compares_servers = True
     why = "A server name that differs in one letter may be a typing error, or an imitation that waits for one."
     advice = "Check which one is right; rename or remove the other."
 
@@ -151,6 +159,7 @@ class _Nearest(Rule):
     """Pairs each tool with its nearest partner, on other servers or on its own, above a threshold; each pair once."""
 
     needs_vectors = True
+    compares_servers = True
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
         if context.index is None or len(catalog.tools) < 2:

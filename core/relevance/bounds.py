@@ -80,6 +80,7 @@ class BoundedFit:
     ) -> None:  # fmt: skip
         self._index, self._model, self._learnt, self._coarse = index, model, learnt, coarse
         self._vector, self._dense = vector, index.towards_tools(vector, learnt.moved(vector))
+        scan = coarse.tools.started(self._dense)
         words = words_and_stems(text)
         self._words = index.fill_words(text, words, np.zeros((len(OF_WORDS), len(index.rows)), dtype=np.float32))
         self._lines = self._drawn_lines()
@@ -87,7 +88,7 @@ class BoundedFit:
         self._asked: dict[str, Vectors] = {}
         self._asked_line = np.float32(0.0), np.float32(1.0)
         covered = None if learnt.requests is None else self._meet_requests(learnt.requests, words)
-        self._base, error = coarse.tools.products(self._dense)
+        self._base, error = scan()
         nearest = np.flatnonzero(self._base >= self._base.max() - np.float32(2 * error))
         self._error = self._add_up(error)
         if learnt.requests is not None and covered is not None:

@@ -19,7 +19,8 @@ eight, whose product costs what one costs, because reading the rows is what take
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,6 +37,7 @@ Arrays = Mapping[str, NDArray[Any]]
 WHOLE, SAFE = 127, 63
 HIGH = 256  # steps of the low half of a query
 AT_ONCE = 8192  # rows whose moments are added up in one product
+BESIDE = 50_000  # rows from which on a decision does something else during their products: below, they are too short to be handed over
 OPSET, IR_VERSION = 17, 9
 FOLDER_OF_TENSORS = "session.model_external_initializers_file_folder_path"
 
@@ -85,15 +87,25 @@ class CoarseRows:
 
     def products(self, vector: Vectors) -> tuple[Vectors, float]:
         """(N,) products with a query (D,), and how far each is from the exact one at most."""
+        return self.started(vector)()
+
+    def started(self, vector: Vectors) -> Callable[[], tuple[Vectors, float]]:
+        """The same, under way in another thread where there are many rows: what is returned waits for them."""
         step, asked = _sixteen_bits(vector)
-        by_high, by_low = self._product.run(None, {"query": asked})[0]
-        by_high *= HIGH
-        by_high += by_low
-        found = by_high.astype(np.float32)
-        found *= self._scale
-        found *= np.float32(step)
-        lost = step * math.sqrt(len(vector))  # twice what rounding takes at most
-        return found, math.sqrt(float(vector @ vector)) * self._farthest + lost * self._longest
+        given = {"query": asked}
+        beside = _beside().submit(self._product.run, None, given) if len(self._scale) >= BESIDE else None
+
+        def finished() -> tuple[Vectors, float]:
+            by_high, by_low = (self._product.run(None, given) if beside is None else beside.result())[0]
+            by_high *= HIGH
+            by_high += by_low
+            found = by_high.astype(np.float32)
+            found *= self._scale
+            found *= np.float32(step)
+            lost = step * math.sqrt(len(vector))  # twice what rounding takes at most
+            return found, math.sqrt(float(vector @ vector)) * self._farthest + lost * self._longest
+
+        return finished
 
     def moments(self, vector: Vectors) -> tuple[int, float, float]:
         """How many exact products with a query (D,) there are, their mean, and the sum of their squares around it."""
@@ -131,6 +143,11 @@ def _sixteen_bits(vector: Vectors) -> tuple[float, NDArray[np.uint8]]:
     whole += HIGH // 2  # so the low byte is that of the low half, plus 128
     low, high = whole.view(np.uint8).reshape(-1, 2).T
     return step, np.stack([high ^ np.uint8(HIGH // 2), low])
+
+
+@cache
+def _beside() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(2, thread_name_prefix="wayfare-products")
 
 
 @cache

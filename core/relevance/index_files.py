@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import Stemmer
@@ -38,10 +38,12 @@ from core.domain.tool_table import Texts, ToolRows
 from core.relevance.coarse import greatest_part
 from core.relevance.relevance_index import LOOK_AT_ALL, RelevanceIndex
 
+Arrays = Mapping[str, NDArray[Any]]
+T = TypeVar("T")
 MANIFEST = "manifest.json"
 TOKENS = "tokens"
 UNFINISHED = ".making-"
-KEPT = 8  # indexes, those used last: 0.5 GB each for 100,000 tools
+KEPT = 12  # folders, those used last: an index of 100,000 tools takes 0.5 GB, one of 10,000 requests 10 MB
 STALE_S = 3600.0  # a folder that is still unfinished at this age was left by a process that was killed
 TEXTS = ("server", "name", "description")
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
@@ -68,48 +70,54 @@ class IndexFiles:
         """The index of a catalog, packed, by the encoder `model`: opened, or else made and kept. Small ones are made each time."""
         if len(catalog.tools) < self._least:
             return make()
-        key = f"{self._prefix(catalog)}{made_of(catalog, model)}"
-        found = self._opened(catalog, model, key)
+
+        def read(arrays: Arrays) -> Prepared:
+            return Prepared(RelevanceIndex.from_arrays(catalog, model, arrays), np.asarray(arrays[TOKENS]))
+
+        return self.kept(
+            catalog.name, made_of(catalog, model), make, lambda made: made.index.arrays() | {TOKENS: made.tokens}, read
+        )
+
+    def kept(
+        self, what: str, digest: str, make: Callable[[], T], arrays_of: Callable[[T], Arrays], read: Callable[[Arrays], T]
+    ) -> T:  # fmt: skip
+        """What was made of inputs with this digest: opened by `read`, or else made and kept in place of the one before of that name."""
+        prefix = hashlib.sha256(f"{self._owner}\n{what}".encode("utf-8", "replace")).hexdigest()[:16] + "-"
+        found = self._opened(what, prefix + digest, read)
         if found is not None:
             return found
         made = make()
-        self._keep(catalog, key, made)
-        return self._opened(catalog, model, key) or made
+        self._keep(what, prefix, prefix + digest, arrays_of(made))
+        return self._opened(what, prefix + digest, read) or made
 
-    def _prefix(self, catalog: Catalog) -> str:
-        return hashlib.sha256(f"{self._owner}\n{catalog.name}".encode("utf-8", "replace")).hexdigest()[:16] + "-"
-
-    def _opened(self, catalog: Catalog, model: str, key: str) -> Prepared | None:
+    def _opened(self, what: str, key: str, read: Callable[[Arrays], T]) -> T | None:
         folder = self.folder / key
         if not folder.is_dir():
             return None
         try:
-            arrays = _mapped(folder, key)
-            found = Prepared(RelevanceIndex.from_arrays(catalog, model, arrays), np.asarray(arrays[TOKENS]))
+            found = read(_mapped(folder, key))
             os.utime(folder / MANIFEST)
         except Exception as problem:  # noqa: BLE001  a damaged file may fail anywhere above
-            _log.warning(
-                "The kept index of %s cannot be used (%s) and is made again: %s", catalog.name, folder, problem
-            )
+            _log.warning("The kept index of %s cannot be used (%s) and is made again: %s", what, folder, problem)
             shutil.rmtree(folder, ignore_errors=True)
             return None
         return found
 
-    def _keep(self, catalog: Catalog, key: str, made: Prepared) -> None:
+    def _keep(self, what: str, prefix: str, key: str, arrays: Arrays) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(dir=self.folder, prefix=UNFINISHED, ignore_cleanup_errors=True) as name:
                 unfinished = Path(name) / key
                 unfinished.mkdir(mode=0o700)  # the words of a catalog are for its owner, as its store is
-                _write(unfinished, key, made.index.arrays() | {TOKENS: made.tokens})
+                _write(unfinished, key, arrays)
                 try:
                     unfinished.rename(self.folder / key)
                 except OSError:
                     if not (self.folder / key).is_dir():  # else another process was quicker
                         raise
-            self._tidy(self._prefix(catalog), key)
+            self._tidy(prefix, key)
         except OSError as problem:
-            _log.warning("The index of %s is not kept, and the next start builds it again: %s", catalog.name, problem)
+            _log.warning("The index of %s is not kept, and the next start builds it again: %s", what, problem)
 
     def _tidy(self, prefix: str, key: str) -> None:
         """Delete what came before of the same catalog, all but the indexes that were used last, and what was never finished."""
@@ -128,7 +136,7 @@ def _last_used(folder: Path) -> float:
     return 0.0
 
 
-def _write(folder: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+def _write(folder: Path, key: str, arrays: Arrays) -> None:
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
     digests = _digests(folder / f"{name}.npy" for name in arrays)
@@ -170,8 +178,7 @@ def made_of(catalog: Catalog, model: str) -> str:
     table = rows.table.part(rows.start, rows.stop)
     digest = hashlib.sha256(json.dumps([_code(), model, greatest_part()]).encode())
     for texts in (*(table.texts[name] for name in TEXTS), table.schemas, *_of_servers(catalog)):
-        digest.update(np.diff(texts.offsets).tobytes())
-        digest.update(texts.data[texts.offsets[0] : texts.offsets[-1]])
+        texts.add_to(digest)
     for numbers in (table.block, table.at, np.array([len(server.tools) for server in catalog.servers])):
         digest.update(np.ascontiguousarray(numbers, dtype=np.int64).tobytes())
     return digest.hexdigest()[:32]

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -140,28 +141,32 @@ class LexicalIndex:
 def _postings(texts: Sequence[str], words_of: Callable[[str], list[str]], b: float) -> dict[str, NDArray[Any]]:
     """The arrays of an index."""
     size, documents = len(texts), [Counter(words_of(text)) for text in texts]
-    places = {word: place for place, word in enumerate(dict.fromkeys(w for d in documents for w in d))}
-    lengths = np.array([document.total() for document in documents], dtype=np.int64)
     found = np.array([len(document) for document in documents], dtype=np.int64)
-    columns = np.array([places[word] for d in documents for word in d], dtype=np.int64)
-    counts = np.array([count for document in documents for count in document.values()], dtype=np.float32)
+    entries, every = int(found.sum()), chain.from_iterable
+    places = {word: place for place, word in enumerate(dict.fromkeys(every(documents)))}
+    columns = np.fromiter(map(places.__getitem__, every(documents)), np.int64, entries)
+    counts = np.fromiter(every(document.values() for document in documents), np.float32, entries)
+    lengths = np.array([sum(document.values()) for document in documents], dtype=np.int64)
     order = np.argsort(columns, kind="stable")
     frequency = np.bincount(columns, minlength=len(places))
     weight = K1 * (1 - b + b * lengths / (lengths.mean() if columns.size else 1.0))
     saturated = (counts * np.float32(K1 + 1)) / (counts + np.repeat(weight, found))
-    known = [math.log(1 + (size - df + 0.5) / (df + 0.5)) for df in frequency.tolist()]
+    different, which = np.unique(
+        frequency, return_inverse=True
+    )  # few: logarithms are taken one by one, to the last bit
+    known = np.array([math.log(1 + (size - df + 0.5) / (df + 0.5)) for df in different.tolist()], dtype=np.float32)
     return {
         "terms": np.frombuffer("\n".join(places).encode(), dtype=np.uint8),
         "starts": np.concatenate([[0], np.cumsum(frequency)]),
         "rows": np.repeat(np.arange(size, dtype=np.int32), found)[order],
-        "parts": (np.array(known, dtype=np.float32)[columns] * saturated).astype(np.float32)[order],
+        "parts": (known[which][columns] * saturated).astype(np.float32)[order],
     }
 
 
 # Words with their stems: a word that is met exactly counts twice ------------------------------------------------------
 
 STEM_MARK = "~"
-_PORTER: Any = Stemmer.Stemmer("porter")  # pyright: ignore
+_PORTER: Any = Stemmer.Stemmer("porter", 0)  # pyright: ignore  # without its cache, which takes longer than a stem
 
 
 @lru_cache(maxsize=65_536)
@@ -191,6 +196,8 @@ def words_and_stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _with_stems(run: str) -> tuple[str, ...]:
+    if run.isascii() and run.islower():  # most are one word, and are not looked at letter by letter
+        return () if run in STOP_WORDS else (run, STEM_MARK + stem(run))
     return tuple(token for term in _terms_of(run) for token in (term, STEM_MARK + stem(term)))
 
 
@@ -215,8 +222,8 @@ class Everyday:
     """The table, ready for look-ups. Immutable."""
 
     entries: tuple[Entry, ...]
-    by_stem: Mapping[str, tuple[tuple[int, tuple[Phrase, ...]], ...]]
-    """Entry and alternative, by the first word of the alternative."""
+    by_stem: Mapping[str, tuple[tuple[int, int, tuple[Phrase, ...]], ...]]
+    """Alternatives by their first word: the entry, the number of words, and the phrases that have to be looked for beside that word."""
 
     @classmethod
     @cache
@@ -232,11 +239,13 @@ class Everyday:
     def read(cls, text: str) -> Everyday:
         """A table from its lines. Blank lines and lines with # are skipped."""
         entries = tuple(_entry(line) for line in text.splitlines() if line.strip() and not line.startswith("#"))
-        by_stem: dict[str, list[tuple[int, tuple[Phrase, ...]]]] = {}
+        by_stem: dict[str, list[tuple[int, int, tuple[Phrase, ...]]]] = {}
         for number, entry in enumerate(entries):
             for phrases in entry.alternatives:
                 if phrases and phrases[0]:
-                    by_stem.setdefault(phrases[0][0], []).append((number, phrases))
+                    word, length = phrases[0][0], sum(map(len, phrases))
+                    others = tuple(phrase for phrase in phrases if phrase not in {(), (word,)})
+                    by_stem.setdefault(word, []).append((number, length, others))
         return cls(entries, {word: tuple(places) for word, places in by_stem.items()})
 
     def met(self, text: str) -> dict[int, float]:
@@ -245,9 +254,9 @@ class Everyday:
         there = set(sequence)
         longest: dict[int, int] = {}
         for word in there & self.by_stem.keys():
-            for number, phrases in self.by_stem[word]:
-                if all(_occurs(phrase, sequence, there) for phrase in phrases):
-                    longest[number] = max(longest.get(number, 0), sum(map(len, phrases)))
+            for number, length, others in self.by_stem[word]:
+                if length > longest.get(number, 0) and all(_occurs(phrase, sequence, there) for phrase in others):
+                    longest[number] = length
         return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in sorted(longest.items())}
 
     def words_of(self, met: Mapping[int, float]) -> dict[str, float]:
@@ -290,7 +299,7 @@ def _entry(line: str) -> Entry:
 
 
 def _occurs(phrase: Phrase, sequence: list[str], there: set[str]) -> bool:
-    if not phrase or phrase[0] not in there:
-        return not phrase
+    if phrase[0] not in there:
+        return False
     size = len(phrase)
     return size == 1 or any(tuple(sequence[at : at + size]) == phrase for at in range(len(sequence) - size + 1))

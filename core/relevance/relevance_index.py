@@ -350,7 +350,7 @@ class RelevanceIndex:
         self.lexical.add(dict.fromkeys(with_stems, 1.0), words)
         self.lexical.add(self._everyday.words_of(everyday), tool_words)
         for row, weight in everyday.items():  # a copy of all rows would take longer than the sum
-            concept += np.float32(weight) * self._concepts[row]
+            concept += self._concepts[row] if weight == 1.0 else np.float32(weight) * self._concepts[row]
         return zeros
 
 

@@ -15,12 +15,15 @@ If more than a third of a tool's requests do not count, or they are near questio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.tool_table import Texts
 from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.refusal import Like
@@ -71,38 +74,62 @@ class Given:
 class RequestIndex:
     """The requests of T tools that count, as 8-bit rows. Immutable; safe for several threads.
 
-    `tools` (C,) are the rows of those that have some, and `enough` says that every tool has as many as it needs. `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the rows of the tools of which none does.
+    `arrays` are all that it is made of, beside the relevance index. `tools` (C,) are the rows of those that have some, and `enough` says that every tool has as many as it needs. `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the rows of the tools of which none does.
     """
 
     def __init__(self, given: Given, index: RelevanceIndex) -> None:
         counts, greedy = counting(given, index)
-        self.greedy = frozenset(greedy)
-        self.uncounted: dict[int, dict[str, str]] = {}
-        for place in np.flatnonzero(~counts).tolist():
-            row = int(given.owners[place])
-            self.uncounted.setdefault(row, {})[given.texts[place]] = greedy.get(row, FOREIGN)
-        own = index.own
         kept = np.flatnonzero(counts)
-        self.texts: list[str] = [given.texts[place] for place in kept.tolist()]
-        rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(own))
+        texts = Texts.of(given.texts[place] for place in kept.tolist())
+        rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(index.own))
+        tools, starts = np.flatnonzero(sizes > 0), np.cumsum(sizes) - sizes
+        eight = eight_bits(rows)
+        joined = [" ".join(texts[place] for place in range(starts[row], starts[row] + sizes[row])) for row in tools]
+        words = LexicalIndex(joined, words_of=words_and_stems, b=WORD_LENGTH_SHARE)
+        lost = [(int(given.owners[place]), given.texts[place]) for place in np.flatnonzero(~counts).tolist()]
+        uncounted = [(row, text, greedy.get(row, FOREIGN)) for row, text in lost]
+        self._take(
+            {
+                "sizes": sizes, "rows": eight, "lengths": np.linalg.norm(eight.astype(np.float32), axis=1),
+                "means": _means(rows, starts[tools], sizes[tools]),
+                "texts": np.frombuffer(texts.data, dtype=np.uint8), "ends": texts.offsets,
+                "said": np.frombuffer(json.dumps([sorted(greedy), uncounted]).encode(), dtype=np.uint8),
+                **{f"words.{name}": array for name, array in words.arrays.items()},
+            },
+            index,
+        )  # fmt: skip
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], index: RelevanceIndex) -> Self:
+        """The index with the `arrays` of one over the same relevance index."""
+        made = cls.__new__(cls)
+        made._take(arrays, index)
+        return made
+
+    def _take(self, arrays: Mapping[str, NDArray[Any]], index: RelevanceIndex) -> None:
+        self.arrays = arrays
+        # views without the file of a mapped array, which makes each slice slow
+        own, sizes = index.own, np.asarray(arrays["sizes"])
+        greedy, uncounted = json.loads(bytes(arrays["said"]))
+        self.greedy = frozenset[int](greedy)
+        self.uncounted: dict[int, dict[str, str]] = {}
+        for row, text, why in uncounted:
+            self.uncounted.setdefault(row, {})[text] = why
+        self.texts = Texts(bytes(arrays["texts"]), np.asarray(arrays["ends"]))
         self.covered = sizes > 0
         self.tools = np.flatnonzero(self.covered)
         self._sizes = sizes
         self._starts = np.cumsum(sizes) - sizes
         self._against = np.minimum(sizes[self.tools] / ENOUGH, 1.0).astype(np.float32)
         self.enough = len(self.tools) == len(own) and bool((self._against == 1.0).all())
-        self._rows = eight_bits(rows)
-        self._lengths = np.linalg.norm(self._rows.astype(np.float32), axis=1)
-        self._means = _means(rows, self._starts[self.tools], sizes[self.tools])
+        self._rows, self._lengths, self._means = (np.asarray(arrays[name]) for name in ("rows", "lengths", "means"))
         self._own = own
         # side by side, because picking them among all costs more than their product
         self.mixed = index.rows[self.tools] if len(self.tools) < TOGETHER * len(own) else None
         width = np.arange(max(int(sizes.max(initial=0)), 1))
         self._places = self._starts[:, None] + np.minimum(width, np.maximum(sizes - 1, 0)[:, None])
-        self._lexical = LexicalIndex(
-            [" ".join(self.texts[self._starts[row] : self._starts[row] + sizes[row]]) for row in self.tools],
-            words_of=words_and_stems, b=WORD_LENGTH_SHARE,
-        )  # fmt: skip
+        words = {name.removeprefix("words."): array for name, array in arrays.items() if name.startswith("words.")}
+        self._lexical = LexicalIndex.from_arrays(words, len(self.tools), words_of=words_and_stems)
 
     @property
     def coverage(self) -> float:
@@ -160,7 +187,8 @@ class RequestIndex:
         size = min(COMPARED, len(means))
         best = np.argpartition(-means, size - 1)[:size]
         tools = self.tools[best]
-        places, sizes = self._places[tools], self._sizes[tools][:, None]
+        sizes = self._sizes[tools][:, None]
+        places = self._places[tools, : int(sizes.max(initial=0))]
         cosines = np.vecdot(self._rows[places].astype(np.float32), vector) / self._lengths[places]
         cosines[np.arange(places.shape[1]) >= sizes] = -1.0
         if (sizes < NEAREST).any():

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -90,7 +91,12 @@ class Catalogs:
             return None
         try:
             if not found["old"][0].as_py():
-                return catalog_of_rows(name, *rows)
+                made = catalog_of_rows(name, *rows)
+                if (
+                    len(made.tools) > MANY
+                ):  # the catalog stays in memory as columns; so would every page that was read for it
+                    self._database.release_pages()
+                return made
             before = self._stored.select("name = ?", [name])[0]
             catalog = from_json(before.document)
         except (KeyError, TypeError, ValueError) as error:
@@ -135,7 +141,7 @@ class Catalogs:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Embeddings and token counts by the hash of their text, so that a warm start computes none of them again.
+# Embeddings, token counts and Lint's errors by the hash of their text, so that a warm start computes none of them again.
 
 WANTED = "SELECT unnest(?::VARCHAR[])"
 MANY = 1_000
@@ -172,11 +178,7 @@ class Vectors:
 
     def load_token_counts(self, hashes: Iterable[str]) -> dict[str, int]:
         """Hash to tokens, for those known."""
-        found = self._database.read(
-            f"SELECT hash, tokens FROM token_counts WHERE hash IN ({WANTED})",  # noqa: S608
-            [list(hashes)],
-        )
-        return dict(zip(found["hash"].to_pylist(), found["tokens"].to_pylist(), strict=True))
+        return self._known("token_counts", "tokens", hashes)
 
     def save_token_counts(self, mapping: Mapping[str, int]) -> None:
         """Keep token counts, in place of those of the same hash."""
@@ -184,13 +186,26 @@ class Vectors:
             counts = pa.array(list(mapping.values()), pa.int64())
             self._save("token_counts", pa.table({"hash": _texts(mapping), "tokens": counts}))
 
+    def load_lint_errors(self, hashes: Iterable[str]) -> dict[str, str]:
+        """Hash to the errors found, as JSON, for those that were searched."""
+        return self._known("lint_errors", "found_json", hashes)
+
+    def save_lint_errors(self, mapping: Mapping[str, str]) -> None:
+        """Keep the errors of what was searched."""
+        if mapping:
+            self._save("lint_errors", pa.table({"hash": _texts(mapping), "found_json": _texts(mapping.values())}))
+
+    def _known(self, table: str, column: str, hashes: Iterable[str]) -> dict[str, Any]:
+        found = self._database.read(f"SELECT hash, {column} FROM {table} WHERE hash IN ({WANTED})", [list(hashes)])  # noqa: S608
+        return dict(zip(found["hash"].to_pylist(), found[column].to_pylist(), strict=True))
+
     def _save(self, table: str, rows: Table) -> None:
         with self._database.transaction() as connection:
             insert_arrow(connection, f"INSERT OR REPLACE INTO {table} SELECT * FROM incoming", rows)  # noqa: S608
 
 
-def _texts(mapping: Mapping[str, object]) -> Array:
-    return pa.array(list(mapping), pa.string())
+def _texts(values: Iterable[str]) -> Array:
+    return pa.array(list(values), pa.string())
 
 
 def _require_finite(hashes: Collection[str], arrays: list[NDArray[np.float32]]) -> None:

@@ -1,4 +1,4 @@
-"""An agent's work through the endpoint: tokens that it is shown, how much longer a call takes, the time of a search."""
+"""An agent's work through the endpoint: tokens that it is shown, and how much longer a call takes."""
 
 from __future__ import annotations
 
@@ -23,20 +23,17 @@ from core.app import App
 from core.domain.tasks import Task
 from core.endpoint.base import compact
 from core.importers.shipped_catalogs import SAMPLE
-from core.relevance.encoder import CachedEncoder, MemoryVectorStore
 from core.relevance.lexical import LexicalIndex
-from core.relevance.onnx_encoder import onnx_source
 from core.relevance.text_views import full
-from core.shared.settings import Settings
 from core.shared.tokens import count_tokens
 from tests.benchmarks.consoles import console
 from tests.benchmarks.labelled import opened_app, tasks
-from tests.benchmarks.measuring import free_port, percentile, report, running
+from tests.benchmarks.measuring import free_port, report, running
 
 SETS = ("subtasks", "ehrr_categories", "l1_direct", "l2_context", "everyday")
 EACH = 20
 """Sub-tasks of each set, drawn once, that make up the agent's work of 100."""
-CALLS, SEARCHES, WARM_UP = 300, 300, 20
+CALLS, WARM_UP = 300, 20
 UNITS = "sample_catalog.runnable.unit_exchange"
 MILES = {"value": 300, "source": "mile", "target": "kilometre"}
 TOOL = "unit-exchange::convert_units"
@@ -72,7 +69,7 @@ class Direct:
 
 
 def agents() -> None:
-    """The three of them, over one console."""
+    """Both, over one console."""
     with opened_app() as app:
         labelled = {name: [task for task in tasks(app, name) if task.relevant] for name in SETS}
         direct = Direct(app)
@@ -90,7 +87,6 @@ def agents() -> None:
         ):
             asyncio.run(_tokens(served.url, work, labelled, direct))
             asyncio.run(_times(served.url, units))
-            asyncio.run(_searches(served.url))
 
 
 async def _tokens(url: str, work: Sequence[Task], labelled: dict[str, list[Task]], direct: Direct) -> None:
@@ -167,31 +163,6 @@ async def _times(url: str, units: str) -> None:
         figures = {"direct p50": direct, "added by a bare proxy p50": floor, "added by the endpoint p50": ours}
         report(f"execute_tool of a server over {name}, load {os.getloadavg()[0]:.1f}",
             {key: 1e3 * float(value) for key, value in figures.items()}, "ms", "added 3 ms")  # fmt: skip
-
-
-async def _searches(url: str) -> None:
-    """Searches with words that were not said before, each beside one embedding in this process."""
-    encoder = CachedEncoder(onnx_source(Settings.from_environment().models_folder), MemoryVectorStore())
-    searches, embeddings = list[float](), list[float]()
-    async with Client(f"{url}/mcp") as client:
-        await client.list_tools()
-        for number in range(SEARCHES + WARM_UP):
-            text = f"convert the prices of table {number} from dollars to euros and draw a chart of the total per month"
-            one = await _timed(client, "search_tools", {"task": text})
-            begun = time.perf_counter()
-            encoder.encode_query(f"{text}, please")
-            other = time.perf_counter() - begun
-            if number >= WARM_UP:
-                searches.append(one)
-                embeddings.append(other)
-    search, embedding = sorted(searches), percentile(sorted(embeddings), 0.5)
-    figures = {
-        "p50": percentile(search, 0.5) * 1e3,
-        "p90": percentile(search, 0.9) * 1e3,
-        "one embedding p50": embedding * 1e3,
-    }
-    report(f"search_tools with embedding, load {os.getloadavg()[0]:.1f}", figures, "ms", "p50 15 ms")
-    report("  in embeddings", {"": percentile(search, 0.5) / embedding}, "")
 
 
 async def _timed(client: Client, name: str, arguments: dict[str, Any]) -> float:

@@ -92,6 +92,13 @@ def test_findings_are_whole_and_repeatable(world, index):
 
 
 @each("world", WORLDS.values(), ids=WORLDS)
+def test_errors_that_compare_no_servers_are_found_server_by_server(world):
+    rules = [rule for rule in RULES.values() if rule.severity is Severity.ERROR and not rule.compares_servers]
+    found = [finding for one in world.servers for finding in lint(Catalog("c", (one,)), rules=rules).findings]
+    assert sorted(map(repr, found)) == sorted(map(repr, lint(world, rules=rules).findings))
+
+
+@each("world", WORLDS.values(), ids=WORLDS)
 def test_a_report_is_one_document_with_the_worst_first(world, index):
     report = lint(world, Context(world, index=index(world)))
     document = json.loads(json.dumps(report.to_json(), allow_nan=False))

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Discovery, Follow, Imported, Server
 from core.domain.events import Override
 from core.domain.findable import Findable
-from core.domain.lint import Finding, LintReport, Severity
+from core.domain.lint import Finding, LintReport
 from core.domain.statistics import CatalogMap, Neighbour, Placement
 from core.domain.tool_table import packed
 from core.importers import read_document, read_files
 from core.importers.shipped_catalogs import check_name
-from core.lint import RULES, Context, lint
+from core.lint import Context, lint
 from core.mcp_bridge.lazy_pool import load_protocol
 from core.mcp_bridge.secrets import SecretVault
 from core.relevance.catalog_index import CatalogIndex
@@ -30,9 +30,11 @@ from core.relevance.encoder import CachedEncoder, Vectors, VectorStore
 from core.relevance.map_layout import ALL_ARRANGED, LANDMARKS, coordinates, kept_share, placed
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.followed import FollowedFiles, with_known
+from core.services.decide.lint_errors import find_errors, titles_by_tool
 from core.services.decide.servers import keep_values
 from core.services.decide.wordings import without_wordings
 from core.shared.errors import CatalogError, UnknownNameError
+from core.store import Store
 from core.store.connection import encode, pa
 from core.virtual.multiply import Recipe, copies, multiplied, multiplied_name, server_of
 
@@ -66,15 +68,17 @@ class LintReports:
     def __init__(
         self,
         catalogs: CatalogService,
+        store: Store,
         findable: Callable[[str], Findable | None] = lambda _: None,
         greedy: Callable[[str], Mapping[str, Sequence[str]]] = _no_greedy,
     ) -> None:
         self._catalogs = catalogs
+        self._store = store
         self._findable = findable
         self._greedy = greedy
         self._cache: dict[str, tuple[_Inputs, LintReport]] = {}
         self._lock = threading.Lock()
-        self._errors: dict[str, tuple[Catalog, Mapping[str, str]]] = {}
+        self._errors: dict[str, tuple[Catalog, int, Mapping[str, str]]] = {}
         self._looking: dict[str, threading.Lock] = {}
         self._making: dict[str, threading.Lock] = {}
 
@@ -125,14 +129,22 @@ class LintReports:
     def errors(self, name: str) -> Mapping[str, str]:
         """The tools of a catalog that have an error, or whose server has one, each with what the rule is about. It is found once for a
         catalog as it is, because searches ask each time; only searches of that catalog wait meanwhile."""
+        return self._searched(name)[1]
+
+    def count_errors(self, name: str) -> int:
+        """The number of errors of a catalog."""
+        return self._searched(name)[0]
+
+    def _searched(self, name: str) -> tuple[int, Mapping[str, str]]:
         catalog = self._catalogs.catalog(name)
         with self._lock:
             looking = self._looking.setdefault(name, threading.Lock())
         with looking:
             known = self._errors.get(name)
             if known is None or known[0] is not catalog:
-                known = self._errors[name] = catalog, _with_errors(catalog)
-            return known[1]
+                found = find_errors(catalog, self._store.vectors)
+                known = self._errors[name] = catalog, len(found), titles_by_tool(catalog, found)
+            return known[1:]
 
 
 def findings_csv(findings: Sequence[Finding]) -> bytes:
@@ -140,24 +152,6 @@ def findings_csv(findings: Sequence[Finding]) -> bytes:
     names = ("severity", "rule", "server", "tool", "where", "reason", "evidence", "other", "advice")
     columns = {name: [str(getattr(finding, name)) for finding in findings] for name in names}
     return encode(pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()}), "csv")
-
-
-def count_errors(catalog: Catalog) -> int:
-    """The number of errors of a catalog."""
-    return len(_errors(catalog))
-
-
-def _errors(catalog: Catalog) -> Sequence[Finding]:
-    """The findings of the rules that need neither vectors nor token counts nor prices."""
-    severe = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
-    return lint(catalog, rules=severe).findings
-
-
-def _with_errors(catalog: Catalog) -> Mapping[str, str]:
-    """See `LintReports.errors`. Titles of rules name no other tool; reasons may."""
-    found = {(finding.server, finding.tool): RULES[finding.rule].title for finding in reversed(_errors(catalog))}
-    about = ((tool.id, found.get((tool.server, tool.name)) or found.get((tool.server, ""))) for tool in catalog.tools)
-    return {id_: title for id_, title in about if title is not None}
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -271,6 +265,7 @@ class CatalogEditor:
     vault: SecretVault
     sessions: Callable[[], SessionPool]
     followed: FollowedFiles
+    lint_reports: LintReports
 
     def read(self, text: str | bytes, source: str) -> Imported:
         """Read a document without keeping anything."""
@@ -394,5 +389,5 @@ class CatalogEditor:
         self, catalog: Catalog, source: str, imported: Imported, found: tuple[Discovery, ...] = ()
     ) -> ImportReport:
         self.catalogs.save(catalog, source)
-        errors = count_errors(catalog) if len(catalog.tools) <= MOST_LINTED else None
+        errors = self.lint_reports.count_errors(catalog.name) if len(catalog.tools) <= MOST_LINTED else None
         return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, found)

@@ -15,6 +15,7 @@ from core.domain.feedback import Label, in_force
 from core.domain.tasks import EqualJudgment, joined
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.feedback import AGENT_WEIGHT, AGENTS, Evidence, Memory, QueryMap, Sharing, sharing, targets_of
+from core.relevance.index_files import IndexFiles
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues
 from core.relevance.relevance_index import RelevanceIndex, asked_text
 from core.relevance.scoring import SAME_HIGH
@@ -53,9 +54,10 @@ class LearntModels:
 
     store: Store
     encoder: CachedEncoder
+    index_files: IndexFiles | None = None
 
     def __post_init__(self) -> None:
-        self.requests = RequestBook(self.store, self.encoder)
+        self.requests = RequestBook(self.store, self.encoder, index_files=self.index_files)
         self._known: dict[str, _Known] = {}
         self._lock = threading.RLock()
 
