@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from core.cli import main
+from tests.forking import FORKS
 
 ROOT = Path(__file__).parents[2]
 RAW = str(ROOT / "tests" / "mcp_bridge" / "servers" / "raw.py")
@@ -75,11 +76,12 @@ def wayfare(capsys: pytest.CaptureFixture[str]) -> Command:
 
 @pytest.fixture
 def process() -> Command:
-    """Runs a command in a process of its own."""
+    """Runs a command in a process of its own. With variables of its environment it is no fork."""
 
     def run(*arguments: object, **environment: str) -> Run:
+        line = command(*arguments)
         done = subprocess.run(
-            command(*arguments),
+            line if environment else [FORKS.python, *line[1:]],
             cwd=ROOT,
             env={**os.environ, **environment},
             capture_output=True,
