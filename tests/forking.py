@@ -17,12 +17,19 @@ import sys
 from contextlib import suppress
 from functools import cached_property
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the process in its place has no time for imports
+    import subprocess
+    from typing import Any
+
 IMPORTED = (
     "mcp.server.mcpserver", "mcp.server.lowlevel", "mcp.server.stdio", "uvicorn", "faker", "jsonschema_rs", "streamlit", "core.virtual.server",
     "core.cli.serving", "core.cli.agent", "core.endpoint.endpoint", "core.endpoint.http_app", "dashboard.pages.route.view",
     "sample_catalog.runnable._common",
 )  # fmt: skip
 MESSAGE_BYTES = 1 << 18
+KILL = getattr(signal, "SIGUSR1", signal.SIGTERM)
+"""Has the process in its place kill a program: nothing can be told when that process itself is killed."""
 
 
 class Forks:
@@ -52,6 +59,10 @@ class Forks:
         command.chmod(0o700)
         return str(command)
 
+    def kill(self, process: subprocess.Popen[Any]) -> None:
+        """Kills a program. When its process has ended, the program has, too; otherwise it ends a moment later."""
+        process.send_signal(signal.SIGKILL if self.python == sys.executable else KILL)
+
     def __exit__(self, *_: object) -> None:
         if hasattr(self, "_process"):
             self._process.communicate()
@@ -75,6 +86,7 @@ def in_place_of(at: str, words: list[str]) -> None:
         started = int(line.recv(64))
         for passed_on in (signal.SIGTERM, signal.SIGINT):
             signal.signal(passed_on, lambda number, _: os.kill(started, number))
+        signal.signal(KILL, lambda *_: os.kill(started, signal.SIGKILL))
         code = int(line.recv(64) or -signal.SIGKILL)
     if code < 0:
         signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
