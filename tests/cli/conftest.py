@@ -79,9 +79,8 @@ def process() -> Command:
     """Runs a command in a process of its own. With variables of its environment it is no fork."""
 
     def run(*arguments: object, **environment: str) -> Run:
-        line = command(*arguments)
         done = subprocess.run(
-            line if environment else [FORKS.python, *line[1:]],
+            (command if environment else forked)(*arguments),
             cwd=ROOT,
             env={**os.environ, **environment},
             capture_output=True,
@@ -97,6 +96,11 @@ def process() -> Command:
 def command(*arguments: object) -> list[str]:
     """The command line of a `wayfare` process that runs this checkout."""
     return [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments)]
+
+
+def forked(*arguments: object) -> list[str]:
+    """The same for a process that is a fork: it starts without the second that imports take."""
+    return [FORKS.python, *command(*arguments)[1:]]
 
 
 def wait_for(happened: Callable[[], bool], limit_s: float = 60.0) -> None:
