@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from core.relevance.encoder import CachedEncoder
     from core.relevance.index_files import IndexFiles
     from core.relevance.packaged_vectors import PackagedVectors
-    from core.services.background_jobs import BackgroundJobs, Job
+    from core.services.background_jobs import BackgroundJobs
     from core.services.call.agent import AgentService
     from core.services.call.attention import AttentionService
     from core.services.call.calls import CallService
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
     from core.services.decide.catalogs import CatalogService
     from core.services.decide.followed import FollowedFiles
+    from core.services.decide.readiness import Readiness
     from core.services.decide.routing import RefusalService, RoutingService
     from core.services.decide.server_sign_ins import ServerSignIns
     from core.services.decide.server_values import ServerValues
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
     from core.telemetry.base import Telemetry
 
 CLOSING_LIMIT_S = 5.0
-RETRY_S = 60.0
 Made = TypeVar("Made")
 
 
@@ -197,6 +197,12 @@ class App:
             cross_encoder=self.settings.reranker,
             now=self.settings.now,
         )
+
+    @built
+    def readiness(self) -> Readiness:
+        from core.services.decide.readiness import Readiness
+
+        return Readiness(self.catalogs, self.encoders[0], self.background, words_after_s=self.settings.words_after_s)
 
     @built
     def catalog_editor(self) -> CatalogEditor:
@@ -468,37 +474,6 @@ class App:
         """One sentence for each shipped file that could not be used: what was done instead."""
         opened = (encoder.note for encoder in self.encoders)
         return tuple(dict.fromkeys(note for note in (*opened, *self.packaged.notes) if note))
-
-    def is_ready(self, catalog: str) -> bool:
-        """Whether a decision on this catalog at the defaults is made at once: nothing is left to be embedded or opened."""
-        return self.catalogs.is_ready(catalog)
-
-    def begin_ready(self, catalog: str, *, link: str = "") -> Job | None:
-        """Begin to make a catalog ready in the background. Returns the job, None if the catalog is ready. One that failed within the last
-        minute is not begun again."""
-        if self.is_ready(catalog):
-            return None
-        key = f"decisions of {catalog}"
-        job = self.background.of(key, catalog)
-        if job is not None and (job.under_way or (job.error is not None and job.ended_ago_s < RETRY_S)):
-            return job
-        return self.background.start(
-            key, lambda job: self.make_ready(catalog, job.report), catalog, title=f"Embedding {catalog}", link=link
-        )
-
-    def ready_soon(self, catalog: str, *, link: str = "") -> Job | None:
-        """The same, and wait for a moment after it was begun. Returns None if a decision need not go by words alone."""
-        job = self.begin_ready(catalog, link=link)
-        left_s = 0.0 if job is None else max(0.0, self.settings.words_after_s - job.elapsed_s)
-        if job is not None and job.wait(left_s) and self.is_ready(catalog):
-            self.background.forget(job)  # what took a moment is in no list
-            return None
-        return job
-
-    def make_ready(self, catalog: str, progress: Callable[[int, int], None] | None = None) -> None:
-        """Embed and open what a decision at the defaults needs. `progress` is that of `prepare`. Raises WayfareError."""
-        self.catalogs.prepare(catalog, progress)
-        self.encoders[0].encode_query("warm up")
 
     def open_the_rest(self, catalog: str) -> None:
         """Open what an agent's search and a first call need, and settle the calls of a killed process. Raises WayfareError.

@@ -19,6 +19,7 @@ from core.cli.options import (
     settings_of,
 )
 from core.domain.plans import AgentEvent, Executed, Routed, Stopped
+from core.planning.base import MAY_WRITE
 from core.services.call.agent import ROUNDS, AgentRun, AgentTask
 from core.shared import units
 from core.shared.errors import PlannerError, WayfareError
@@ -154,7 +155,8 @@ def _routed(event: Routed, planner: str) -> str:
 def _executed(event: Executed, planner: str) -> str:
     outcome = event.outcome
     if outcome is None:
-        what = f"not called: {event.error.replace('_', ' ')}"
+        way = "; --allow-writes lets it be called" if event.error == MAY_WRITE else ""
+        what = f"not called: {event.error.replace('_', ' ')}{way}"
     else:
         mark = ", simulated" if outcome.simulated else ""
         what = f"{outcome.kind.replace('_', ' ')}{mark}, {units.price(outcome.price_usd)}, {units.seconds(outcome.latency_s)}"

@@ -88,8 +88,8 @@ def _parameters(app: App, router: str, preset: str, settings: Mapping[str, str])
 
 
 CONFIDENCE = {
-    "sure": "Sure: the best tool probably fits.",
-    "unsure": "Unsure: no tool clearly fits.",
+    "sure": "Sure: the tool probably fits.",
+    "unsure": "Unsure: the tool does not clearly fit.",
     "nothing": "Probably no tool fits; these are the nearest.",
 }
 

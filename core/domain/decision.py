@@ -155,13 +155,12 @@ class Explored:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a decision looked at of a large catalog: rows of its tools (K,) and servers, ascending. No other tool or server can be on the
+    """What a decision looked at of a large catalog: rows of its tools (K,), ascending. No other tool or server can be on the
     short-list or a candidate: bounds on their fit prove it. `tools` and `servers` are how many the catalog has, `tokens` those of all its
     definitions.
     """
 
     tool_rows: NDArray[np.int64]
-    server_rows: NDArray[np.int64]
     tools: int
     servers: int
     tokens: int

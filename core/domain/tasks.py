@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,6 @@ class Task:
 # Equal function sets (ETOM): tools that do the same, joined from pairs that somebody judged.
 
 Says = Literal["equal", "different", "unsure"]
-ALL_SAYS: tuple[Says, ...] = get_args(Says)
 Sets = tuple[tuple[str, ...], ...]
 
 

@@ -138,7 +138,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     given, options, offering = request.arguments, request.options, Offering.of(app, request)
     usual = app.agent_knobs.of(options.router)
     n: int | None = given.get("n")
-    job = app.ready_soon(options.catalog)
+    job = app.readiness.soon(options.catalog)
     decision = app.routing.route(
         masked(given["task"]),
         catalog=options.catalog,

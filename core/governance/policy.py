@@ -17,9 +17,7 @@ from core.shared.documents import AMOUNT, CLOSED
 from core.shared.errors import WayfareError
 
 WhenTokens = Literal["elsewhere", "always"]
-WHEN_TOKENS: tuple[WhenTokens, ...] = ("elsewhere", "always")
 WhereShown = Literal["last", "hidden"]
-WHERE_SHOWN: tuple[WhereShown, ...] = ("last", "hidden")
 HEADING = """\
 # Wayfare's policy for agents. Edit it here and import it with `wayfare policy import FILE`, or edit it on the page Govern.
 # tokens: which clients of /mcp need a token: "elsewhere" (those on other machines) or "always" (all).

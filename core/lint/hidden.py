@@ -127,7 +127,7 @@ def _buried(passage: Passage, match: re.Match[str]) -> str:
 
 # Encoded text ---------------------------------------------------------------------------------------------------------
 
-BLOB_CHARACTERS = 120  # length of an encoded run: longer than keys, hashes and links in examples
+# of at least 120 characters: longer than keys, hashes and links in examples
 _BLOB = re.compile(
     r"(?<![\w/.:%+-])(?=[A-Za-z0-9+/_-]*[0-9])(?=[A-Za-z0-9+/_-]*[A-Z])(?=[A-Za-z0-9+/_-]*[a-z])[A-Za-z0-9+/_-]{120,}={0,2}"
 )

@@ -24,7 +24,6 @@ Array = NDArray[np.float64]
 FLOOR_MS = 1.0
 OUTAGE_MS = 1000.0  # a latency of this or more is an outage (NetMCP, section III-A)
 STEP_S = 10.0
-HORIZON_S = 6 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ class RoutingContext:
 
     def narrowed(self, tools: Rows, servers: Rows) -> RoutingContext:
         """The same with some tools and servers alone: rows, ascending, the servers of the tools among them."""
-        looked = Looked(tools, servers, len(self.tool_ids), len(self.server_names), self.all_tokens)
+        looked = Looked(tools, len(self.tool_ids), len(self.server_names), self.all_tokens)
         statistics = Statistics(
             _some(self.statistics.servers, servers), _some(self.statistics.tools, tools), self.statistics.version
         )

@@ -119,10 +119,15 @@ def narrowed(query: Query, context: RoutingContext, p: EhrrParameters) -> Routin
 def matched(query: Query, context: RoutingContext, p: EhrrParameters) -> Match:
     """Similarities of the sub-task; with `reads_first` a tool that writes counts a fifth where the question asks to know."""
     match = query.match(p)
-    if not p.reads_first or p.similarity != FIT or not asks_to_know(query.text):
-        return match
-    writing = writing_tools(context.catalog)[context.catalog_rows(np.arange(len(match.tools)))]
-    return replace(match, tools=np.where(writing, WRITING_SHARE * match.tools, match.tools))
+    return replace(match, tools=counted_share(query.text, context, p) * match.tools)
+
+
+def counted_share(text: str, context: RoutingContext, p: EhrrParameters) -> Array | float:
+    """What of its fit counts as the similarity of a tool, (T,), or 1 for all."""
+    if not p.reads_first or p.similarity != FIT or not asks_to_know(text):
+        return 1.0
+    writing = writing_tools(context.catalog)[context.catalog_rows(np.arange(len(context.tool_ids)))]
+    return np.where(writing, WRITING_SHARE, 1.0)
 
 
 # The engine: Algorithm 2 over points of parameters and over sub-tasks ----------------------------------------------------

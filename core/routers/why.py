@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from core.domain.catalog import Catalog
@@ -10,7 +12,7 @@ from core.domain.trace import Drop, ServerRow, ToolRow
 from core.economics.utility import Headroom, headroom
 from core.relevance.lexical import words_in_common
 from core.relevance.text_views import full
-from core.routers.ehrr import EhrrParameters
+from core.routers.ehrr import WRITING_SHARE, EhrrParameters
 from core.routers.parameters import FIT
 from core.shared import units
 from core.shared.errors import UnknownNameError
@@ -50,7 +52,7 @@ def fit_note(decision: Decision) -> str:
         f" {decision.tools.ids[best]} is likelier to fit, {units.share(float(fit.tools[best]))} against "
         f"{units.share(float(fit.tools[row]))}"
     )
-    if best in decision.writing and row not in decision.writing:
+    if (best in decision.writing or lessened(decision, best)) and row not in decision.writing:
         return f"{likelier}, but it writes, and the question asks to know."
     if fit.tools[row] >= MUCH_BETTER * fit.tools[best]:
         return ""
@@ -103,11 +105,21 @@ def reasons_of_fit(decision: Decision, row: int, catalog: Catalog) -> list[tuple
 
 
 def writes_note(decision: Decision, row: int) -> str:
-    """One more sentence about a candidate that writes though the question asks to know."""
-    if row not in decision.writing:
+    """One more sentence about a tool that writes though the question asks to know, where it is a candidate or counts less."""
+    less = lessened(decision, row)
+    if not less and row not in decision.writing:
         return ""
-    lessened = decision.parameters.get("reads_first") and decision.parameters.get("similarity") == FIT
-    return f" It writes, and the question asks to know{': its fit counts a fifth' if lessened else ''}."
+    return f" It writes, and the question asks to know{': its fit counts a fifth' if less else ''}."
+
+
+def lessened(decision: Decision, row: int) -> bool:
+    """Whether the fit of a tool counts a fifth, because it writes and the question asks to know."""
+    p, fit = decision.parameters, decision.fit
+    if fit is None or not p.get("reads_first") or p.get("similarity") != FIT:
+        return False
+    return decision.tools.similarity[row] > 0 and math.isclose(
+        decision.tools.similarity[row], WRITING_SHARE * fit.tools[row], rel_tol=1e-6
+    )
 
 
 def _explored(how: str, used: float, estimate: float) -> str:

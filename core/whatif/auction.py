@@ -62,7 +62,7 @@ def auction_of(case: Case, worth_usd: float) -> list[Offer]:
         if not now.listed[0, row]:
             continue
         best = next((int(tool) for tool in best_first if context.tool_server[tool] == row), -1)
-        chance = float(case.match.tools[best] * success[best]) if best >= 0 else 0.0
+        chance = float(case.fitting.tools[best] * success[best]) if best >= 0 else 0.0
         offered, ask = float(posted[row]), float(context.statistics.servers.ask_usd[row])
         asked = None if np.isnan(ask) else ask
         found.append(

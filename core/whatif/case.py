@@ -117,7 +117,8 @@ def _calibrated(similarity: Array, midpoint: Array, steepness: Array) -> Array:
 @dataclass(frozen=True, slots=True)
 class Case:
     """A sub-task over a catalog: its similarities and the current parameters. Exploration replaces estimates by `beliefs`.
-    `refused` is the reason of a refusal, or empty. `signals` are set where similarity comes from weighted views."""
+    `refused` is the reason of a refusal, or empty. `signals` are set where similarity comes from weighted views. `counted` (T,) is what of
+    a tool's fit counts as its similarity."""
 
     context: RoutingContext
     match: Match
@@ -125,12 +126,19 @@ class Case:
     beliefs: Beliefs | None = None
     refused: str = ""
     signals: ViewSignals | None = None
+    counted: Array | float = 1.0
+
+    @property
+    def fitting(self) -> Match:
+        """The similarities before a tool that writes counts less: with similarity by fit those of the fit."""
+        return replace(self.match, tools=self.match.tools / self.counted)
 
     def of_servers(self, servers: Rows) -> Case:
         """The same with these servers, ascending, and their tools alone. Only without `beliefs` and `signals`."""
         tools = np.flatnonzero(np.isin(self.context.tool_server, servers))
         match = Match(self.match.servers[servers], self.match.tools[tools], self.match.embed_ms)
-        return replace(self, context=self.context.narrowed(tools, servers), match=match)
+        counted = self.counted[tools] if isinstance(self.counted, np.ndarray) else self.counted
+        return replace(self, context=self.context.narrowed(tools, servers), match=match, counted=counted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ LEAST = 1e-7
 
 def lowest_fit(case: Case, row: int) -> float:
     """The lowest fit with which the winner still wins; 0 if it wins with any."""
-    points = np.linspace(0.0, float(case.match.tools[row]), POINTS)
+    points = np.linspace(0.0, float(case.fitting.tools[row]), POINTS)
     lost = np.flatnonzero(~_wins(case, row, points))
     if not len(lost):
         return 0.0
@@ -41,7 +41,7 @@ def lowest_fit(case: Case, row: int) -> float:
 
 def winning_fit(case: Case, row: int) -> float | None:
     """The fit above the current one from which a tool wins. Returns None if it does not win even with 1."""
-    points = np.linspace(float(case.match.tools[row]), 1.0, POINTS)
+    points = np.linspace(float(case.fitting.tools[row]), 1.0, POINTS)
     won = np.flatnonzero(_wins(case, row, points))
     if not len(won):
         return None
@@ -61,10 +61,9 @@ def _edge(case: Case, row: int, bad: float, good: float) -> float:
 
 def _wins(case: Case, row: int, values: Array) -> NDArray[np.bool_]:
     follow = case.parameters.similarity == BY_FIT
-    found = [
-        with_fit(case.match, {row: float(value)}, case.context.tool_server, servers_follow=follow) for value in values
-    ]
-    match = Match(np.stack([one.servers for one in found]), np.stack([one.tools for one in found]))
+    known = case.fitting
+    found = [with_fit(known, {row: float(value)}, case.context.tool_server, servers_follow=follow) for value in values]
+    match = Match(np.stack([one.servers for one in found]), case.counted * np.stack([one.tools for one in found]))
     return decide(case, {}, match).winner == row
 
 
@@ -144,7 +143,7 @@ def counterfactual(case: Case, strips: Mapping[str, Strip], row: int) -> Counter
             continue
         then = min(reached * (1 + NUDGE), 1.0) if name == SUCCESS else reached * (1 - NUDGE)
         changes.append(Change(name, value, then, abs(then - value) / max(value, 1e-9), of_knob=False))
-    fit, now_fit = winning_fit(case, row), float(case.match.tools[row])
+    fit, now_fit = winning_fit(case, row), float(case.fitting.tools[row])
     if fit is not None:
         changes.append(Change(FIT, now_fit, fit, (fit - now_fit) / max(now_fit, 1e-9), of_knob=False))
     else:

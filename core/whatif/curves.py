@@ -225,7 +225,7 @@ def conservatism(case: Case) -> Curve:
 
 def money_against_cap(case: Case, strip: Strip) -> tuple[Curve, Curve]:
     """Price of the winner, and the chance that one call of it solves the sub-task, over the cap B: steps between exact breakpoints."""
-    context, p = case.context, case.parameters
+    context, p, fit = case.context, case.parameters, case.fitting.tools
     tools = EhrrEngine.of(context, p, case.beliefs).tools
     rows = {name: row for row, name in enumerate(context.tool_ids)}
     xs, money, success = list[float](), list[float](), list[float]()
@@ -233,14 +233,14 @@ def money_against_cap(case: Case, strip: Strip) -> tuple[Curve, Curve]:
         row = rows.get(segment.winner or "")
         xs.append(1e3 * segment.low)
         money.append(0.0 if row is None else 1e3 * float(np.nan_to_num(tools.price_usd[row])))
-        success.append(0.0 if row is None else 100 * float(case.match.tools[row] * tools.success[row]))
+        success.append(0.0 if row is None else 100 * float(fit[row] * tools.success[row]))
     longest = 1.6 * max(xs[-1], 1.0)
     ends = (*xs, longest)
     current = None if p.budget_usd is None else 1e3 * p.budget_usd
     at = strip.segments[-1] if p.budget_usd is None else strip.at(p.budget_usd)
     row = rows.get(at.winner or "")
     filled = "no tool wins" if row is None else (
-        f"{rounded(float(case.match.tools[row]))} · {rounded(float(tools.success[row]))} = {rounded(float(case.match.tools[row] * tools.success[row]))}"
+        f"{rounded(float(fit[row]))} · {rounded(float(tools.success[row]))} = {rounded(float(fit[row] * tools.success[row]))}"
     )  # fmt: skip
     paid = "no tool wins" if row is None else f"p = {rounded(float(np.nan_to_num(tools.price_usd[row])))} $"
     axis = "cap B of every posted price (m$)"

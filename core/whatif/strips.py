@@ -170,7 +170,7 @@ def _changed_candidates(case: Case, outcomes: Outcomes, before: int, after: int)
     if old[0] != new[0]:
         return (
             CANDIDATES,
-            f"{against(case.context, case.match.tools, int(old[0]), int(new[0]))} loses to {_name(case, int(new[0]))}",
+            f"{against(case.context, case.fitting.tools, int(old[0]), int(new[0]))} loses to {_name(case, int(new[0]))}",
         )
     shared = min(len(old), len(new))
     place = int(np.flatnonzero(old[:shared] != new[:shared])[0]) if (old[:shared] != new[:shared]).any() else shared

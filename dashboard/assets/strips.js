@@ -25,7 +25,9 @@ const strips = {
   },
 
   async load(panel, wait) {
-    if (!panel.host.isConnected || !panel.lane.open || panel.turned.size || panel.told.length) return;
+    if (!panel.host.isConnected) return;
+    if (!panel.lane.open) return strips.clear(panel);
+    if (panel.turned.size || panel.told.length) return;
     const trying = Object.keys(panel.trial).length > 0;
     if (trying || document.querySelector(".wayfare-chart[data-due]") || panel.lane.inFlight) return strips.refresh(panel);
     const [epoch, values] = [panel.lane.epoch, panel.values()];
@@ -41,6 +43,13 @@ const strips = {
     }
   },
 
+  // No colours where the page shows something else than the decision of these knobs, as a plan.
+  clear(panel) {
+    const { token, shows } = panel.data;
+    const shown = shows && partBox(shows);
+    if (shown && shown.dataset.lane !== token) for (const { row, spec } of panel.controls.values()) strips.draw(row, spec, null);
+  },
+
   draw(row, spec, strip) {
     const track = row.querySelector(".wayfare-strip");
     if (!track) return;
@@ -49,6 +58,7 @@ const strips = {
     if (!strip) {
       track.style.background = "";
       track.replaceChildren();
+      range?.removeAttribute("aria-description");
       return;
     }
     const share = (value) => 100 * shareOf(spec, value);

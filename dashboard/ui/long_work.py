@@ -42,7 +42,7 @@ def by_words_first(app: App, catalog: str) -> None:
     """Begin to make the vectors of a catalog that has none, and draw how far they are while words alone decide. The page is drawn anew when
     they are there. Draws nothing for a catalog that is ready, or soon is."""
     place = st.container()  # drawn in every run: charts below an element that comes and goes would be made anew
-    job = app.ready_soon(catalog, link=here())
+    job = app.readiness.soon(catalog, link=here())
     if job is None:
         return
 

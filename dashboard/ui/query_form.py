@@ -139,9 +139,9 @@ def show_preparing(app: App, catalog: str, *, decides: bool = False) -> None:
     left meanwhile, and a second page waits for the same work.
     """
     place = st.empty()  # drawn in every run: charts below an element that comes and goes would be made anew
-    if app.is_ready(catalog) if decides else app.catalogs.is_prepared(catalog):
+    if app.catalogs.is_ready(catalog) if decides else app.catalogs.is_prepared(catalog):
         return
-    job = app.begin_ready(catalog, link=here()) if decides else None
+    job = app.readiness.begin(catalog, link=here()) if decides else None
     if job is None:
         job = app.background.start(
             f"index of {catalog}",

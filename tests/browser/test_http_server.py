@@ -40,14 +40,12 @@ def test_a_server_that_is_connected_called_and_lost(
         visit.see(re.compile("1 address will be contacted over the network"), within=dialog)
         visit.press("Connect and discover")  # right after typing: the name must not be the one of a moment ago
         visit.see(re.compile("1 of 1 server answered with 7 tools"))
-        visit.press("Show the catalog")
         expect(visit.select("Catalog")).to_have_value("live-units", timeout=LIMIT_MS)
         visit.settled()
         assert (visit.metric("Servers"), visit.metric("Tools")) == ("1", "7")
 
         # a decision among them, and a call
-        visit.go("Decision")
-        visit.choose("Catalog", "live-units")
+        visit.press("Ask these servers")
         route.ask("convert 300 miles to kilometres")
         route.until_winner("units::convert_units")
         assert visit.query["catalog"] == "live-units"

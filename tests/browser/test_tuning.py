@@ -179,3 +179,14 @@ def test_a_gesture_is_one_step_that_is_undone_redone_and_returned_to(console: Co
     visit.until_query(alpha_t=None, kappa=None)
     route.decided()
     assert route.headline() == before
+
+
+def test_a_plan_takes_the_colours_of_one_decision_off_the_knobs(console: ConsoleProgram, visitor: Visitor) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q="get today's weather in Oslo, translate it into French and send it to Bo by mail")
+    route.decided()
+    coloured = route.knob("κ").locator('.wayfare-strip[style*="gradient"]')
+    for steps in ("One decision", "Split into 3 steps", "One decision"):
+        visit.show(steps)
+        expect(coloured).to_have_count(int(steps == "One decision"), timeout=LIMIT_MS)

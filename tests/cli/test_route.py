@@ -234,3 +234,14 @@ def test_words_decide_at_once_where_that_is_wanted(wayfare: Command, write) -> N
     assert "By words alone: the catalog has no vectors yet." in at_once["reason"]
     assert "P(nothing fits) is not known." in wayfare(*options, "--at-once").out
     assert "by_words" not in wayfare(*options, "--json").json()
+
+
+def test_sure_is_said_of_the_tool_that_wins(wayfare: Command, warm: Path) -> None:
+    said: dict[str, tuple[str, bool]] = {}
+    for alpha_t in (0.02, 0.08):  # from .06 on the quicker tool wins, which fits less
+        d = wayfare(
+            "route", "Convert https://files.example/kickoff.pptx to PDF", "--set", f"alpha_t={alpha_t}", "--json"
+        ).json()
+        (fits,) = (row["p_fit"] for row in d["tools"] if row["tool"] == d["candidates"][0])
+        said[d["candidates"][0]] = d["confidence"], fits >= 0.8
+    assert said == {"slide-deck::pptx_to_pdf": ("sure", True), "pdf-tools::pdf_from_office": ("unsure", False)}

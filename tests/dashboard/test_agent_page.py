@@ -27,7 +27,8 @@ def tool(name: str, text: str, **fields: Any) -> dict[str, Any]:
 RAW_SERVER = {
     "servers": [
         {"name": "raw", "description": "Echo words.", "connection": {"type": "stdio", "command": "${python}", "args": ["-S", RAW]},
-         "tools": [tool("echo", "Echo words back.", price_usd=0.001, success=0.9, latency_s=0.5)]},
+         "tools": [tool("echo", "Echo words back.", price_usd=0.001, success=0.9, latency_s=0.5),
+                   tool("note", "Write down a note.", price_usd=0.001, success=0.9, latency_s=0.5, annotations={})]},
     ]
 }  # fmt: skip
 app = app_with({"raw": RAW_SERVER})
@@ -49,6 +50,24 @@ def test_without_a_run_there_are_examples(app: App) -> None:
     labels = [button.label.replace("\\", "").replace("\u2060", "") for button in page.button]
     assert set(EXAMPLES) <= set(labels)
     assert page.button(key="agent:start").disabled
+    own = [
+        button.label
+        for button in open_page("agent", catalog="raw").button
+        if str(button.key).startswith("agent:example")
+    ]
+    assert own
+    assert not set(EXAMPLES) & set(own)
+
+
+def test_a_tool_that_may_write_waits_for_a_press(app: App) -> None:
+    page = finished(press(open_page("agent", **{**ASKED, "q": "Write down a note of 'milk'"}), "agent:start"))
+    shown = text_of(page)
+    assert "not called: may write" in shown
+    assert "No call ended well" in shown
+    page = finished(press(page, "agent:writes"))
+    assert page.query_params["calls"] in ("write", ["write"])
+    run: SupervisedAgent = page.session_state[RUN]
+    assert [event.error for event in run.events if isinstance(event, Executed)] == [""]
 
 
 def test_a_task_runs_and_every_step_is_shown(app: App) -> None:

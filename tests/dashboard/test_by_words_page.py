@@ -49,7 +49,7 @@ def test_words_decide_until_the_vectors_are_there(app: App, encoder: Gated) -> N
     assert not encoder.seen
 
     encoder.gate.set()
-    job = app.begin_ready("small")
+    job = app.readiness.begin("small")
     assert job is None or job.wait(60)
     page = checked(page.run())
     assert progress_of(page) == []
@@ -75,7 +75,7 @@ def test_vectors_that_are_stopped_can_be_gone_on_with(app: App, encoder: Gated) 
     assert "vectors are not there" in text_of(page)
     assert "by words alone" in words_of(live_of(page)["route:headline"])
     page = press(page, "by-words.again")
-    job = app.begin_ready("small")
+    job = app.readiness.begin("small")
     assert job is None or job.wait(60)
     assert "by words" not in words_of(live_of(checked(page.run()))["route:headline"]).lower()
 

@@ -18,7 +18,7 @@ app = app_with({}, encoder=lambda: EncoderSource.of(Replaced()))
 
 def test_the_catalog_page_says_what_could_not_be_used(app: App) -> None:
     assert not [warning.value for warning in open_page("catalog").warning]
-    app.make_ready("sample")
+    app.readiness.make("sample")
     (note,) = app.notes
     assert note == Replaced.note
     assert [warning.value.replace("\\", "") for warning in open_page("catalog").warning] == [Replaced.note]

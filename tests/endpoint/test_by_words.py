@@ -43,7 +43,7 @@ def test_words_answer_until_the_vectors_are_there(app: App, encoder: Gated) -> N
         assert stored is not None
         assert stored.by_words
         encoder.gate.set()
-        job = app.begin_ready("world")
+        job = app.readiness.begin("world")
         assert job is None or job.wait(60)
         full = await ask(agent, "search_tools", task=TASK)
         assert "By words alone" not in full["left_out"]

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.lint.base import Corpus
-from core.lint.hidden import BLOB_CHARACTERS
 from core.lint.texts import Passage, decodings, disguises, fold, key, quoted
 from core.shared.untrusted_text import visible
 from tests.cases import each
@@ -88,7 +87,7 @@ def test_what_is_no_sentence_is_left_alone(text):
 
 
 def test_a_blob_that_nobody_can_read_is_found():
-    blob = "aZ3" * (BLOB_CHARACTERS // 3)
+    blob = "aZ3" * 40
     assert found("encoded_text", catalog(tool(description=f"Adds. {blob}")))
     assert not found("encoded_text", catalog(tool(description=f"Adds. {blob[:-1]}")))
 

@@ -52,6 +52,11 @@ def test_it_is_marked_and_said_under_every_router() -> None:
     assert flat.to_json()["writing"] == ["a::post"]
     note = fit_note(decided(ASKED, 0.6, EhrrParameters()))
     assert note == " a::post is likelier to fit, 90 % against 60 %, but it writes, and the question asks to know."
+    alone = decided(ASKED, 0.3, EhrrParameters(n=1))  # the tool that writes is not even a candidate
+    assert (
+        fit_note(alone)
+        == " a::post is likelier to fit, 90 % against 30 %, but it writes, and the question asks to know."
+    )
 
 
 def test_the_likeliest_tools_are_among_the_rivals_and_the_reason_names_the_main_cause() -> None:

@@ -155,7 +155,7 @@ def test_a_tool_that_may_write_is_not_called_unless_it_is_allowed(start: Start) 
     events = list(start(task).events())
     (held,) = of(Executed, events)
     assert (held.error, held.outcome) == ("may_write", None)
-    assert "--allow-writes" in held.said
+    assert "does not say that it only reads" in held.said
     assert not events[-1].done
     (sent,) = of(Executed, list(start(replace(task, may_write=True)).events()))
     assert sent.outcome is not None

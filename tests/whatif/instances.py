@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.domain.catalog import Catalog, Server, Tool
+from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.planning.rules import RulesPlanner
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.ehrr import EhrrParameters
@@ -31,7 +31,10 @@ def catalog(rng: np.random.Generator, servers: int, tools: int) -> Catalog:
             Server(
                 f"s{i}", ask_usd=price(), conn_s=figure(1.0), call_s=figure(3.0), success=figure(1.0), success_variance=figure(0.02),
                 tools=tuple(
-                    Tool(f"s{i}", f"t{j}", price_usd=price(), latency_s=figure(4.0), success=figure(1.0))
+                    Tool(
+                        f"s{i}", f"t{j}", price_usd=price(), latency_s=figure(4.0), success=figure(1.0),
+                        hints=ToolHints(read_only=(i + j) % 2 == 0),
+                    )
                     for j in range(int(rng.integers(0, tools + 1)))
                 ),
             )

@@ -17,7 +17,6 @@ TRY = Link(  # the servers and tools of Tables I and II are numbers without text
     says="See the same equations decide a question over the sample catalog, with the knobs of Table V (the paper's servers have no texts to ask)",
 )  # fmt: skip
 OWN = "the paper's own numbers"
-PRINTED = "nothing: a formula on the numbers that the paper prints"
 
 SIMILARITY, FIXED_S, CALL_S = np.array([0.75, 0.85]), np.array([0.3, 0.6]), np.array([0.9, 0.6])
 SUCCESS, FAILURE, ASK_USD = np.array([0.709, 0.45]), np.array([0.05, 0.20]), np.array([0.010, 0.050])

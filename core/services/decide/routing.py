@@ -11,7 +11,7 @@ from weakref import ref
 import numpy as np
 from cachetools import LRUCache
 
-from core.domain.decision import Decision
+from core.domain.decision import SURE_FROM, Decision
 from core.domain.feedback import LabelledQuery, RefusalCurve
 from core.domain.params import Parameters
 from core.domain.plans import Plan
@@ -272,8 +272,11 @@ def _completed(decision: Decision, context: RoutingContext, parameters: Paramete
     # a router that ranks by something else has no fit
     fit = decision.fit or context.matcher.fit(decision.subtask, decision.server_hint)[0]
     fit = understood(fit, decision.subtask)
-    if fit.confidence == "sure" and decision.candidates and decision.candidates[0] in decision.writing:
-        fit = replace(fit, confidence="unsure")
+    if fit.confidence == "sure" and decision.candidates:
+        winner = decision.candidates[0]
+        # "sure" is said of the tool that wins, not of a likelier one that it beats by time or price
+        if winner in decision.writing or fit.tools[winner] < SURE_FROM:
+            fit = replace(fit, confidence="unsure")
     decision = replace(decision, fit=fit)
     return replace(
         decision,

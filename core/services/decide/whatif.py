@@ -17,7 +17,7 @@ from core.lab.preset_comparison import Compared, compared
 from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask, refusal
 from core.routers.context import Query, RoutingContext
-from core.routers.ehrr import EhrrParameters, matched
+from core.routers.ehrr import EhrrParameters, counted_share, matched
 from core.routers.ehrr_batch import ManyTasks
 from core.routers.estimates import beliefs
 from core.routers.expected_value import ExpectedValueParameters, prospects
@@ -257,6 +257,7 @@ def _ehrr_case(context: RoutingContext, query: Query, parameters: EhrrParameters
         beliefs(context.statistics, parameters, rate=parameters.lambda_r),
         refusal(query, parameters),
         None if parameters.similarity == FIT else ViewSignals.of(context.matcher, query.text, query.hint, parameters),
+        counted_share(query.text, context, parameters),
     )
 
 

@@ -21,7 +21,7 @@ from dashboard.pages.activity.runs import runs_body, runs_title
 from dashboard.pages.activity.totals import charts_body, totals, totals_row
 from dashboard.session import current_app
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import cell_text, errors_shown, visitor_zone
+from dashboard.ui.text import cell_text, errors_shown, outcome_words, source_words, visitor_zone
 from dashboard.ui.url_state import UrlState, open_page
 
 CHANGES_SHOWN = 500
@@ -184,6 +184,19 @@ def nothing_yet() -> None:
     )
     if st.button("Make the first decision", key="activity.first", type="primary", icon=":material/alt_route:"):
         open_page("route")
+    st.markdown(":gray-badge[example] Three calls, as they will be listed")
+    with st.container(key="activity-example"):
+        table(pd.DataFrame(EXAMPLE), key="activity.example")
+
+
+EXAMPLE = {
+    "tool": ["unit-exchange::convert_units", "Skyhop::trips.list", "mail-room::mail.send"],
+    "outcome": [outcome_words(kind) for kind in ("ok", "timeout", "tool_error")],
+    "source": [source_words(simulated) for simulated in (False, True, False)],
+    "latency": ["12 ms", "30 s", "410 ms"],
+    "price": ["1.91 m$", "1.09 m$", "2.24 m$"],
+    "for the sub-task": ["convert 300 miles to kilometres", "my next trip", "send Bo the weather in Oslo"],
+}
 
 
 Texts = dict[str, str]

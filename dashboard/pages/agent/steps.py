@@ -31,6 +31,7 @@ from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
 SAID_CHARACTERS = 4_000
+ENDED = {True: "The call ended well.", False: "No call ended well, and no other candidate is left to try."}
 SHOWN = 5
 
 
@@ -57,7 +58,7 @@ def _card(app: App, run: SupervisedAgent, step: int, events: Sequence[tuple[int,
             case Executed():
                 _executed(run, number, event)
             case Stopped():
-                st.markdown(f":gray-badge[STOP] {_words(run, event.words) or 'The call ended well.'}")
+                st.markdown(f":gray-badge[STOP] {_words(run, event.words) or ENDED[event.done]}")
 
 
 def _badge(run: SupervisedAgent, event: AgentEvent) -> str:

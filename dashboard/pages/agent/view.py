@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 import streamlit as st
 
 from core.app import App
 from core.domain.plans import Executed, Routed, Stopped, turn_tokens
+from core.importers.shipped_catalogs import SAMPLE
+from core.planning.base import MAY_WRITE
 from core.services.call.supervised_agent import SupervisedAgent
 from core.shared import units
-from dashboard.pages.agent.form import Filled, task_form
+from dashboard.pages.agent.form import WRITE, Filled, task_form
 from dashboard.pages.agent.steps import steps, your_turn
 from dashboard.ui.query_form import planner_usage, show_preparing
 from dashboard.ui.question import Asks, Question
@@ -87,7 +90,7 @@ def page(question: Question) -> None:
         run: SupervisedAgent | None = st.session_state.get(RUN)
         run = _controls(app, filled, run)
         if run is None:
-            _empty(question.state)
+            _empty(app, question.state, filled.task.catalog)
         else:
             _run(app, run, question.state)
     planner_usage(app)
@@ -120,22 +123,30 @@ def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> Supervis
     return run
 
 
-def _empty(state: UrlState) -> None:
+def _empty(app: App, state: UrlState, catalog: str) -> None:
+    own = catalog != SAMPLE
     st.markdown("#### Examples")
     st.caption(
         "The loop splits the task, routes each part (ROUTE), calls its candidates until one ends well (EXECUTE), and stops (STOP). "
-        "These examples run on servers that come with Wayfare, without a network. Rules take arguments from numbers, units, places, "
-        "addresses and quotes; a model needs none of these."
+        + (
+            f"These are from the tools of {escaped(catalog, 60)}: choose one, complete it, and press Run. "
+            if own
+            else "These examples run on servers that come with Wayfare, without a network. "
+        )
+        + "Rules take arguments from numbers, units, places, addresses and quotes; a model needs none of these."
     )
-    for number, example in enumerate(EXAMPLES):
+    if own:
+        show_preparing(app, catalog, decides=True)
+    examples = [found.question for found in app.examples.of(catalog)] if own else EXAMPLES
+    for number, example in enumerate(examples):
         st.button(
             escaped(example, 160), key=f"agent:example:{number}", icon=":material/north_east:",
-            on_click=_begin, args=(state.key("q"), example),
+            on_click=_begin, args=(state.key("q"), example), kwargs={"go": not own},
         )  # fmt: skip
 
 
-def _begin(key: str, example: str) -> None:
-    st.session_state.update({key: example, GO: True})
+def _begin(key: str, example: str, *, go: bool) -> None:
+    st.session_state.update({key: example, GO: go})  # one's own servers wait for the press on Run
 
 
 def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
@@ -170,9 +181,21 @@ def _ended(run: SupervisedAgent, state: UrlState) -> None:
     """Say why the run ended early, and offer to go on by hand if sub-tasks are left."""
     if run.problem:
         st.warning(escaped(run.problem, 1_000), icon=":material/stop_circle:")
-    if run.unfinished:
-        st.button(
-            "Once more, step by step", key="agent:again", icon=":material/back_hand:",
-            on_click=lambda: st.session_state.update({state.key("q"): run.task.question, state.key("hand"): True, GO: True}),
-            help="The same task. Each action waits for you, and you can fill in missing arguments.",
+    if not run.unfinished:
+        return
+    again = st.container(horizontal=True)
+    if any(isinstance(event, Executed) and event.error == MAY_WRITE for event in run.events):
+        again.button(
+            "Once more, with all tools", key="agent:writes", icon=":material/edit:", on_click=_again, args=(run, state, {"calls": WRITE}),
+            help="The same task. Tools that do not say that they only read are called, too.",
         )  # fmt: skip
+    again.button(
+        "Once more, step by step", key="agent:again", icon=":material/back_hand:", on_click=_again, args=(run, state, {"hand": True}),
+        help="The same task. Each action waits for you, and you can fill in missing arguments.",
+    )  # fmt: skip
+
+
+def _again(run: SupervisedAgent, state: UrlState, changed: Mapping[str, object]) -> None:
+    st.session_state.update(
+        {state.key("q"): run.task.question, GO: True, **{state.key(name): value for name, value in changed.items()}}
+    )

@@ -206,9 +206,10 @@ def _metrics(app: App, target: Target) -> None:
     row = target.catalog.tool_row[target.tool.id]
     statistics = app.catalogs.statistics(target.catalog.name)
     tools, now = statistics.tools, expected(statistics, row, target.catalog.server_row[target.server.name])
-    time_s, success, decided = now.time_s, now.success, ""
-    if target.decision is not None and target.tool.id in target.decision.tools.ids:  # the same figures as on its page
-        then = target.decision.tool_at(target.decision.tools.ids.index(target.tool.id))
+    time_s, success, decided, made = now.time_s, now.success, "", target.decision
+    # the same figures as on the decision's page, until a call changes them
+    if made is not None and made.statistics_version == statistics.version and target.tool.id in made.tools.ids:
+        then = made.tool_at(made.tools.ids.index(target.tool.id))
         time_s, success, decided = then.time_cost_s, then.success, " As the decision above had it."
     grid = st.grid(3, min_column_width=120)
     calls = int(tools.calls[row])

@@ -23,8 +23,9 @@ from dashboard.session import known_job, start_job
 from dashboard.ui.first_look import begin_first_look
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import counted, escaped
+from dashboard.ui.url_state import open_page
 
-JOB = "catalog:job"
+JOB, SHOWN = "catalog:job", "catalog:job.shown"
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,20 @@ def job_panel(app: App) -> None:
     job = known_job(JOB)
     if job is None:
         return
+    if not job.under_way and (connected := _connected(job)) and st.session_state.get(SHOWN) is not job:
+        st.session_state[SHOWN] = job
+        state.go_to(connected)
+        st.rerun()
     with st.container(border=True):
         if job.under_way:
             _progress(app, job)
         else:
             _report(job)
+
+
+def _connected(job: Job) -> str:
+    """Returns the name of the catalog that a discovery made, "" if it made none or changed one."""
+    return job.result.catalog if job.about.whole and job.result is not None else ""
 
 
 @st.fragment(run_every=1)
@@ -113,7 +123,7 @@ def _report(job: Job) -> None:
         whole: bool = job.about.whole
         _result(report.discoveries, report.catalog, report.tools if whole else None)
         failed = any(found.server is None for found in report.discoveries)
-        _buttons(job, again=failed and whole, show=report.catalog if whole else "")
+        _buttons(job, again=failed and whole, made=_connected(job))
 
 
 def _result(discoveries: Sequence[Discovery], catalog: str, tools: int | None) -> None:
@@ -134,10 +144,11 @@ def _result(discoveries: Sequence[Discovery], catalog: str, tools: int | None) -
     table(frame, REPORT_COLUMNS, most=8)
 
 
-def _buttons(job: Job, *, again: bool, show: str = "") -> None:
+def _buttons(job: Job, *, again: bool, made: str = "") -> None:
     with st.container(horizontal=True):
-        if show:
-            st.button("Show the catalog", key="catalog.job.show", type="primary", on_click=_show, args=(show,))
+        if made and st.button("Ask these servers", key="catalog.job.ask", type="primary", icon=":material/alt_route:"):
+            _forget()
+            open_page("route", catalog=made)
         if again:
             known = (job.about.imported, job.about.name, job.about.source)
             st.button("Try again…", key="catalog.job.again", on_click=state.open_connect, args=known)
@@ -175,11 +186,6 @@ REPORT_COLUMNS = (
     ),
     Column("error", width=700),
 )  # fmt: skip
-
-
-def _show(catalog: str) -> None:
-    state.go_to(catalog)
-    _forget()
 
 
 def _forget() -> None:

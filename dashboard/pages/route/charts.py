@@ -11,7 +11,7 @@ from core.domain.decision import Decision
 from core.domain.feedback import RefusalCurve, RefusalPoint
 from core.domain.plans import Plan, PlannedStep
 from core.domain.trace import Drop, ServerRow, ToolRow
-from core.routers.why import why_tool
+from core.routers.why import lessened, why_tool
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.theme import (
@@ -292,11 +292,14 @@ def _alpha(decision: Decision) -> float:
 
 
 def _figures(decision: Decision, rows: Sequence[int]) -> list[str]:
-    """Returns the score of each tool, after its fit where that is known."""
+    """Returns the score of each tool, after its fit where that is known: "/5" where a fifth of it counts (`why_tool` says why)."""
     scores = [f"<b>{decision.tools.utility[row]:z.3f}</b>" for row in rows]
     if decision.fit is None:
         return scores
-    return [f"fits {float(decision.fit.tools[row]):.0%} {score}" for row, score in zip(rows, scores, strict=True)]
+    return [
+        f"fits {float(decision.fit.tools[row]):.0%}{'/5' if lessened(decision, row) else ''} {score}"
+        for row, score in zip(rows, scores, strict=True)
+    ]
 
 
 LINE, WHY_CHARS = 70, 170

@@ -41,12 +41,12 @@ SIGNALS = {
 CONFIDENCE = {
     "sure": (
         "sure",
-        f"The best tool fits with a probability of at least {SURE_FROM:.0%}, and P(nothing fits) is below {DOUBTFUL_FROM:.0%}.",
+        f"The tool fits with a probability of at least {SURE_FROM:.0%}, and P(nothing fits) is below {DOUBTFUL_FROM:.0%}.",
     ),
     "unsure": (
         "unsure",
-        f"No tool fits with a probability of {SURE_FROM:.0%}, or P(nothing fits) is {DOUBTFUL_FROM:.0%} or more, or the tool writes and the question asks to know: look at the "
-        "others, or say it in other words.",
+        f"The tool fits with a probability below {SURE_FROM:.0%}, or P(nothing fits) is {DOUBTFUL_FROM:.0%} or more, or the tool writes and the "
+        "question asks to know: look at the others, or say it in other words.",
     ),
     "nothing": (
         "probably nothing fits",

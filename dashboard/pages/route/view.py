@@ -20,6 +20,7 @@ from dashboard.pages.route.decision import WHY_PANEL, decision_body
 from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
 from dashboard.pages.route.story import story, story_of
 from dashboard.pages.route.turned import HEADLINE, TOOLS
+from dashboard.ui.chart import live
 from dashboard.ui.first_look import first_look
 from dashboard.ui.knobs import LaneLink
 from dashboard.ui.layer import supposed
@@ -206,6 +207,7 @@ def _result(question: Question) -> None:
         else:
             show_preparing(app, query.catalog, decides=True)
         if planner:
+            live("", key=HEADLINE)  # in place of the decision, so that its colours leave the knobs
             plan_body(app, query, parameters, planner, linked, question.prefix)
         else:
             decision_body(app, state, query, parameters, linked, question.prefix, lane_token(question.prefix))

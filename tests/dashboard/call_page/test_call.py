@@ -9,6 +9,7 @@ import pytest
 from core.domain.catalog import Connection
 from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ContentBlock, OutcomeKind
+from core.shared import units
 from tests.dashboard.call_page.bench import HOSTILE, Bench, how, labelled, press
 from tests.dashboard.harness import checked, markdown_of
 
@@ -127,6 +128,10 @@ def test_the_next_decision_is_compared_with_the_one_that_led_here(bench: Bench) 
     figures = page.dataframe[1].value.set_index("statistic")
     assert figures.loc["called tool: utility U", "change"].startswith("▼")
     assert page.query_params["decision"] == decision.id
+    after = bench.app.routing.route("size of a file", catalog="small", record=False)
+    now = after.tool_at(after.tools.ids.index(winner.tool))
+    assert now.success < winner.success
+    assert [metric.value for metric in page.metric][1:3] == [units.seconds(now.time_cost_s), units.share(now.success)]
 
 
 def test_what_fails_on_our_side_is_markdown_of(bench: Bench) -> None:
