@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dashboard.pages.call.form import (
@@ -238,6 +238,7 @@ def test_no_schema_breaks_the_form(schema: Any) -> None:
 
 @settings(max_examples=120, deadline=None)
 @given(SCHEMAS, JSON)
+@example({"type": "object", "properties": {"n": {"type": "integer"}}}, 1.5)
 def test_what_a_widget_can_hold_it_sends_unchanged(schema: Any, value: Any) -> None:
     for field in form_fields(schema) or ():
         try:
