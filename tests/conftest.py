@@ -19,10 +19,18 @@ import platformdirs
 import pytest
 
 from core.app import Settings, open_app
+from core.domain.catalog import Catalog
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.mcp_bridge import secrets
 from core.relevance import onnx_encoder, packaged_vectors
 from core.relevance.encoder import EncoderSource
+from core.relevance.index_files import IndexFiles, Prepared, made_of
 from core.relevance.onnx_encoder import onnx_source
+from core.relevance.relevance_index import RelevanceIndex
+from core.relevance.requests import RequestIndex
+from core.services.learn.request_book import RequestBook
 from sample_catalog import VECTORS
+from tests.forking import FORKS
 
 STALE_S = 120.0  # a lock of this age was left by a session that was killed
 OF_THE_USER = ("WAYFARE_", "OTEL_", "XDG_")  # variables that begin like this
@@ -115,6 +123,62 @@ def shipped_vectors_read_once() -> Iterator[None]:
             lambda folder, model: (once if folder == VECTORS else read)(folder, model),
         )
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shipped_catalogs_indexed_once() -> Iterator[None]:
+    """The indexes of the catalogs that come with Wayfare, and of their example requests, are made once in a process for each encoder,
+    not for each app: they take most of the time in which a command decides."""
+    prepared, checked = IndexFiles.prepared, RequestBook.checked
+    indexes: dict[tuple[str, str], Prepared] = {}
+    requests: dict[tuple[int, Path], RequestIndex | None] = {}
+
+    def prepared_once(files: IndexFiles, catalog: Catalog, model: str, make: Callable[[], Prepared]) -> Prepared:
+        if catalog.name not in SHIPPED_CATALOGS:
+            return prepared(files, catalog, model, make)
+        key = catalog.name, made_of(catalog, model)
+        if key not in indexes:
+            indexes[key] = prepared(files, catalog, model, make)
+        return indexes[key]
+
+    def checked_once(
+        book: RequestBook, catalog: Catalog, relevance: Callable[[], RelevanceIndex]
+    ) -> RequestIndex | None:
+        of = relevance() if catalog.name in SHIPPED_CATALOGS else None
+        if not any(one.index is of for one in indexes.values()) or book.store.requests.history(catalog.name):
+            return checked(book, catalog, relevance)
+        key = id(of), book.folder
+        if key not in requests:
+            requests[key] = checked(book, catalog, relevance)
+        return requests[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(IndexFiles, "prepared", prepared_once)
+        patch.setattr(RequestBook, "checked", checked_once)
+        yield
+
+
+class QuickPython:
+    """What `${python}` of a connection is in tests: it takes the place of the module `sys` there."""
+
+    @property
+    def executable(self) -> str:
+        """The command, of which each program is a fork."""
+        return FORKS.python
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_python() -> Iterator[None]:
+    """Servers of this process's apps start without the second that imports take; `real_python` undoes it for a test."""
+    with FORKS, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secrets, "sys", QuickPython())
+        yield
+
+
+@pytest.fixture
+def real_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`${python}` is the running interpreter, as in the console."""
+    monkeypatch.setattr(secrets, "sys", sys)
 
 
 @pytest.fixture(scope="session")

@@ -296,7 +296,7 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
         opened = app()
-        if opened is not None and await anyio.to_thread.run_sync(opened.is_ready, catalog):
+        if opened is not None and await anyio.to_thread.run_sync(lambda: opened.catalogs.is_ready(catalog)):
             return JSONResponse({"status": "ready", "catalog": catalog})
         return JSONResponse({"status": "starting", "catalog": catalog}, status_code=503)
 

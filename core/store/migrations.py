@@ -1,4 +1,4 @@
-"""Numbered SQL migrations: each is applied once, in one transaction, and recorded with the checksum of its text."""
+"""Numbered SQL migrations: each is applied once, and recorded with the checksum of its text."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def migrate(connection: DuckDBPyConnection, where: str, migrations: Sequence[Mig
     """Bring a store to the newest schema.
 
     Raises StoreError where the file is another program's, newer than `migrations`, or was made by altered ones;
-    such a file is left as it is. Raises duckdb.Error where a step cannot be applied: the steps before it stay.
+    such a file is left as it is. Raises duckdb.Error where a step cannot be applied: the steps before it stay. A new store gets all
+    steps in one transaction, or none: half the time.
     """
     applied = _applied(connection, where)
     known = {migration.number: migration for migration in migrations}
@@ -65,9 +66,9 @@ def migrate(connection: DuckDBPyConnection, where: str, migrations: Sequence[Mig
                 f"The store {where} was made by a different {name} than this version has; install the version that "
                 "made it, or name another file with --db."
             )
-    for migration in migrations:
-        if migration.number not in applied:
-            _apply(connection, migration)
+    missing = [migration for migration in migrations if migration.number not in applied]
+    for steps in [[step] for step in missing] if applied else [missing]:
+        _apply(connection, steps)
 
 
 def _applied(connection: DuckDBPyConnection, where: str) -> dict[int, tuple[str, str]]:
@@ -82,14 +83,15 @@ def _applied(connection: DuckDBPyConnection, where: str) -> dict[int, tuple[str,
     return {}
 
 
-def _apply(connection: DuckDBPyConnection, migration: Migration) -> None:
+def _apply(connection: DuckDBPyConnection, migrations: Sequence[Migration]) -> None:
     connection.begin()
     try:
-        connection.execute(migration.sql)
-        connection.execute(
-            "INSERT INTO schema_migrations VALUES (?, ?, ?, now())",
-            [migration.number, migration.name, migration.checksum],
-        )
+        for migration in migrations:
+            connection.execute(migration.sql)
+            connection.execute(
+                "INSERT INTO schema_migrations VALUES (?, ?, ?, now())",
+                [migration.number, migration.name, migration.checksum],
+            )
         connection.commit()
     except BaseException:
         connection.rollback()

@@ -120,7 +120,7 @@ def main() -> int:
         tempfile.TemporaryDirectory() as scratch,
         open_app(Settings(db=Path(scratch) / "played.duckdb", cache=Path(scratch), seed=0)) as app,
     ):
-        app.make_ready(SAMPLE)
+        app.readiness.make(SAMPLE)
         PLAYED.write_text(pretty(played(app)) + "\n", encoding="utf-8")
     print(json.loads(PLAYED.read_text(encoding="utf-8"))["question"])
     return 0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from tests.forking import FORKS
 
 ROOT = Path(__file__).parents[2]
 STARTS_S, ENDS_S = 90.0, 15.0
@@ -31,7 +32,7 @@ class Program:
         self.log = log
         with log.open("ab") as said:
             self._process = subprocess.Popen(
-                [sys.executable, *arguments],
+                [FORKS.python, *arguments],
                 cwd=ROOT,
                 env={**os.environ, **environment},
                 stdin=subprocess.DEVNULL,
@@ -59,7 +60,7 @@ class Program:
 
     def kill(self) -> int:
         """SIGKILL; the exit code."""
-        self._process.kill()
+        FORKS.kill(self._process)
         return self._process.wait(ENDS_S)
 
     def _wait_until(self, url: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from core.cli import main
+from tests.forking import FORKS
 
 ROOT = Path(__file__).parents[2]
 RAW = str(ROOT / "tests" / "mcp_bridge" / "servers" / "raw.py")
@@ -75,11 +76,11 @@ def wayfare(capsys: pytest.CaptureFixture[str]) -> Command:
 
 @pytest.fixture
 def process() -> Command:
-    """Runs a command in a process of its own."""
+    """Runs a command in a process of its own. With variables of its environment it is no fork."""
 
     def run(*arguments: object, **environment: str) -> Run:
         done = subprocess.run(
-            command(*arguments),
+            (command if environment else forked)(*arguments),
             cwd=ROOT,
             env={**os.environ, **environment},
             capture_output=True,
@@ -95,6 +96,11 @@ def process() -> Command:
 def command(*arguments: object) -> list[str]:
     """The command line of a `wayfare` process that runs this checkout."""
     return [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments)]
+
+
+def forked(*arguments: object) -> list[str]:
+    """The same for a process that is a fork: it starts without the second that imports take."""
+    return [FORKS.python, *command(*arguments)[1:]]
 
 
 def wait_for(happened: Callable[[], bool], limit_s: float = 60.0) -> None:

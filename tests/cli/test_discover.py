@@ -17,7 +17,7 @@ from tests.cli.conftest import RAW, ROOT, Command, Run, server, tool
 SECRET = "correct-horse-battery-staple"
 LEAK = "import os, sys; print('key is', os.environ['API_KEY'], file=sys.stderr); sys.exit(3)"
 GOOD: dict[str, Any] = {
-    "command": sys.executable,
+    "command": "${python}",
     "args": ["-m", "sample_catalog.runnable.unit_exchange"],
     "cwd": str(ROOT),
     "env": {"API_KEY": SECRET},

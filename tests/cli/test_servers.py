@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import RAW, ROOT, Command, Run, command, wait_for
+from tests.cli.conftest import RAW, ROOT, Command, Run, forked, wait_for
 from tests.cli.test_up import free_port, status
 
 SECRET = "hunter2-PLANTED"
@@ -35,7 +35,7 @@ def console(log: Path) -> Iterator[None]:
     port = free_port()
     with (
         log.open("w") as out,
-        subprocess.Popen(command("up", "--port", port), cwd=ROOT, stdout=out, stderr=out) as child,
+        subprocess.Popen(forked("up", "--port", port), cwd=ROOT, stdout=out, stderr=out) as child,
     ):
         try:
             wait_for(lambda: status(port) == 200)

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from tests.authorization_server import guarded_server
-from tests.cli.conftest import ROOT, Command, command, wait_for
+from tests.cli.conftest import ROOT, Command, forked, wait_for
 from tests.cli.test_up import free_port, status
+from tests.forking import FORKS
 
 SECRET = "the-secret-of-the-client-9f2c"
 
@@ -51,12 +52,12 @@ def browser() -> Iterator[Browser]:
 def console(port: int) -> Iterator[None]:
     """A console, until the end of the block."""
     pipes: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command("up", "--port", port), cwd=ROOT, **pipes) as child:
+    with subprocess.Popen(forked("up", "--port", port), cwd=ROOT, **pipes) as child:
         try:
             wait_for(lambda: status(port) == 200)
             yield
         finally:
-            child.kill()
+            FORKS.kill(child)
 
 
 def test_signing_in_and_out_through_the_console(

@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from core.app import Settings, open_app
 from core.domain.outcome import SIMULATED_MARK
 from tests.cases import each
-from tests.cli.conftest import ROOT, Command, command, server, stdio, tool
+from tests.cli.conftest import ROOT, Command, forked, server, stdio, tool
 
 REPORT = {"type": "object", "properties": {"celsius": {"type": "number"}}, "required": ["celsius"]}
 FIGURES = {"conn_s": 0.1, "call_s": 0.01, "success": 1.0, "post_accept_failure": 0.0}
@@ -85,7 +85,7 @@ class TestVirtual:
 
     def test_over_stdio_with_the_store_free_for_others(self, db: Path, wayfare: Command, world: Path) -> None:
         wayfare("import", world, "--name", "mine")
-        program, *arguments = command("virtual", "weather", "--catalog", "mine", "--speed", "0", "--db", db)
+        program, *arguments = forked("virtual", "weather", "--catalog", "mine", "--speed", "0", "--db", db)
         target = StdioServerParameters(command=program, args=arguments, cwd=ROOT)
 
         async def run() -> Any:
@@ -103,7 +103,7 @@ class TestVirtual:
 
     def test_over_http_it_prints_its_url_beside_the_output(self, world: Path) -> None:
         process = subprocess.Popen(
-            command("virtual", "weather", "--catalog", world, "--http", "0", "--profile", "steady", "--seed", "1"),
+            forked("virtual", "weather", "--catalog", world, "--http", "0", "--profile", "steady", "--seed", "1"),
             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import click
@@ -29,6 +28,7 @@ from tests.docs.markdown import (
     paths,
     text_of,
 )
+from tests.forking import FORKS
 
 every_document = each("document", [*DOCUMENTS, *DECISIONS])
 INSTALLS = {'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]"', ".venv/bin/wayfare up"}
@@ -44,7 +44,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_store: Path,
     monkeypatch.chdir(tmp_path)
     (tmp_path / "path/to").mkdir(parents=True)
     unit_exchange = {
-        "command": sys.executable,
+        "command": FORKS.python,
         "args": ["-m", "sample_catalog.runnable.unit_exchange"],
         "cwd": str(ROOT),
     }

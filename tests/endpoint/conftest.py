@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -30,11 +29,16 @@ from core.endpoint.base import EndpointOptions, Services
 from core.endpoint.endpoint import Endpoint
 from core.endpoint.server import mcp_server
 from tests.endpoint.serving import served as served_over_http
+from tests.forking import FORKS
 from tests.services.world import document, open_test_app
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = [sys.executable, "-c", "from core.cli import main; main()"]
 Script = Callable[[Client], Awaitable[Any]]
+
+
+def program() -> list[str]:
+    """The words that begin a command line of a `wayfare` process."""
+    return [FORKS.python, "-m", "core.cli"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def console(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.Temp
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     environment = {**os.environ, "WAYFARE_CACHE": str(encoder_cache), "PYTHONPATH": str(ROOT)}
-    line = [*PROGRAM, "up", "--port", str(port), "--db", str(db)]
+    line = [*program(), "up", "--port", str(port), "--db", str(db)]
     with subprocess.Popen(
         line, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
     ) as child:
@@ -81,8 +85,9 @@ def _healthy(url: str) -> bool:
 def stdio(db: Path, cache: Path, *arguments: str) -> StdioServerParameters:
     """`wayfare mcp` as a client starts it."""
     environment = {"WAYFARE_CACHE": str(cache), "PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
+    command, *words = program()
     return StdioServerParameters(
-        command=PROGRAM[0], args=[*PROGRAM[1:], "mcp", "--db", str(db), *arguments], env=environment, cwd=ROOT
+        command=command, args=[*words, "mcp", "--db", str(db), *arguments], env=environment, cwd=ROOT
     )
 
 

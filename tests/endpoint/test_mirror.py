@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from core.app import App
 from tests.endpoint.conftest import ROOT, Console, refused, served, stdio, talk
+from tests.forking import FORKS
 from tests.services.world import RAW
 
 READS = {"annotations": {"readOnlyHint": True}}
@@ -87,7 +87,7 @@ def test_a_mirror_over_http_and_over_stdio_is_the_same(console: Console, encoder
         assert (await client.list_prompts()).prompts == []
         return names
 
-    own = StdioServerParameters(command=sys.executable, args=["-m", "sample_catalog.runnable.unit_exchange"], cwd=ROOT)
+    own = StdioServerParameters(command=FORKS.python, args=["-m", "sample_catalog.runnable.unit_exchange"], cwd=ROOT)
     real = talk(own, names_of)
     over_http = talk(f"{console.mcp}?mirror=unit-exchange", script)
     assert over_http == [*real, "read_result"]

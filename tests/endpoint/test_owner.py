@@ -18,7 +18,7 @@ from mcp import Client
 
 from core.endpoint.door import announced_owner, owner_of
 from tests.cli.conftest import RAW, Run, wait_for
-from tests.endpoint.conftest import PROGRAM, ROOT, ask, refused, stdio, talk
+from tests.endpoint.conftest import ROOT, ask, program, refused, stdio, talk
 from tests.endpoint.test_http import MILES, TASK, TOOL
 
 Wayfare = Callable[..., Run]
@@ -37,7 +37,7 @@ def wayfare(db: Path, encoder_cache: Path) -> Iterator[Wayfare]:
     environment = {**os.environ, "WAYFARE_DB": str(db), "WAYFARE_CACHE": str(encoder_cache)}
 
     def run(*words: object) -> Run:
-        line = [*PROGRAM, *map(str, words)]
+        line = [*program(), *map(str, words)]
         done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=90, check=False)
         return Run(done.returncode, done.stdout, done.stderr)
 
@@ -147,7 +147,7 @@ def test_a_long_command_that_came_first_keeps_nobody_out_and_its_outcome_reaches
     flag = tmp_path / "go on"
     line = ["call", "raw", "nap", "--catalog", "raw", "--args", json.dumps({"seconds": 600, "until": str(flag)})]
     environment = {**os.environ, "WAYFARE_DB": str(db), "WAYFARE_CACHE": str(encoder_cache)}
-    with subprocess.Popen([*PROGRAM, *line], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as long:
+    with subprocess.Popen([*program(), *line], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as long:
 
         async def script(client: Client) -> None:
             assert (await in_thread(wayfare, "catalogs")).code == 0

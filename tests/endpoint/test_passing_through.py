@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,14 @@ from core.endpoint.joining import JoinedOwner
 from tests.endpoint.conftest import ROOT, Console, stdio, talk
 from tests.endpoint.serving import served as served_over_http
 from tests.endpoint.test_status import samples, total
+from tests.forking import FORKS
 
-GREMLIN = StdioServerParameters(command=sys.executable, args=["-m", "sample_catalog.runnable.gremlin"], cwd=ROOT)
+
+def gremlin() -> StdioServerParameters:
+    """The server itself."""
+    return StdioServerParameters(command=FORKS.python, args=["-m", "sample_catalog.runnable.gremlin"], cwd=ROOT)
+
+
 CANCELLED = {"server": "gremlin", "outcome": "cancelled"}
 CALLS = "wayfare_call_duration_seconds_count"
 
@@ -31,7 +36,7 @@ async def every_content(client: Client, tool: str, arguments: dict[str, Any]) ->
 
 
 def test_images_sound_and_resources_are_the_servers_own(console: Console) -> None:
-    own = talk(GREMLIN, lambda client: every_content(client, "every_content", {}))
+    own = talk(gremlin(), lambda client: every_content(client, "every_content", {}))
     through = {"tool": "gremlin::every_content"}
     assert talk(console.mcp, lambda client: every_content(client, "execute_readonly_tool", through)) == own
     mirror = f"{console.mcp}?mirror=gremlin"
@@ -73,7 +78,7 @@ def test_progress_and_a_clients_limit_pass_through_the_stdio_side_and_the_consol
         return seen
 
     steps = {"steps": 3, "pause_s": 0.05}
-    own = talk(GREMLIN, lambda client: progress_of(client, "report_progress", steps))
+    own = talk(gremlin(), lambda client: progress_of(client, "report_progress", steps))
     before = total(samples(console), CALLS, **CANCELLED)
 
     async def script(client: Client) -> list[tuple[Any, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from mcp import Client
 from core.cli import main
 from core.endpoint.door import announced_owner
 from tests.cases import each
-from tests.endpoint.conftest import PROGRAM, ROOT, Console, ask, refused, stdio, talk
+from tests.endpoint.conftest import ROOT, Console, ask, program, refused, stdio, talk
 from tests.endpoint.test_http import MILES, TASK, TOOL
 from tests.endpoint.test_mirrored_parts import STDIO
 from tests.endpoint.test_mirrored_questions import ANSWERING, ASKING
@@ -47,7 +48,7 @@ def line_client(db: Path, cache: Path) -> Iterator[LineClient]:
     """A `wayfare mcp` that is spoken to line by line, after the handshake."""
     environment = {**os.environ, "WAYFARE_CACHE": str(cache)}
     pipe = subprocess.PIPE
-    line = [*PROGRAM, "mcp", "--db", str(db)]
+    line = [*program(), "mcp", "--db", str(db)]
     with subprocess.Popen(line, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as child:
         spoken = LineClient(child)
         info = {"name": "same", "version": "1"}
@@ -127,7 +128,7 @@ atexit.register(print, *LEAKS, sep="\\n", file=sys.stderr)
 def test_a_console_that_cannot_start_ends_it_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(LEAKING)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    line = [*PROGRAM, "mcp", "--db", str(tmp_path / "db"), "--catalog", "unknown"]
+    line = [sys.executable, "-m", "core.cli", "mcp", "--db", str(tmp_path / "db"), "--catalog", "unknown"]
     pipe = subprocess.PIPE
     with subprocess.Popen(line, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as child:
         assert child.wait(60) == 2

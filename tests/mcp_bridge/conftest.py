@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ from core.domain.catalog import Connection, ServerId, Tool, ToolHints
 from core.domain.outcome import Outcome, ToolCall
 from core.mcp_bridge.caller import McpCaller
 from core.mcp_bridge.pool import PoolConfig, SessionPool
+from tests.forking import FORKS
 
 SERVERS = Path(__file__).parent / "servers"
 SERVER = ServerId("", "server")  # what calls of a `Bench` are of, unless they say so
@@ -120,14 +120,14 @@ class Web:
 
     def start(self, token: str = "") -> None:
         """Start and wait until the port accepts connections."""
-        command = [sys.executable, str(SERVERS / "web.py"), str(self.port), *self._flags]
+        command = [FORKS.python, str(SERVERS / "web.py"), str(self.port), *self._flags]
         environment = {**os.environ, "TOKEN": token or self._token}
         self.process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
         eventually(self._answers)
 
     def stop(self) -> None:
         """Kill and reap."""
-        self.process.kill()
+        FORKS.kill(self.process)
         self.process.wait()
 
     def _answers(self) -> bool:

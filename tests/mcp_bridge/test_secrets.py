@@ -13,7 +13,7 @@ SERVER = ServerId("work", "server")
 ENVIRON = {"TOKEN": "from-environment", "SHORT": "abc", "EMPTY": ""}
 
 
-def test_every_field_and_spelling_is_resolved() -> None:
+def test_every_field_and_spelling_is_resolved(real_python: None) -> None:
     vault = SecretVault(ENVIRON)
     vault.put(SERVER, "id", "typed-in")
     vault.put(SERVER, "srv:1/KEY", "hunter22")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cache
+from string import ascii_lowercase
 from threading import Event
 
 import numpy as np
@@ -33,6 +35,7 @@ class WordEncoder:
         return self.encode(texts), [unit_rows(np.array(list(map(_direction, of))).reshape(-1, 48)) for of in words]
 
 
+@cache
 def _direction(word: str) -> np.ndarray:
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
     return np.random.default_rng(seed).normal(size=48)
@@ -58,7 +61,10 @@ class Letters:
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """One row a text, of length 1."""
-        rows = np.array([[t.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for t in texts], dtype=np.float32)
+        rows = np.array(
+            [[text.count(letter) + 0.01 for letter in ascii_lowercase] for text in map(str.lower, texts)],
+            dtype=np.float32,
+        )
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
     def with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -16,6 +16,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from core.importers.shipped_catalogs import sample
 from sample_catalog import ROOT
 from tests.cases import each
+from tests.forking import FORKS
 
 from .examples import EXAMPLES
 
@@ -24,7 +25,7 @@ CONNECTION_CLOSED, REQUEST_TIMEOUT = -32000, -32001
 
 def process(module: str, sandbox: Path) -> StdioServerParameters:
     return StdioServerParameters(
-        command=sys.executable,
+        command=FORKS.python,
         args=["-m", f"sample_catalog.runnable.{module}"],
         cwd=ROOT.parent,
         env={"WAYFARE_SANDBOX": str(sandbox)},
@@ -120,7 +121,7 @@ def test_a_server_works_over_http(tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "sample_catalog.runnable.unit_exchange", "--http", str(port)]
+    command = [FORKS.python, "-m", "sample_catalog.runnable.unit_exchange", "--http", str(port)]
     environment = os.environ | {"WAYFARE_SANDBOX": str(tmp_path)}
 
     async def run() -> Any:

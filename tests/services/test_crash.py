@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from core.app import App
 from core.domain.outcome import OutcomeKind
 from core.store import Store
+from tests.forking import FORKS
 from tests.services.victim import large
 from tests.services.world import ROOT, call, figures, open_test_app
 
@@ -23,10 +23,10 @@ def test_killed(app: App, path: Path, what: str) -> None:
     before = figures(app)
     app.close()
 
-    line = [sys.executable, "-m", "tests.services.victim", str(path), what]
+    line = [FORKS.python, "-m", "tests.services.victim", str(path), what]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
         decision_id, server_pid = victim.stdout.readline().split()
-        victim.kill()
+        FORKS.kill(victim)
 
     with open_test_app(path) as again:
         activity = again.store.activity
@@ -47,11 +47,11 @@ def test_killed(app: App, path: Path, what: str) -> None:
 def test_a_catalog_that_was_being_saved_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
     for lines in (1, 30):
         path = tmp_path / f"{lines}.duckdb"
-        line = [sys.executable, "-m", "tests.services.victim", str(path), "save"]
+        line = [FORKS.python, "-m", "tests.services.victim", str(path), "save"]
         with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
             for _ in range(lines):
                 assert victim.stdout.readline() == "saving\n"
-            victim.kill()
+            FORKS.kill(victim)
         with Store(path) as store:
             found = store.catalogs.load_catalog("large")
             assert found in (large("old"), large("new"))
@@ -64,10 +64,10 @@ def test_every_answered_call_is_found_after_kills(app: App, path: Path) -> None:
     app.close()
     answered: list[list[str]] = []
     for lines in (2, 60):
-        line = [sys.executable, "-m", "tests.services.victim", str(path), "answer"]
+        line = [FORKS.python, "-m", "tests.services.victim", str(path), "answer"]
         with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
             said = [victim.stdout.readline() for _ in range(lines)]
-            victim.kill()
+            FORKS.kill(victim)
             said += victim.stdout.readlines()
         answered += [one.split() for one in said if one.endswith("\n")]
 

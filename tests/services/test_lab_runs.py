@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from core.lab.execution import Playing
 from core.services.lab.measuring import BLOCK
 from core.shared.errors import UnknownNameError
 from core.store import Store
+from tests.forking import FORKS
 from tests.services.world import ROOT, call, document, open_test_app
 
 TASKS = (
@@ -88,7 +88,7 @@ def test_a_killed_run_is_taken_up_and_ends_with_the_same_bytes(app: App, tmp_pat
     stop_after = 70
     whole = app.lab_runs.find(measured(app, MANY, Playing(2)))
     path = tmp_path / "killed.duckdb"
-    line = [sys.executable, "-m", "tests.services.run_victim", str(path), str(stop_after)]
+    line = [FORKS.python, "-m", "tests.services.run_victim", str(path), str(stop_after)]
     assert subprocess.run(line, cwd=ROOT, capture_output=True, check=False).returncode == -signal.SIGKILL
     with open_test_app(path) as again:
         assert again.lab_runs.runs() == ()

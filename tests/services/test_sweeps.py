@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from core.app import App
 from core.domain.lab_runs import Sweep
 from core.lab.benchmark import MEASURES
+from tests.forking import FORKS
 from tests.services.sweep_victim import KINDS, swept
 from tests.services.test_lab_runs import TASKS
 from tests.services.world import ROOT, open_test_app
@@ -24,7 +24,7 @@ def test_a_killed_sweep_is_taken_up_and_ends_with_the_same_bytes(
 ) -> None:
     whole = json.dumps(swept(app, kind))
     path = tmp_path / "killed.duckdb"
-    line = [sys.executable, "-m", "tests.services.sweep_victim", str(path), kind, str(stop_after)]
+    line = [FORKS.python, "-m", "tests.services.sweep_victim", str(path), kind, str(stop_after)]
     assert subprocess.run(line, cwd=ROOT, capture_output=True, check=False).returncode == -signal.SIGKILL
     with open_test_app(path) as again:
         (sweep,) = again.lab_runs.sweeps()

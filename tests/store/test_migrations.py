@@ -22,6 +22,11 @@ def recorded(path: Path) -> list[tuple[int, str]]:
         return raw.execute("SELECT number, checksum FROM schema_migrations ORDER BY number").fetchall()
 
 
+def tables(path: Path) -> set[str]:
+    with duckdb.connect(str(path)) as raw:
+        return {name for (name,) in raw.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+
+
 def test_numbers_have_no_gap() -> None:
     assert [migration.number for migration in all_migrations()] == list(range(1, len(all_migrations()) + 1))
 
@@ -65,15 +70,18 @@ def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_broken_migration_leaves_nothing_of_itself(tmp_path: Path) -> None:
-    path = tmp_path / "db"
-    broken = Migration(2, "002_broken.sql", "CREATE TABLE half (x INTEGER); CREATE TABLE half (x INTEGER);")
+    path, first = tmp_path / "db", all_migrations()[0]
+    good = Migration(2, "002_good.sql", "CREATE TABLE good (x INTEGER)")
+    broken = Migration(3, "003_broken.sql", "CREATE TABLE half (x INTEGER); CREATE TABLE half (x INTEGER);")
     with pytest.raises(StoreError, match="cannot be opened"):
-        Database(path, [all_migrations()[0], broken])
-    with duckdb.connect(str(path)) as raw:
-        tables = {name for (name,) in raw.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-    assert "half" not in tables
-    assert "outcomes" in tables
-    assert [number for number, _ in recorded(path)] == [1]
+        Database(path, [first, good, broken])
+    assert tables(path) == {"schema_migrations"}  # a new store has all steps, or none
+    Database(path, [first]).close()
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Database(path, [first, good, broken])
+    assert {"outcomes", "good"} <= tables(path)
+    assert "half" not in tables(path)
+    assert [number for number, _ in recorded(path)] == [1, 2]
 
 
 @each("kind", TABLES, ids=lambda kind: kind.__name__)

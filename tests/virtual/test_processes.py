@@ -21,6 +21,7 @@ from core.mcp_bridge.pool import SessionPool
 from core.virtual.__main__ import main
 from core.virtual.launch import plain_server, virtual_connection
 from tests.cases import each
+from tests.forking import FORKS
 from tests.virtual.conftest import WEATHER, Bench
 
 LINE = re.compile(r"Virtual server weather \((?P<profile>\w+)\) on (?P<url>http://127\.0\.0\.1:\d+/mcp)")
@@ -66,7 +67,7 @@ def web(file: Path) -> Iterator[Callable[..., str]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> str:
-        command = [sys.executable, "-P", "-m", "core.virtual", str(file), "weather", "--http", "0", *options]
+        command = [FORKS.python, "-P", "-m", "core.virtual", str(file), "weather", "--http", "0", *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         started.append(process)
         said = process.stderr.readline()
@@ -102,7 +103,7 @@ def test_many_tools_over_one_session(call: Call, tmp_path: Path) -> None:
 
 
 def test_a_folder_named_core_in_the_working_directory_is_not_ours(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, real_python: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "core").mkdir()
     (tmp_path / "core" / "__init__.py").write_text("raise SystemExit('the wrong core')")
@@ -178,7 +179,7 @@ def test_over_http_a_crash_drops_one_connection_and_leaves_the_calls_beside_it(
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-P", "-m", "core.virtual", *arguments],
+        [FORKS.python, "-P", "-m", "core.virtual", *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
