@@ -89,13 +89,14 @@ class CatalogMap:
     """Where the tools lie: `ids` (T,), `xy` (T, 2) in [0, 1], read-only.
 
     `kept` says how far the map can be trusted: of the ten nearest tools of each, the share that is among its ten
-    nearest here.
+    nearest here. `landmarks` is the number of tools that were arranged, of which the others are placed; None: all were.
     """
 
     catalog: str
     ids: tuple[str, ...]
     xy: NDArray[np.float32]
     kept: float
+    landmarks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

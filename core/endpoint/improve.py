@@ -73,8 +73,8 @@ def _rows(services: Services, request: Request) -> tuple[list[dict[str, Any]], i
 def _missing(services: Services, request: Request) -> Iterator[Tool]:
     app, name = services.app, request.options.catalog
     catalog, admission = app.catalogs.catalog(name), app.governance.admission
-    for row in app.requests.missing(name):
-        tool = catalog.tools[catalog.tool_row[row["tool"]]]
+    for lacking in app.requests.lacking(name):
+        tool = catalog.tools[catalog.tool_row[lacking]]
         if admission.allows(request.client, name, tool):
             yield tool
 

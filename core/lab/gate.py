@@ -10,6 +10,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from core.domain.catalog import Catalog, Server, Tool
@@ -23,7 +24,7 @@ from core.shared.errors import CatalogError
 Entries = Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CatalogDigest:
     """For each server and tool by its id: digests of texts and schema, and the declared figures. Prices are those in force."""
 
@@ -41,7 +42,7 @@ class CatalogDigest:
             {one.id: _tool(one, price) for one, price in zip(catalog.tools, prices, strict=True)},
         )
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """16 hexadecimal digits, equal if routing reads the same. The order of servers and tools does not count."""
         return fingerprint([self.servers, self.tools])

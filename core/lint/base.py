@@ -122,7 +122,7 @@ class Context:
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
         """Every text that a model may read."""
-        return passages(self._catalog)
+        return passages(self._catalog, self.working)
 
     @cached_property
     def corpus(self) -> Corpus:

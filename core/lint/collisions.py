@@ -183,7 +183,7 @@ class NearDuplicates(_Nearest):
     title = "Near duplicates"
     severity = Severity.NOTE
     why = "An auction needs equal tools on several servers, but an unused copy only costs tokens."
-    weight = 40
+    weight = 20
     advice = "Keep both if their prices or speeds differ, so that the router can choose; else remove one."
 
     def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:

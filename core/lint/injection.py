@@ -140,6 +140,7 @@ class OverridesInstructions(PhraseRule):
     id = "overrides_instructions"
     title = "Overrides instructions"
     severity = Severity.ERROR
+    weight = 10  # the first rule prepares the texts that others search
     why = "A description is data. One that revokes the user's or the operator's instructions is an attack."
     says = "tells the model to drop its instructions or to accept new ones"
     advice = "Do not give this tool to a model; take it out of the catalog and ask its author."

@@ -243,13 +243,16 @@ class Passage:
         return f"{self.where}, decoded from {self.encoding}," if self.encoding else self.where
 
 
-def passages(catalog: Catalog) -> tuple[Passage, ...]:
-    """Returns every text of a catalog, server by server, each followed by its decoded sentences."""
-    return tuple(
-        passage
-        for server in catalog.servers
-        for passage in (*server_passages(server), *(p for tool in server.tools for p in tool_passages(tool)))
-    )
+def passages(catalog: Catalog, progress: Callable[[int, int], object] = lambda _, __: None) -> tuple[Passage, ...]:
+    """Returns every text of a catalog, server by server, each followed by its decoded sentences. `progress` gets the servers that are read,
+    and of how many."""
+    found: list[Passage] = []
+    for number, server in enumerate(catalog.servers):
+        progress(number, len(catalog.servers))
+        found += server_passages(server)
+        for tool in server.tools:
+            found += tool_passages(tool)
+    return tuple(found)
 
 
 def server_passages(server: Server) -> tuple[Passage, ...]:

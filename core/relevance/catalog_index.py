@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, Vectors, unit_rows
 from core.relevance.lexical import LexicalIndex
-from core.relevance.text_views import MEANING, MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
+from core.relevance.text_views import MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
 from core.shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -231,7 +231,6 @@ class CatalogIndex:
         sizes = np.array([len(server.tools) for server in catalog.servers], dtype=np.int64)
         self._filled = sizes > 0
         self._starts = (np.cumsum(sizes) - sizes)[self._filled]
-        self._nearest = lru_cache(maxsize=len(TOOL_VIEWS) + 1)(self._flat_index)
         self._rows_of = lru_cache(maxsize=OWN_TEXTS)(_rows_of)
 
     def tool_similarity(
@@ -295,18 +294,6 @@ class CatalogIndex:
     def meanings(self) -> Vectors:
         """(T, D) unit rows: the mean of the views that say what a tool does, without those of its server."""
         return unit_rows(np.mean([self.tools.views[view] for view in MEANING_VIEWS], axis=0))
-
-    def neighbours(self, row: int, k: int, view: str = MEANING) -> tuple[NDArray[np.int64], Vectors]:
-        """The k tools nearest to a tool, by meaning or under one view, without itself: rows and cosines, best first."""
-        cosines, rows = self._nearest(view).search(self._matrix(view)[row : row + 1], k + 1)
-        others = (rows[0] != row) & (rows[0] >= 0)
-        return rows[0][others][:k], cosines[0][others][:k]
-
-    def _matrix(self, view: str) -> Vectors:
-        return self.meanings if view == MEANING else self.tools.views[view]
-
-    def _flat_index(self, view: str) -> FlatIndex:
-        return FlatIndex(self._matrix(view))
 
 
 def _rows_of(texts: tuple[str, ...], encoder: CachedEncoder) -> Vectors:

@@ -23,17 +23,22 @@ from core.relevance.encoder import Vectors
 NEIGHBOURS = 10
 PERPLEXITY = 30.0
 ITERATIONS = 500  # twice as many take twice as long and keep no more neighbours
-LANDMARKS = 4000  # 7 s of t-SNE on one core; further tools are placed among these
+ALL_ARRANGED = 4000  # up to so many tools are arranged by t-SNE, in 7 s on one core
+LANDMARKS = 2000  # of more tools: arranged in 3 s, and all others placed among them
 SHARPNESS = 16  # of the weights: high enough to keep a text near its most similar tools
 MARGIN = 0.02
 TWIN_STEP = 0.006  # between tools with the same vector
 SAMPLED = 1000  # rows that `kept_share` looks at
 
 
-def coordinates(vectors: Vectors, *, seed: int = 0, landmarks: int = LANDMARKS) -> Vectors:
-    """(T, D) unit rows to (T, 2) in [0, 1]. Tools with equal vectors are spread a little around their common place."""
+def coordinates(vectors: Vectors, *, seed: int = 0, most: int = ALL_ARRANGED, landmarks: int = LANDMARKS) -> Vectors:
+    """(T, D) unit rows to (T, 2) in [0, 1]. Tools with equal vectors are spread a little around their common place.
+
+    Of more than `most` distinct rows some landmarks are arranged, drawn by chance. The others lie among those that they are most similar to.
+    """
     distinct, place = np.unique(vectors, axis=0, return_inverse=True)
-    return _apart(_arranged(distinct.astype(np.float32), seed, landmarks), place.reshape(-1))
+    arranged = len(distinct) if len(distinct) <= most else landmarks
+    return _apart(_arranged(distinct.astype(np.float32, copy=False), seed, arranged), place.reshape(-1))
 
 
 def placed(similarity: Vectors, xy: Vectors) -> Vectors:

@@ -83,7 +83,6 @@ TOOL_VIEWS: Mapping[str, Callable[[Tool], str]] = MappingProxyType(
     {"names": names, "full": full, "description": description, "parameters": parameters}
 )
 # their mean shows which tools do the same, on any server: docs/decisions/0007-map.md
-MEANING = "meaning"
 MEANING_VIEWS = ("full", "description", "parameters")
 SERVER_VIEWS: Mapping[str, Callable[[Server], str]] = MappingProxyType({"profile": profile, "summary": summary})
 

@@ -114,6 +114,9 @@ def _calibrated(similarity: Array, midpoint: Array, steepness: Array) -> Array:
 # A sub-task and its decisions --------------------------------------------------------------------------------------------
 
 
+LARGE = 1_000  # servers
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A sub-task over a catalog: its similarities and the current parameters. Exploration replaces estimates by `beliefs`.
@@ -133,8 +136,15 @@ class Case:
         """The similarities before a tool that writes counts less: with similarity by fit those of the fit."""
         return replace(self.match, tools=self.match.tools / self.counted)
 
+    @property
+    def can_be_narrowed(self) -> bool:
+        """Whether decisions can be made `of_servers`. A catalog of few servers stays whole, and so does a case whose similarities or
+        estimates differ from point to point."""
+        large = len(self.context.server_names) > LARGE
+        return large and self.parameters.hierarchy and self.beliefs is None and self.signals is None
+
     def of_servers(self, servers: Rows) -> Case:
-        """The same with these servers, ascending, and their tools alone. Only without `beliefs` and `signals`."""
+        """The same with these servers, ascending, and their tools alone. Only where it `can_be_narrowed`."""
         tools = np.flatnonzero(np.isin(self.context.tool_server, servers))
         match = Match(self.match.servers[servers], self.match.tools[tools], self.match.embed_ms)
         counted = self.counted[tools] if isinstance(self.counted, np.ndarray) else self.counted

@@ -146,7 +146,6 @@ MOVES_PRICES = ("p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd")
 MOVES_TOOLS = ("alpha_t", "kappa", "l_route_s", "eps")
 
 
-LARGE = 1_000  # servers
 Region = tuple[str, float, float, int]  # one of MOVES_SERVERS, its range, and the largest k there
 
 
@@ -154,12 +153,10 @@ def shortlistable(case: Case, regions: Sequence[Region], *, with_tool: str = "")
     """The case with those servers, and their tools, alone that can be on the short-list in one of these regions and at the present values,
     also if one server is moved, and with the server of a tool. Decisions there are the same, because tools of other servers are not in
     the race.
-
-    A catalog of few servers stays whole, and so does a case whose similarities or estimates differ from point to point.
     """
-    count, p = len(case.context.server_names), case.parameters
-    if count <= LARGE or not p.hierarchy or case.beliefs is not None or case.signals is not None:
+    if not case.can_be_narrowed:
         return case
+    p = case.parameters
     terms, now = Terms.of(case, of_tools=False), p.weights_of_time()[0]
     able = [
         relevant(

@@ -77,7 +77,7 @@ def first_look(app: App, catalog: str, place: str, *, begins: bool = False) -> N
 
 
 def _found(app: App, catalog: str, found: Findable | None) -> None:
-    tools, lacking = app.catalogs.catalog(catalog).tools, len(app.requests.missing(catalog))
+    tools, lacking = app.catalogs.catalog(catalog).tools, len(app.requests.lacking(catalog))
     if found is None and app.findable.can_estimate(catalog):
         st.markdown(f"Which tools of {escaped(catalog, 80)} would be found is not estimated yet: *Findable* does it.")
         return
@@ -139,7 +139,7 @@ def writing_model(app: App) -> str:
 def write_button(app: App, catalog: str, place: str) -> None:
     """Draw the button that has the configured model write the requests that a catalog lacks, after an estimate. Without a model, or for
     tools that are seldom found, it leads to the prompt for any model. Draws nothing if neither is the case."""
-    model, lacking, (found, _) = writing_model(app), app.requests.missing(catalog), app.findable.latest(catalog)
+    model, lacking, (found, _) = writing_model(app), app.requests.lacking(catalog), app.findable.latest(catalog)
     if not lacking and (found is None or not found.seldom):
         return
     if not (model and lacking):
@@ -152,7 +152,7 @@ def write_button(app: App, catalog: str, place: str) -> None:
         f"Let {escaped(model, 60)} write requests", icon=":material/edit_note:", type="primary", key=f"{place}.write", on_change="rerun"
     ) as popover:  # fmt: skip
         if popover.open:
-            _estimate(app, catalog, model, lacking, place)
+            _estimate(app, catalog, model, app.requests.missing(catalog), place)
 
 
 def _estimate(app: App, catalog: str, model: str, lacking: Sequence[Mapping[str, Any]], place: str) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from core.app import App
 from core.services.background_jobs import Job
 from core.shared import units
-from dashboard.session import here, known_job, start_job
+from dashboard.session import current_app, here, known_job, start_job
 from dashboard.ui.text import escaped, progress_words
 
 POLL_S = 0.5
@@ -26,7 +26,11 @@ def work_first(key: str, work: Callable[[Job], object], *, title: str) -> None:
         start_job(key, work, title, title=title)
 
     def words(job: Job) -> str:
-        return f"{escaped(job.title, 80)}: {share_of(job):.0%}{units.time_left(job.left_s)}. You can leave this page meanwhile."
+        step = (
+            current_app().startup.step
+        )  # texts without a vector are embedded first, which may take much longer than the work
+        before = f" {escaped(str(step))}" if step is not None and step.total else ""
+        return f"{escaped(job.title, 80)}: {share_of(job):.0%}{units.time_left(job.left_s)}.{before} You can leave this page meanwhile."
 
     job = known_job(key)
     if job is None or job.result is not None:  # of an earlier state of the catalog

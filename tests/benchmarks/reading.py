@@ -104,7 +104,7 @@ def _asked(tasks: Sequence[Task]) -> list[Asked]:
 def _print(app: App, name: str, catalog: str, asked: Sequence[Asked]) -> None:
     p = EhrrParameters()
     context = app.catalogs.context(catalog, p)
-    engine, writing = EhrrEngine.of(context, p), writing_tools(context.catalog)
+    engine, writing = EhrrEngine.of(context, p), writing_tools(context.catalog, np.arange(len(context.tool_ids)))
     hit, wrote = np.zeros((len(asked), len(SHARES)), dtype=bool), np.zeros((len(asked), len(SHARES)), dtype=bool)
     only_writing = 0
     for number, (text, hint, right) in enumerate(asked):

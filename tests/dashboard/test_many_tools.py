@@ -12,8 +12,10 @@ from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
+from core.domain.tool_table import ToolRows
 from core.relevance.encoder import EncoderSource
 from core.services.decide.catalog_editor import MAP_METHOD
+from dashboard.pages.catalog.requests import MOST_TOOLS
 from dashboard.pages.map.density import MOST_POINTS
 from dashboard.ui.long_work import AT_ONCE
 from dashboard.ui.pick import FOUND, PLAIN
@@ -100,6 +102,17 @@ def test_the_filter_by_server_searches_too(app: App) -> None:
     assert len(page.dataframe[0].value) == MOST_SENT
 
 
+def test_findable_names_the_tools_without_requests_and_opens_no_schema(app: App) -> None:
+    app.catalogs.prepare("many")
+    tools = app.catalogs.catalog("many").tools
+    assert isinstance(tools, ToolRows)
+    before = tools.table._opened.cache_info()
+    page = open_page("catalog", catalog="many", view="findable")
+    assert f"{TOOLS:,} tools without requests" in next(one.label for one in page.expander)
+    prompted = tools.table._opened.cache_info()
+    assert prompted.misses - before.misses <= MOST_TOOLS  # those in the prompt
+
+
 def test_lint_of_a_large_catalog_is_a_job_that_can_be_stopped(app: App) -> None:
     tools = [{"name": f"tool_{n}"} for n in range(AT_ONCE // 50 + 1)]
     large = {"servers": [{"name": f"s{n}", "tools": tools} for n in range(50)]}
@@ -133,7 +146,7 @@ def test_the_map_draws_what_the_browser_has_in_sight(app: App) -> None:
         (figure,) = charts(page)
         return [one for one in figure["data"] if one["type"] == kind and (kind == "heatmap" or "customdata" in one)]
 
-    meanings = app.catalogs.index("large").meanings
+    meanings = app.catalogs.scorer("large").index.own
     drawn = np.random.default_rng(0).random((len(meanings), 2)).astype(np.float32)  # stored, so that none is computed
     content = hashlib.sha256(meanings.tobytes()).hexdigest()[:32]
     app.store.vectors.save_vectors(MAP_METHOD, {content: drawn.reshape(-1)})
@@ -141,6 +154,7 @@ def test_the_map_draws_what_the_browser_has_in_sight(app: App) -> None:
     assert len(traces(whole, "heatmap")) == 1
     assert [len(trace["x"]) for trace in traces(whole, "scatter")] == [0]
     assert "Zoom in" in text_of(whole)
+    assert "Arranged are 2,000 tools, drawn by chance" in text_of(whole)
     xy = app.maps.map("large").xy
     left, low = (float(end) - 0.05 for end in xy[17])
     near = open_page("map", catalog="large", remembered={"map:view": ("large", [left, left + 0.1, low, low + 0.1])})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.catalog import Catalog, Server, Tool
+from core.domain.catalog import Catalog
 from core.relevance.catalog_index import SERVER_WEIGHTS, TOOL_WEIGHTS, CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.text_views import SERVER_VIEWS, TOOL_VIEWS
@@ -113,8 +113,6 @@ def test_empty_catalogs_and_one_tool(size: tuple[int, ...]) -> None:
     servers = index.server_similarity(query, TEXT, dict.fromkeys(SERVER_WEIGHTS, 1.0), tools)
     assert (tools.shape, servers.shape) == ((sum(size),), (len(size),))
     assert np.isfinite(servers).all()
-    if tools.size:
-        assert index.neighbours(0, 5)[0].tolist() == []
 
 
 def test_a_view_is_embedded_once_it_is_read_and_of_a_changed_catalog_only_what_changed(
@@ -136,21 +134,6 @@ def test_a_view_is_embedded_once_it_is_read_and_of_a_changed_catalog_only_what_c
     assert second.tool_similarity(query, "", {"full": 1})[1] > before[1]
     _ = second.tools.views["description"]
     assert words.seen == ["server 0 tool1: sings a song", "sings a song"]  # its full text and its description
-
-
-def test_neighbours_are_the_nearest_without_the_tool_itself() -> None:
-    for view in TOOL_VIEWS:
-        matrix = TOY.tools.views[view]
-        rows, cosines = TOY.neighbours(1, 3, view)
-        assert 1 not in rows
-        others = np.delete(np.arange(5), 1)
-        np.testing.assert_allclose(cosines, np.sort(matrix[others] @ matrix[1])[::-1][:3], atol=1e-6)
-
-
-def test_twins_are_each_others_neighbour() -> None:
-    twins = tuple(Server(name, tools=(Tool("same", "same", "same"),)) for name in ("a", "b"))
-    index, _ = build(Catalog("twins", twins))
-    assert [index.neighbours(row, 1)[0].tolist() for row in (0, 1)] == [[1], [0]]
 
 
 def test_numbers_that_are_none_are_refused() -> None:

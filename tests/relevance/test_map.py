@@ -38,7 +38,9 @@ def test_the_same_vectors_give_the_same_map_and_another_seed_another() -> None:
     vectors, _ = clusters(6, 20)
     first = coordinates(vectors, seed=3)
     assert (coordinates(vectors, seed=3) == first).all()
-    assert not np.allclose(coordinates(vectors, seed=4, landmarks=100), coordinates(vectors, seed=3, landmarks=100))
+    assert not np.allclose(
+        coordinates(vectors, seed=4, most=100, landmarks=100), coordinates(vectors, seed=3, most=100, landmarks=100)
+    )
 
 
 def test_the_order_of_the_tools_does_not_matter() -> None:
@@ -61,7 +63,7 @@ def test_neighbours_stay_together() -> None:
 
 def test_beyond_the_landmarks_the_others_lie_among_them() -> None:
     vectors, cluster = clusters(8, 60)
-    xy = coordinates(vectors, landmarks=160)
+    xy = coordinates(vectors, most=160, landmarks=160)
     assert np.isfinite(xy).all()
     assert (xy >= 0).all()
     assert (xy <= 1).all()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
+import numpy as np
 import pytest
 
-from core.domain.catalog import Server, ToolHints
+from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.params import Parameters
 from core.planning.rules import RulesPlanner
 from core.routers.context import Query
-from core.routers.ehrr import Ehrr, EhrrParameters, RagMcp
+from core.routers.ehrr import Ehrr, EhrrParameters, RagMcp, writing_tools
 from core.routers.ehrr_batch import ManyTasks
 from core.routers.presets import applied
 from core.routers.why import fit_note, why_tool
@@ -85,3 +88,11 @@ def test_the_likeliest_tools_are_among_the_rivals_and_the_reason_names_the_main_
     low = worlds.context(catalog, {"near": 0.95, "dear": 0.9}, {"dear::best": 0.06})
     hardly = why_tool(Ehrr().route("x", low, EhrrParameters(k=2, p_bs=1.0, auction=False)), 12)
     assert hardly.startswith("Hardly fits (6 %), so a try is not worth its cost: ")
+
+
+def test_only_the_tools_that_are_looked_at_are_read() -> None:
+    unread = cast("Any", object())  # reading any of its texts fails
+    catalog = Catalog("many", (Server("a", tools=(Tool("a", "send_mail"), unread, Tool("a", "list_mails"))),))
+    assert writing_tools(catalog, np.array([2, 0])).tolist() == [False, True]
+    with pytest.raises(AttributeError):
+        writing_tools(catalog, np.arange(3))

@@ -10,6 +10,8 @@ import pytest
 from core.app import App, build_app
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource
+from core.relevance.map_layout import LANDMARKS
+from core.services.decide.catalog_editor import MAP_METHOD
 from core.shared.errors import UnknownNameError
 from core.store import Store
 from tests.cases import each
@@ -76,9 +78,9 @@ def test_small_catalogs_have_maps(store: Store, count: int) -> None:
 def test_what_was_drawn_is_read_from_the_store(store: Store) -> None:
     first = over(store, catalog(*WORDS)).maps.map("mine")
     moved = (1 - first.xy).reshape(-1)
-    kept = store.vectors.load_vectors("map:1", all_hashes(store))
+    kept = store.vectors.load_vectors(MAP_METHOD, all_hashes(store))
     assert [vector.tolist() for vector in kept.values()] == [first.xy.reshape(-1).tolist()]
-    store.vectors.save_vectors("map:1", dict.fromkeys(kept, moved))
+    store.vectors.save_vectors(MAP_METHOD, dict.fromkeys(kept, moved))
     again = over(store)  # another process, say
     np.testing.assert_array_equal(again.maps.map("mine").xy, moved.reshape(6, 2))
     assert again.maps.map("mine") is again.maps.map("mine")
@@ -97,7 +99,7 @@ def test_a_changed_catalog_has_another_map(store: Store) -> None:
 
 def test_coordinates_of_another_size_are_not_believed(store: Store) -> None:
     first = over(store, catalog(*WORDS)).maps.map("mine")
-    store.vectors.save_vectors("map:1", dict.fromkeys(all_hashes(store), np.zeros(4, dtype=np.float32)))
+    store.vectors.save_vectors(MAP_METHOD, dict.fromkeys(all_hashes(store), np.zeros(4, dtype=np.float32)))
     np.testing.assert_array_equal(over(store).maps.map("mine").xy, first.xy)
 
 
@@ -127,6 +129,27 @@ def test_a_text_lies_at_the_tool_that_says_the_same(store: Store) -> None:
     assert int(np.argmin(distances)) == 3
 
 
+def test_a_large_map_takes_the_vectors_of_decisions_and_embeds_nothing_more(store: Store) -> None:
+    texts = [f"{word} {number}" for word in ("reads files", "sends letters", "adds numbers") for number in range(1400)]
+    app = over(store, catalog(*(f"{text} {text[::-1]}" for text in texts)))
+    app.catalogs.prepare("mine")
+    before = vectors_of(store)
+    drawn = app.maps.map("mine")
+    assert (drawn.xy.shape, drawn.landmarks) == ((4200, 2), LANDMARKS)
+    assert ((drawn.xy >= 0) & (drawn.xy <= 1)).all()
+    place = app.maps.place("mine", "sends letters 7")
+    found = app.maps.neighbours("mine", "one::tool1400", 3)
+    own = app.catalogs.scorer("mine").index.own
+    np.testing.assert_allclose(place.cosine, own @ app.encoders[0].encode_query("sends letters 7"), atol=1e-6)
+    assert found[0].cosine == pytest.approx(np.delete(own @ own[1400], 1400).max(), abs=1e-6)
+    assert vectors_of(store) == before
+
+
+def vectors_of(store: Store) -> int:
+    """The number of texts that have a vector."""
+    return store._database.read("SELECT count(*) AS texts FROM vectors WHERE model = 'letters'")["texts"].to_pylist()[0]
+
+
 def all_hashes(store: Store) -> list[str]:
     """The hashes of every map that is kept."""
-    return store._database.read("SELECT hash FROM vectors WHERE model = 'map:1'")["hash"].to_pylist()
+    return store._database.read("SELECT hash FROM vectors WHERE model = ?", [MAP_METHOD])["hash"].to_pylist()

@@ -14,6 +14,7 @@ import pytest
 
 from core.app import App
 from core.domain.catalog import Catalog
+from core.domain.events import Override
 from core.domain.lab_runs import LabRun
 from core.domain.tasks import Step, Task
 from core.importers import read_document, read_tasks, tasks_text
@@ -114,6 +115,17 @@ def test_what_has_changed_since_is_named(app: App) -> None:
     again = app.measuring.repeat(run)
     assert again.differing == ("catalog_fingerprint", "outcomes")
     assert [(one.name, one.fields) for one in again.changes] == [("files::read", ("description", "latency_s"))]
+
+
+def test_a_catalog_is_read_once_for_its_digest_until_it_or_a_price_changes(app: App) -> None:
+    first = app.lab_runs.digest("world")
+    app.calls.run(call("echo"))
+    assert app.lab_runs.digest("world") is first
+    app.catalogs.set_override(Override("world", "raw", "echo", "price_usd", 0.5, app.settings.now()))
+    priced = app.lab_runs.digest("world")
+    assert (priced.tools["raw::echo"]["price_usd"], priced.fingerprint != first.fingerprint) == (0.5, True)
+    app.catalogs.save(replace(app.catalogs.catalog("world"), servers=()), "test")
+    assert app.lab_runs.digest("world").tools == {}
 
 
 def test_runs_survive_the_process(tmp_path: Path, app: App) -> None:

@@ -75,6 +75,7 @@ def test_a_report_tells_its_progress_and_can_be_stopped(app: App) -> None:
     assert app.lint_reports.known("world") is report
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert {of for _, of in told} == {told[-1][0]}
+    assert told[0][0] == 0  # it tells of the texts that are read before the first rule ends
     app.lint_reports.report("world", progress=lambda *_: pytest.fail("a kept report needs no work"))
     app.catalog_editor.import_text(document(), "world")
 

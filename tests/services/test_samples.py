@@ -20,10 +20,11 @@ def given(tools: int, each: int) -> Given:
 
 def test_whole_tools_are_drawn_and_the_same_ones_each_time() -> None:
     many = given(300, 12)
-    drawn = drawn_tools(many, whole=1_000, drawn=600)
-    assert drawn == sorted({*drawn}) == drawn_tools(many, whole=1_000, drawn=600)
-    assert (len(drawn), drawn_tools(many)) == (50, list(range(300)))
+    drawn = drawn_tools(many, 300, whole=1_000, drawn=600)
+    assert drawn == sorted({*drawn}) == drawn_tools(many, 300, whole=1_000, drawn=600)
+    assert (len(drawn), drawn_tools(many, 300)) == (50, list(range(300)))
     assert drawn[-1] > 200  # not the beginning of the catalog
+    assert len(drawn_tools(many, 100_000)) == 166  # each request is compared with every tool
 
 
 def test_an_estimate_of_a_sample_says_what_was_drawn(app: App) -> None:
@@ -34,7 +35,7 @@ def test_an_estimate_of_a_sample_says_what_was_drawn(app: App) -> None:
     catalog, index = app.catalogs.catalog("asked"), app.catalogs.scorer("asked").index
     known = app.findable.learnt.requests.given(catalog)
     assert known is not None
-    rows = drawn_tools(known, whole=4, drawn=6)
+    rows = drawn_tools(known, 6, whole=4, drawn=6)
     some = findable(catalog, index, known, same_tools(catalog, index, (), rows))
     assert {one.tool for one in some.tools} == {catalog.tools[row].id for row in rows}
     assert {*some.tools} <= {*whole.tools}  # each is ranked as without a sample

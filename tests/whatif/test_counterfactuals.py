@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from core.routers.ehrr import Ehrr, EhrrParameters, counted_share
-from core.whatif.case import Case, decide
+from core.whatif.case import LARGE, Case, decide
 from core.whatif.counterfactuals import Change, counterfactual, room
-from core.whatif.ehrr_strips import LARGE, shortlistable, strips
+from core.whatif.ehrr_strips import shortlistable, strips
 from core.whatif.layer import FIGURES, FIT, Supposed, layered
 from tests.whatif import instances
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from core.routers.ehrr import Ehrr
-from core.whatif.case import Outcomes, decide
-from core.whatif.ehrr_strips import LARGE, MOVES_SERVERS, SMOOTH, WHOLE, Terms, shortlistable, strip, strips
+from core.whatif.case import LARGE, Outcomes, decide
+from core.whatif.ehrr_strips import MOVES_SERVERS, SMOOTH, WHOLE, Terms, shortlistable, strip, strips
+from core.whatif.plane import plane
 from tests.cases import each
 from tests.routers import worlds
 from tests.whatif import brute_force, instances
@@ -88,6 +90,20 @@ def test_servers_that_cannot_be_on_the_shortlist_change_nothing_in_a_large_catal
             values = np.geomspace(low + 1e-3, high, 20) if name in SMOOTH else np.arange(1.0, 31.0, 3)
             assert _names(few, decide(few, {name: values})) == _names(case, decide(case, {name: values})), (seed, name)
     assert fewest < 200
+
+
+@pytest.mark.parametrize("axes", list(combinations(MOVES_SERVERS, 2)))
+def test_a_plane_of_two_knobs_that_move_servers_looks_at_few_servers_of_a_large_catalog(axes: tuple[str, str]) -> None:
+    case = instances.case(np.random.default_rng(3), servers=LARGE + 100, tools=2)
+    x, y = (
+        np.linspace(float(KNOBS[name].low or 0) + 1e-3, 0.5, count) for name, count in zip(axes, (5, 9), strict=True)
+    )
+    found = plane(case, *axes, x, y)
+    assert len(found.tools) < len(case.context.tool_ids) / 2
+    whole = decide(case, {axes[0]: np.tile(x, len(y)), axes[1]: np.repeat(y, len(x))})
+    won = np.array([*case.context.tool_ids, "none"])[whole.winner]
+    assert np.array([*found.tools, "none"])[found.winner.ravel()].tolist() == won.tolist()
+    assert found.margin.ravel() == pytest.approx(whole.runners_up()[1])
 
 
 def _names(case: instances.Case, found: Outcomes) -> list[tuple[list[str], list[str], list[str]]]:

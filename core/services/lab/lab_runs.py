@@ -11,6 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+from cachetools import LRUCache
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog
 from core.domain.lab_runs import ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
 from core.domain.params import Parameters
 from core.domain.tasks import Task
@@ -28,6 +33,7 @@ from core.store import Store
 
 COMPUTING = ("wayfare", "numpy", "onnxruntime", "ir_measures", "optuna")
 LISTED = 500
+DIGESTS_KEPT = 2
 DRAWN = "tasks drawn with the testbed"
 
 
@@ -50,9 +56,17 @@ class LabRunService:
         opened = self.catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
         return self.lab.priced_by_tiers(opened) if name_or_path.endswith(BY_TIERS) else opened
 
+    def __post_init__(self) -> None:
+        self._digests: LRUCache[str, tuple[Catalog, NDArray[np.float64], CatalogDigest]] = LRUCache(DIGESTS_KEPT)
+
     def digest(self, catalog: str) -> CatalogDigest:
-        """The catalog as routing reads it now."""
-        return CatalogDigest.of(self.catalogs.catalog(catalog), self.catalogs.statistics(catalog))
+        """The catalog as routing reads it now. The last ones are kept, because a page asks each time and every schema is read."""
+        opened, statistics = self.catalogs.catalog(catalog), self.catalogs.statistics(catalog)
+        prices = np.concatenate([statistics.servers.ask_usd, statistics.tools.price_usd])
+        known = self._digests.get(catalog)
+        if known is None or known[0] is not opened or not np.array_equal(known[1], prices, equal_nan=True):
+            known = self._digests[catalog] = opened, prices, CatalogDigest.of(opened, statistics)
+        return known[2]
 
     def conditions(
         self,

@@ -39,6 +39,8 @@ NEAR = 12
 """Tools whose requests a preview asks beside the tool's own."""
 WHOLE, DRAWN = 20_000, 5_000
 """Up to so many requests all are ranked; of more, about so many: each takes as long as a decision, and 5,000 give shares within about 1 %."""
+COMPARED = 200_000_000
+"""Requests times tools, which bounds both: 2,000 requests among 100,000 tools take a minute, and give shares within about 2 %."""
 TWINS = 100
 """As many of a tool's twins count as the same tool, the nearest."""
 KEPT = 4
@@ -98,7 +100,7 @@ class FindableService:
                 "tools to write them for."
             )
         index = self.catalogs.scorer(catalog).index
-        same = same_tools(opened, index, self.equal_sets.sets(catalog), drawn_tools(given))
+        same = same_tools(opened, index, self.equal_sets.sets(catalog), drawn_tools(given, len(opened.tools)))
         made = findable(opened, index, given, same, progress)
         with self._lock:
             self._kept[catalog] = (*state, made)
@@ -155,9 +157,11 @@ def same_tools(
     return {row: frozenset(tools) for row, tools in found.items()}
 
 
-def drawn_tools(given: Given, whole: int = WHOLE, drawn: int = DRAWN) -> list[int]:
-    """Returns the tools (rows) whose requests are asked: all, or so many drawn by chance that they have about `drawn` requests."""
+def drawn_tools(given: Given, among: int, whole: int = WHOLE, drawn: int = DRAWN) -> list[int]:
+    """Returns the tools (rows) whose requests are asked `among` so many: all, or so many drawn by chance that they have about `drawn`
+    requests, or fewer in a large catalog."""
     rows, sizes = np.unique(given.owners, return_counts=True)
+    whole, drawn = min(whole, COMPARED // among), min(drawn, COMPARED // among)
     if sizes.sum() <= whole:
         return rows.tolist()
     order = np.random.default_rng(SEED).permutation(len(rows))

@@ -190,19 +190,22 @@ class RequestService:
         found = self.of_catalog(catalog)
         return [{"tool": tool, "requests": [one.text for one in of]} for tool, of in found.items()]
 
-    def missing(self, catalog: str) -> list[dict[str, Any]]:
-        """The tools without requests, or with stale ones alone, each with its definition, for whoever writes them."""
+    def lacking(self, catalog: str) -> list[str]:
+        """The tools without requests, or with stale ones alone."""
         known = self.of_catalog(catalog)
+        tools = self.catalogs.catalog(catalog).tool_ids
+        return [tool for tool in tools if all(one.stale for one in known.get(tool, ()))]
+
+    def missing(self, catalog: str) -> list[dict[str, Any]]:
+        """The same, each with its definition, for whoever writes their requests."""
+        known, opened = self.of_catalog(catalog), self.catalogs.catalog(catalog)
         found: list[dict[str, Any]] = []
-        for server in self.catalogs.catalog(catalog).servers:
-            for tool in server.tools:
-                of = known.get(tool.id, ())
-                if all(one.stale for one in of):
-                    why = "stale" if of else "none"
-                    found.append({
-                        "tool": tool.id, "requests": [one.text for one in of], "why": why, "server": server.description,
-                        **tool.definition(),
-                    })  # fmt: skip
+        for name in self.lacking(catalog):
+            tool, of = opened.tools[opened.tool_row[name]], known.get(name, ())
+            found.append({
+                "tool": name, "requests": [one.text for one in of], "why": "stale" if of else "none",
+                "server": opened.servers[opened.server_row[tool.server]].description, **tool.definition(),
+            })  # fmt: skip
         return found
 
     def prompt(self, catalog: str, tools: Collection[str]) -> str:
@@ -211,7 +214,8 @@ class RequestService:
         The words of servers stand as JSON between two marks that depend on them, so that none of them can contain the mark.
         """
         known = self.catalogs.catalog(catalog)
-        about = [_about(server, tool) for server in known.servers for tool in server.tools if tool.id in tools]
+        chosen = [known.tools[row] for row in sorted(known.tool_row[tool] for tool in tools if tool in known.tool_row)]
+        about = [_about(known.servers[known.server_row[tool.server]], tool) for tool in chosen]
         data = lines(about)
         mark = f"=== {hashlib.sha256(data.encode('utf-8', 'replace')).hexdigest()[:16]} ==="
         return (

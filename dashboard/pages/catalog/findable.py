@@ -58,7 +58,7 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
         possible = app.findable.can_estimate(catalog.name)
         st.info(
             "Which tools would people and agents find? The example requests of this catalog tell: each is asked as if it were new. "
-            "This takes about five seconds for 1,000 requests."
+            f"This takes about {5 + len(catalog.tools) / 5_000:.0f} seconds for 1,000 requests."
             if possible else "No tool of this catalog has two example requests, so nothing tells yet which tools would be found.",
             icon=":material/troubleshoot:",
         )  # fmt: skip
@@ -102,8 +102,8 @@ def _progress(job: Job) -> None:
     if not job.under_way:
         st.rerun()
     share = job.done / job.of if job.of else 0.0
-    left = f", {job.left_s:.0f} s left" if job.left_s is not None else ""
-    st.progress(share, f"{job.done:,} of {job.of:,} requests are ranked{left}. You can continue to work.")
+    words = f"{job.done:,} of {job.of:,} requests are ranked{units.time_left(job.left_s)}. You can continue to work."
+    st.progress(share, words)
     st.button("Stop", key="catalog.findable.stop", on_click=job.stop.set)
 
 
@@ -126,7 +126,7 @@ def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
         if found.without:
             st.metric("Without requests", f"{found.without:,}", help="Tools of which nothing is known.")
         st.space("stretch")
-        if writing_model(app) and app.requests.missing(catalog):
+        if writing_model(app) and app.requests.lacking(catalog):
             write_button(app, catalog, "findable")
         _button(app, catalog, "Estimate again")
     if found.sampled:

@@ -122,7 +122,7 @@ def lacking_requests(app: App, catalog: str, found: Findable | None, *, expanded
 
     `found` is the estimate, which names the tools that are seldom found.
     """
-    lacking = [row["tool"] for row in app.requests.missing(catalog)]
+    lacking = app.requests.lacking(catalog)
     seldom = [one.tool for one in found.seldom] if found is not None else []
     sentence, skipped, done = st.session_state.get(WRITTEN, {}).get(catalog, ("", (), True))
     if not (lacking or seldom or sentence):
