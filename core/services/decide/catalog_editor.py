@@ -204,8 +204,8 @@ class CatalogMaps:
         if row is None:
             raise UnknownNameError(f"There is no tool {tool_id!r} in catalog {catalog!r}; check the name.")
         cosines = np.vecdot(meanings.rows, meanings.rows[row])
-        nearest = [other for other in np.argsort(-cosines, kind="stable")[: count + 1].tolist() if other != row]
-        return tuple(Neighbour(ids[other], float(cosines[other])) for other in nearest[:count])
+        nearest: list[int] = np.argsort(-cosines, kind="stable")[: count + 1].tolist()
+        return tuple(Neighbour(ids[one], float(cosines[one])) for one in nearest if one != row)[:count]
 
     def place(self, catalog: str, text: str) -> Placement:
         """Where a text lies on the map: among the tools that are most similar to it."""
