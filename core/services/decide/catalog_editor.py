@@ -210,8 +210,9 @@ class CatalogMaps:
         if row is None:
             raise UnknownNameError(f"There is no tool {tool_id!r} in catalog {catalog!r}; check the name.")
         cosines = np.vecdot(meanings.rows, meanings.rows[row])
-        nearest = [other for other in np.argsort(-cosines, kind="stable")[: count + 1].tolist() if other != row]
-        return tuple(Neighbour(ids[other], float(cosines[other])) for other in nearest[:count])
+        order: list[int] = np.argsort(-cosines, kind="stable")[: count + 1].tolist()
+        nearest = [other for other in order if other != row][:count]
+        return tuple(Neighbour(ids[other], float(cosines[other])) for other in nearest)
 
     def place(self, catalog: str, text: str) -> Placement:
         """Where a text lies on the map: among the tools that are most similar to it."""
