@@ -118,7 +118,8 @@ def writing_tools(catalog: Catalog, rows: Rows) -> Mask:
     [False, True]
     """
     known = _writing_known(catalog)
-    for row in rows[known[rows] < 0].tolist():
+    unread: list[int] = rows[known[rows] < 0].tolist()
+    for row in unread:
         known[row] = writes(catalog.tools[row])
     return known[rows] == 1
 
