@@ -66,7 +66,7 @@ def up(
     if (running := _taken(lock, settings.db)) is not None:
         click.echo(f"{described(running)} `wayfare stop` ends it.")
         return
-    with _listening(host, port, otherwise_free=background) as listener:  # kept open: another console takes another port
+    with listening(host, port, otherwise_free=background) as listener:  # kept open: another console takes another port
         operators = _check_store(settings, host, sign_in=sign_in)
         import uvicorn
 
@@ -171,14 +171,17 @@ def _leave(*_: object) -> None:
     os._exit(0)
 
 
-def _listening(host: str, port: int, *, otherwise_free: bool) -> socket.socket:
+def listening(host: str, port: int, *, otherwise_free: bool) -> socket.socket:
     """Returns a socket that listens on this port, or, with `otherwise_free`, on a free one if a stranger has it. Raises WayfareError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        listener = socket.create_server((host, port), family=family)
+        # of its connections, too: an answer is sent in two parts, and the second one waited 40 ms for the client's sign of the first
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as error:
         if otherwise_free and port:
-            return _listening(host, 0, otherwise_free=False)
+            return listening(host, 0, otherwise_free=False)
         raise WayfareError(
             f"Cannot listen on {host}:{port} ({error.strerror}); choose another --port or --host."
         ) from None

@@ -270,6 +270,7 @@ def serve_http(server: Server, behaviour: Behaviour, port: int, *, sleep: Callab
         reason = getattr(error, "strerror", None) or "no port has this number"
         raise WayfareError(f"Cannot listen on 127.0.0.1:{port} ({reason}); choose another --http port.") from None
     with listener:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the second part of an answer waits 40 ms
         signal.signal(signal.SIGINT, _leave)  # before the URL is printed, after which it may be stopped
         sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from core.cli.serving import listening
 from core.endpoint.door import announced_owner
 from tests.cli.conftest import ROOT, Command, command, wait_for
 
@@ -112,3 +113,10 @@ def test_consoles_of_two_stores_that_start_together_get_their_own_ports(tmp_path
         for child in started:
             child.kill()
             child.communicate()
+
+
+def test_an_answer_of_several_parts_does_not_wait_for_the_client() -> None:
+    with listening("127.0.0.1", 0, otherwise_free=False) as listener, socket.create_connection(listener.getsockname()):
+        served, _ = listener.accept()
+        with served:
+            assert served.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -26,6 +26,7 @@ def served(app: App, catalog: str) -> Generator[str]:
             yield
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the console does
         asgi = Starlette(routes=[Route(PATH, endpoint), *endpoint.metadata_routes()], lifespan=lifespan)
         config = uvicorn.Config(asgi, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
