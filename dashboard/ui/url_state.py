@@ -38,6 +38,7 @@ def pages_state() -> dict[str, dict[str, str]]:
 
 def restore_pages(pages: Mapping[str, Mapping[str, str]]) -> None:
     """Set every page to its link. A page without a link begins anew. For `on_click`."""
+    url_may_be_behind()
     st.session_state.pop(QUESTION, None)
     for page in {*pages_state(), *pages}:
         st.session_state[f"{page}{KEPT}"] = dict(pages.get(page, {}))
