@@ -23,10 +23,10 @@ run: $(VENV)/.installed
 
 # the browser tests run in any case: what failed before them does not hide what they find
 test: lint
-	$(say) 4 'Tests on three workers, of which one often waits for a program: unit, property, contract, documents, pages. About nine minutes.' 'Next: the whole job in a real Chromium.'
+	$(say) 4 'Tests on three workers, of which one often waits for a program: unit, property, contract, documents, pages. About seven minutes.' 'Next: the whole job in a real Chromium.'
 	@failed=0; \
 	$(BIN)/python -m pytest -n 3 --dist worksteal --ignore=tests/browser --durations=20 || failed=1; \
-	$(tell) 5 'Browser tests on two workers, about seven minutes: skipped where there is no Chromium, required where CI=true.' 'Next: nothing, this is the last step.'; \
+	$(tell) 5 'Browser tests on two workers, about eight minutes: skipped where there is no Chromium, required where CI=true.' 'Next: nothing, this is the last step.'; \
 	$(BIN)/python -m pytest tests/browser $(WORKERS) --durations=20 || failed=1; \
 	exit $$failed
 
