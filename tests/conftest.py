@@ -17,6 +17,7 @@ from typing import Any
 
 import platformdirs
 import pytest
+from hypothesis import settings
 
 from core.app import Settings, open_app
 from core.domain.catalog import Catalog
@@ -31,6 +32,10 @@ from core.relevance.requests import RequestIndex
 from core.services.learn.request_book import RequestBook
 from sample_catalog import VECTORS
 from tests.forking import FORKS
+
+# what passes on a quiet machine passes on a busy one
+settings.register_profile("unhurried", settings.default, deadline=None)
+settings.load_profile("unhurried")
 
 STALE_S = 120.0  # a lock of this age was left by a session that was killed
 OF_THE_USER = ("WAYFARE_", "OTEL_", "XDG_")  # variables that begin like this

@@ -27,7 +27,7 @@ HOSTILE = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=12).m
 READ_AFTER_ESCAPES = re.compile(
     r"https?://|www\.|[-.\w+]@[-\w]|:material_\w+:|:streamlit:|--|->|<-|[<>~]=", re.IGNORECASE
 )
-promise = settings(deadline=None, derandomize=True, max_examples=150)
+promise = settings(derandomize=True, max_examples=150)
 
 
 def shown(markdown: str) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.economics.utility import headroom
 
 EPS = 1e-3
-promise = settings(deadline=None, derandomize=True, max_examples=150)
+promise = settings(derandomize=True, max_examples=150)
 
 
 class Case(NamedTuple):

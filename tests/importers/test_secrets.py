@@ -258,7 +258,7 @@ def test_a_default_inside_a_reference_is_left_out_with_a_note() -> None:
 @given(
     value=st.text(min_size=8).filter(lambda v: "$" not in v and "\0" not in v and v.strip()), key=st.sampled_from("ab")
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_every_literal_value_is_kept_and_nowhere_shown(value: str, key: str) -> None:
     value = "S3CRET" + value
     try:

@@ -13,7 +13,7 @@ from core.relevance.scoring import calibration_error, fit_line, log_losses, sigm
 
 
 @given(st.lists(st.sampled_from("abcdefghij"), min_size=5, max_size=60), st.integers(2, 5), st.integers(0, 9))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_group_is_never_split(groups: list[str], count: int, seed: int) -> None:
     fold = folds_of(groups, count, seed=seed)
     assert all(len(set(fold[np.array(groups) == name])) == 1 for name in set(groups))
@@ -80,7 +80,7 @@ def test_weights_go_to_the_signal_that_tells_and_stay_where_labels_are_few() -> 
 
 
 @given(st.integers(0, 1000), st.floats(0.1, 50))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_weights_are_never_negative(seed: int, strength: float) -> None:
     features, right = toy(8, seed)
     assert (fit_weights(-features, right, np.array([0.4, 0.6]), strength=strength, slope=1.5) >= 0).all()
@@ -99,7 +99,7 @@ def test_the_line_mends_what_is_overrated() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(-60, 60), st.booleans()), max_size=30))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_line_stays_within_its_range(pairs) -> None:
     logits, fits = np.array([x for x, _ in pairs]), np.array([y for _, y in pairs], dtype=bool)
     slope, offset = fit_line(logits, fits)

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.relevance.lexical import K1, B, LexicalIndex, terms
@@ -26,7 +26,6 @@ def bm25(corpus: list[str], wanted: str) -> tuple[np.ndarray, np.ndarray]:
     return score, score / bound if bound else score
 
 
-@settings(deadline=None)
 @given(texts, query)
 def test_scores_and_coverage_are_the_formulas(corpus: list[str], wanted: str) -> None:
     index = LexicalIndex(corpus)
@@ -35,7 +34,6 @@ def test_scores_and_coverage_are_the_formulas(corpus: list[str], wanted: str) ->
     np.testing.assert_allclose(index.coverage(wanted), coverage, rtol=1e-4, atol=1e-6)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=30), max_size=8), st.text(max_size=30))
 def test_coverage_is_a_share_for_any_text(corpus: list[str], wanted: str) -> None:
     coverage = LexicalIndex(corpus).coverage(wanted)

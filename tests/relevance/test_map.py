@@ -100,7 +100,7 @@ def test_twins_lie_together_and_apart_from_others() -> None:
     assert (twins < 0.02).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 40), st.integers(1, 6), st.integers(0, 2**31))
 def test_whatever_comes_has_a_finite_place(count: int, distinct: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

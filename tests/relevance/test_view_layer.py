@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.relevance.catalog_index import ViewLayer, shares
@@ -14,7 +14,6 @@ from tests.cases import each
 NAMES = ["a", "b", "lexical"]
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(NAMES), st.floats(0, 1e6)).filter(lambda w: sum(w.values()) > 1e-6))
 def test_shares_sum_to_one_and_keep_proportions(weights: dict[str, float]) -> None:
     found = shares(weights, NAMES)
@@ -29,7 +28,6 @@ def test_weights_that_are_none_are_refused(weights: dict[str, float]) -> None:
         shares(weights, NAMES)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3).filter(lambda w: sum(w) > 0.01))
 def test_the_mixture_is_the_weighted_mean_of_the_cosines(seed: int, weights: list[float]) -> None:
     rng = np.random.default_rng(seed)

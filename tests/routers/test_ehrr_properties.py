@@ -13,7 +13,7 @@ from core.economics.crossings import crossings, straight
 from core.routers.ehrr import Ehrr
 from tests.routers import worlds
 
-promise = settings(deadline=None, derandomize=True, max_examples=50)
+promise = settings(derandomize=True, max_examples=50)
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -19,7 +19,7 @@ from tests.routers import worlds
 SEEDS = st.integers(0, 10_000)
 BILLING = st.sampled_from(["per_call", "per_attempt"])
 NUDGE = 1e-6
-promise = settings(deadline=None, derandomize=True, max_examples=40)
+promise = settings(derandomize=True, max_examples=40)
 
 
 class World:

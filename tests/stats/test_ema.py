@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.stats.ema import Rates, Running, ema
 from tests.cases import each
 
-promise = settings(deadline=None, derandomize=True, max_examples=60)
+promise = settings(derandomize=True, max_examples=60)
 probability = st.floats(0.0, 1.0)
 rate = st.floats(0.01, 0.99)
 START = Running(success=0.9, success_variance=0.01, post_accept_failure=0.02, call_s=1.0, conn_s=0.3)

@@ -72,7 +72,7 @@ def known_tools_only(rows):
     return [row for row in rows if row[0] == "gone" or (row[0] == "b") == (row[1] == "z")]
 
 
-@settings(deadline=None, derandomize=True, max_examples=80)
+@settings(derandomize=True, max_examples=80)
 @given(calls, st.tuples(*[st.floats(0.01, 0.99)] * 4))
 def test_the_fold_is_equation_8_event_by_event(two_servers, event, rows, rates):
     events = [event(*row[:5], simulated=row[5]) for row in known_tools_only(rows)]
@@ -89,7 +89,7 @@ def test_the_fold_is_equation_8_event_by_event(two_servers, event, rows, rates):
         assert [column[row] for column in (t.success, t.latency_s, t.calls)] == pytest.approx(want, abs=1e-9)
 
 
-@settings(deadline=None, derandomize=True, max_examples=30)
+@settings(derandomize=True, max_examples=30)
 @given(calls)
 def test_a_rebuilt_book_equals_one_that_was_read_at_every_step(two_servers, event, rows):
     step_by_step, at_once = StatisticsProjection(two_servers), StatisticsProjection(two_servers)

@@ -144,7 +144,7 @@ def test_more_rows_than_are_written_together(store: Store) -> None:
     assert store.catalogs.load_catalog("world") == WORLD  # two side by side
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.DataObject) -> None:
     columns, objects = packed(WORLD), WORLD

@@ -227,7 +227,7 @@ def shared() -> Any:
         yield opened
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_any_decision_and_outcome_round_trip(shared: Store, data: st.DataObject) -> None:
     strategies = {"str": texts, "float": numbers, "int": wholes, "bool": st.booleans(), "datetime": instants}

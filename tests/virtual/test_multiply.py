@@ -58,7 +58,7 @@ def test_the_same_recipe_makes_the_same_copies() -> None:
 
 
 @given(seed=st.integers(0, 999), spread=st.floats(1, 20))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_numbers_stay_within_their_spread(seed: int, spread: float) -> None:
     server = Server("a", conn_s=0.5, call_s=2.0, ask_usd=0.01, success=0.9, post_accept_failure=0.1, success_variance=0.01,
         tools=(Tool("a", "t", latency_s=4.0, price_usd=0.02, success=0.8), Tool("a", "u")))  # fmt: skip
@@ -154,7 +154,7 @@ class TestWordings:
     """The rules of rewording."""
 
     @given(st.text(max_size=200), st.integers(0, 99))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     def test_any_text_has_enough_and_none_twice(self, text: str, seed: int) -> None:
         made = list(wordings(text, random.Random(seed)))
         if text.strip():

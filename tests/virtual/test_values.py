@@ -179,7 +179,7 @@ schemas = st.recursive(
 
 
 @given(schema=schemas, seed=st.integers(0, 999))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_schema_of_the_usual_keywords(schema: dict[str, Any], seed: int) -> None:
     value = value_for(schema, random.Random(seed))
     assert admitted_by(schema)(value)
@@ -187,7 +187,7 @@ def test_any_schema_of_the_usual_keywords(schema: dict[str, Any], seed: int) -> 
 
 
 @given(st.from_regex(r"^[\w*+?.()\[\]{},|^$\\-]{0,12}$", fullmatch=True), st.integers(0, 99))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # Python's, about a nested set in a made-up pattern
 def test_a_text_for_a_pattern_matches_it_or_is_none(pattern: str, seed: int) -> None:
     import re
