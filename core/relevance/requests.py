@@ -74,7 +74,9 @@ class Given:
 class RequestIndex:
     """The requests of T tools that count, as 8-bit rows. Immutable; safe for several threads.
 
-    `arrays` are all that it is made of, beside the relevance index. `tools` (C,) are the rows of those that have some, and `enough` says that every tool has as many as it needs. `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the rows of the tools of which none does.
+    `arrays` are all that it is made of, beside the relevance index. `tools` (C,) are the rows of those that have some, and `enough` says that
+    every tool has as many as it needs. `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the
+    rows of the tools of which none does.
     """
 
     def __init__(self, given: Given, index: RelevanceIndex) -> None:

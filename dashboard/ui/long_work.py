@@ -26,9 +26,8 @@ def work_first(key: str, work: Callable[[Job], object], *, title: str) -> None:
         start_job(key, work, title, title=title)
 
     def words(job: Job) -> str:
-        step = (
-            current_app().startup.step
-        )  # texts without a vector are embedded first, which may take much longer than the work
+        # texts without a vector are embedded first, which may take much longer than the work
+        step = current_app().startup.step
         before = f" {escaped(str(step))}" if step is not None and step.total else ""
         return f"{escaped(job.title, 80)}: {share_of(job):.0%}{units.time_left(job.left_s)}.{before} You can leave this page meanwhile."
 

@@ -244,10 +244,8 @@ class AgentRun:
             server, tool = catalogs.catalog(name).find(*tool_id.partition("::")[::2])
             price = catalogs.projection(name).price_usd(catalogs.catalog(name).tool_row[tool_id])
         if self._task.live and not (self._task.may_write or _only_reads(server, tool)):
-            return (
-                MAY_WRITE,
-                f"{tool_id} was not called: it does not say that it only reads, and this run calls no other tools.",
-            )
+            said = f"{tool_id} was not called: it does not say that it only reads, and this run calls no other tools."
+            return MAY_WRITE, said
         left = self.left_usd
         if left is not None and not price <= left:  # NaN is no price: such a call may cost anything
             said = f"{tool_id} was not called: {units.price(price)}, of the budget {units.price(left)} are left."

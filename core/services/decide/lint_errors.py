@@ -16,13 +16,12 @@ import core.lint
 import core.shared
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.lint import Severity
-from core.domain.tool_table import Texts, ToolRows
+from core.domain.tool_table import Texts, ToolRows, packed
 from core.lint import RULES, Rule, lint
 from core.store.catalogs import Vectors
 
-SERVERS_AT_ONCE = (
-    500  # what a search of texts takes of memory does not grow with the catalog, and a killed one goes on there
-)
+SERVERS_AT_ONCE = 500
+"""Memory does not grow with the catalog, and a search that was killed goes on from there."""
 SEVERE = tuple(rule for rule in RULES.values() if rule.severity is Severity.ERROR)  # none needs vectors or prices
 ORDER = {rule: place for place, rule in enumerate(RULES)}
 
@@ -36,7 +35,8 @@ class LintError(NamedTuple):
 
 
 def find_errors(catalog: Catalog, kept: Vectors) -> list[LintError]:
-    """The errors of a packed catalog, in the order of the rules."""
+    """The errors of a catalog, in the order of the rules."""
+    catalog = catalog if isinstance(catalog.tools, ToolRows) else packed(catalog)  # only rows have a key
     whole = _digest(catalog.servers, catalog.tools)
     found = kept.load_lint_errors([whole]).get(whole)
     if found is None:
