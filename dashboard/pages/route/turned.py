@@ -41,16 +41,16 @@ SIGNALS = {
 CONFIDENCE = {
     "sure": (
         "sure",
-        f"The tool fits with a probability of at least {SURE_FROM:.0%}, and P(nothing fits) is below {DOUBTFUL_FROM:.0%}.",
+        f"The tool fits with a probability of at least {units.share(SURE_FROM)}, and P(nothing fits) is below {units.share(DOUBTFUL_FROM)}.",
     ),
     "unsure": (
         "unsure",
-        f"The tool fits with a probability below {SURE_FROM:.0%}, or P(nothing fits) is {DOUBTFUL_FROM:.0%} or more, or the tool writes and the "
+        f"The tool fits with a probability below {units.share(SURE_FROM)}, or P(nothing fits) is {units.share(DOUBTFUL_FROM)} or more, or the tool writes and the "
         "question asks to know: look at the others, or say it in other words.",
     ),
     "nothing": (
         "probably nothing fits",
-        f"P(nothing fits) is above {NOTHING_FROM:.0%}, as it is for 6 % of the everyday questions that the sample can answer, and for 47 % of "
+        f"P(nothing fits) is at least {units.share(NOTHING_FROM)}, as it is for 6 % of the everyday questions that the sample can answer, and for 47 % of "
         "those that it cannot. The tool is the nearest one.",
     ),
 }
@@ -83,7 +83,8 @@ def headline(decision: Decision, *, what_if: bool = False) -> str:
         label, help_text = BY_WORDS if decision.by_words else CONFIDENCE[word]
         nothing = decision.fit.nothing
         if nothing is not None and nothing >= DOUBTFUL_FROM:
-            label = f"{label}, P {nothing:.0%}" if word == "nothing" else f"{label}, nothing fits with P {nothing:.0%}"
+            chance = f"P {units.share(nothing)}"
+            label = f"{label}, {chance}" if word == "nothing" else f"{label}, nothing fits with {chance}"
         if decision.fit.language:
             label, help_text = f"{label}, asked in {decision.fit.language}", FOREIGN
         said = f' <span class="wayfare-badge" data-confidence="{word}">{noted(label, help_text)}</span>'
