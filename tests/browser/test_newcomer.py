@@ -180,7 +180,12 @@ class Walk:
             return True
         self.pressed += 1
         events = len(self._events)  # counted first: a quick download arrives while the click is still under way
-        before = self._press(found, offer)
+        try:
+            before = self._press(found, offer)
+        except TimeoutError:
+            if self._stands(offer):
+                raise
+            return True  # what an earlier press began has ended, and taken it away
         if offer.kind == "combobox":
             self._choose_another()
         return self._comes(lambda: len(self._events) > events or self._changed(before, offer))
@@ -197,10 +202,11 @@ class Walk:
                 before = self._seen()
                 found.click(force=offer.kind in {"switch", "checkbox"}, timeout=STILL_MS)
         except TimeoutError:
-            if tries == 1:
-                raise
             self._close()  # what was opened by a press before, and came late
-            return self._press(self.find(offer) or found, offer, tries - 1)
+            again = self.find(offer)
+            if tries == 1 or again is None:
+                raise
+            return self._press(again, offer, tries - 1)
         return before
 
     def tidy(self, offer: Offer) -> None:
@@ -233,9 +239,8 @@ class Walk:
     def _changed(self, before: str, offer: Offer) -> bool:
         if offer.explains and self._seen() == before:  # in the label of a switch it turns the switch
             tip = self.page.locator(TIPS).locator("visible=true")
-            if (
-                not tip.count()
-            ):  # the press, or a page that moved below the pointer, has put away the tip that the pointer had opened
+            # the press, or a page that moved below the pointer, has put away the tip that the pointer had opened
+            if not tip.count():
                 self.page.mouse.move(0, 0)
                 with suppress(Error):
                     self.page.locator(f"[data-offered={_quoted(offer.place)}]").first.hover(
