@@ -248,6 +248,22 @@ def suggested(schema: Mapping[str, Any] | None, subtask: str, server: str = "") 
     return {**found, texts[0]: names[0]} if one_left else found
 
 
+def in_no_argument(subtask: str, arguments: Mapping[str, Any]) -> list[str]:
+    """Returns the names, dates, numbers, addresses and quotes of a question that are in no argument, in its order.
+
+    >>> in_no_argument("a flight from Berlin to Lisbon in May for 2 adults", {"adults": 2})
+    ['Berlin', 'Lisbon', 'May']
+    """
+    text, taken = (
+        subtask[:READ_CHARACTERS],
+        json.dumps(list(arguments.values()), ensure_ascii=False, default=str).lower(),
+    )
+    of_kinds = [str(one).strip(QUOTES) for values in QuestionLiterals.of(text).values.values() for one in values]
+    found = dict.fromkeys(one for one in (*_proper_names(text), *of_kinds) if one.lower() not in taken)
+    whole = [one for one in found if not any(one != other and one in other for other in found)]
+    return sorted(whole, key=text.find)
+
+
 def _proper_names(text: str) -> list[str]:
     """Returns capitalised names inside the sentences, without months and days.
 

@@ -10,7 +10,7 @@ from core.domain.catalog import Catalog
 from core.domain.decision import Decision
 from core.domain.trace import Drop, ServerRow, ToolRow
 from core.economics.utility import Headroom, headroom
-from core.relevance.lexical import words_in_common
+from core.relevance.lexical import terms, words_in_common
 from core.relevance.text_views import full
 from core.routers.ehrr import WRITING_SHARE, EhrrParameters
 from core.routers.parameters import FIT
@@ -91,14 +91,16 @@ AHEAD = 3
 
 
 def reasons_of_fit(decision: Decision, row: int, catalog: Catalog) -> list[tuple[str, str]]:
-    """Why the fit of a tool is high or low, by name: its words in common with the sub-task, its relevance, and the tools that fit
-    better. Empty where the fit is unknown, or the catalog does not have the tool any more."""
+    """Why the fit of a tool is high or low, by name: its words in common with the sub-task, those that its text lacks, its relevance,
+    and the tools that fit better. Empty where the fit is unknown, or the catalog does not have the tool any more."""
     fit, now = decision.fit, catalog.tool_row.get(decision.tools.ids[row])
     if fit is None or now is None:
         return []
     better = [int(one) for one in np.argsort(-fit.tools, kind="stable")[:AHEAD] if fit.tools[one] > fit.tools[row]]
+    common = words_in_common(decision.subtask, full(catalog.tools[now]))
+    lacking = [word for word in dict.fromkeys(terms(decision.subtask)) if word not in common]
     return [
-        ("words in common", ", ".join(words_in_common(decision.subtask, full(catalog.tools[now]))) or "none"),
+        ("words in common", ", ".join(common) or "none"), ("words that its text lacks", ", ".join(lacking) or "none"),
         ("relevance", f"{float(fit.relevance[row]):.2f}, the best has {float(fit.relevance.max()):.2f}"),
         ("ahead of it", ", ".join(f"{decision.tools.ids[one]} {units.share(float(fit.tools[one]))}" for one in better) or "nothing"),
     ]  # fmt: skip

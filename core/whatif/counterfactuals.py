@@ -167,7 +167,7 @@ def _out_of_reach(case: Case, now: Outcomes) -> str:
     ahead = int(now.winner[0])
     if ahead < 0:
         return "its utility stays below 0, EHRR (7)"
-    return f"{case.context.tool_ids[ahead]} has the higher utility even then, EHRR (7)"
+    return f"{case.context.tool_ids[ahead]} stays ahead, EHRR (7)"
 
 
 def _limits(case: Case, now: Outcomes, row: int) -> Headroom:

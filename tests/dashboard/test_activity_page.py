@@ -64,6 +64,7 @@ def test_decisions_without_a_call_are_no_matter_of_the_filter(app: App) -> None:
     app.store.events.flush()
     page = visit()
     assert "There is no call yet." in text_of(page)
+    assert "Three calls, as they will be listed" in text_of(page)
     assert "activity.clear" not in [button.key for button in page.button]
 
 

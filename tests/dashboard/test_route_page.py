@@ -130,6 +130,7 @@ def test_why_answers_for_every_tool_and_server_losers_too(app: App) -> None:
         checked(chooser(page).set_value(subject).run())
         assert page.info[0].value == escaped(why(decision, subject), 600)
         assert f":gray[{figure}] **" in plain(markdown_of(page))
+    assert ":gray[words that its text lacks] **read, file**" in plain(markdown_of(page))
 
 
 def test_why_starts_afresh_where_the_catalog_does_not_know_the_subject(app: App) -> None:

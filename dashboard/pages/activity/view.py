@@ -171,6 +171,8 @@ def _nothing_found(view: str, shown: Listing) -> None:
         return
     if shown.admitted == ActivityFilter():
         st.info(f"There is no {thing} yet. Make a call on the Call page or from a candidate on the Decision view.")
+        if view == CALLS:
+            _example()
         return
     st.info(f"No {thing} meets the filter.", icon=":material/search_off:")
     st.button("Clear the filter", key="activity.clear", icon=":material/backspace:", on_click=clear_filter)
@@ -184,6 +186,10 @@ def nothing_yet() -> None:
     )
     if st.button("Make the first decision", key="activity.first", type="primary", icon=":material/alt_route:"):
         open_page("route")
+    _example()
+
+
+def _example() -> None:
     st.markdown(":gray-badge[example] Three calls, as they will be listed")
     with st.container(key="activity-example"):
         table(pd.DataFrame(EXAMPLE), key="activity.example")

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from core.domain.catalog import Tool
-from core.planning.arguments import suggested
+from core.planning.arguments import in_no_argument, suggested
 from core.shared.json_schema import argument_problems
 from dashboard.pages.call.schema import SAFE_INTEGER, UNSET, Field, Kind, form_fields, is_number, skeleton
 from dashboard.ui.text import escaped
@@ -253,6 +253,11 @@ def call_form(catalog: str, tool: Tool, question: str, *, attempted: bool) -> Fi
         if taken := [name for name, value in said.items() if arguments.get(name) == value]:
             st.caption(
                 f"From the question: {escaped(', '.join(taken), 200)}. Check {'it' if len(taken) == 1 else 'them'} before the call."
+            )
+        empty = any(field.required and field.name not in arguments for field in fields)
+        if empty and (left := in_no_argument(question, arguments)):
+            st.caption(
+                f"Also in the question: {escaped(', '.join(left), 200)}. No empty field takes {'it as it is' if len(left) == 1 else 'them as they are'}."
             )
     return Filled(arguments, problems, secret)
 

@@ -232,14 +232,28 @@ def _is_long(name: str, spec: Mapping[str, Any]) -> bool:
     )
 
 
+FORMATS = {
+    "date": "a date like 2026-05-31", "date-time": "a time like 2026-05-31T09:00:00Z", "time": "a time like 09:00:00Z",
+    "uri": "an address with https://", "email": "an e-mail address",
+}  # fmt: skip
+SHOWN_PATTERN = 40  # characters
+
+
 def _limits(spec: Mapping[str, Any]) -> str:
-    """The declared limits in words, as in "at least 1, at most 100"."""
+    """The declared limits in words, as in "at least 1, at most 100".
+
+    >>> _limits({"type": "string", "pattern": "^[A-Z]{3}$"}), _limits({"type": "string", "format": "date"})
+    ('matches ^[A-Z]{3}$', 'a date like 2026-05-31')
+    """
     words = {
         "minimum": "at least {}", "exclusiveMinimum": "more than {}", "maximum": "at most {}",
         "exclusiveMaximum": "less than {}", "minLength": "at least {} characters", "maxLength": "at most {} characters",
         "minItems": "at least {} items", "maxItems": "at most {} items",
     }  # fmt: skip
-    return ", ".join(phrase.format(_number(spec[key])) for key, phrase in words.items() if is_number(spec.get(key)))
+    said = [phrase.format(_number(spec[key])) for key, phrase in words.items() if is_number(spec.get(key))]
+    pattern = _text(spec, "pattern")
+    told = [FORMATS.get(_text(spec, "format"), ""), f"matches {pattern}" if 0 < len(pattern) <= SHOWN_PATTERN else ""]
+    return ", ".join([*filter(None, told), *said])
 
 
 def _number(value: float) -> str:

@@ -109,6 +109,11 @@ def test_the_form_begins_with_what_the_question_says(bench: Bench) -> None:
     labelled(page, "text_input", "path").set_value("other.txt").run()
     assert labelled(page, "text_input", "path").value == "other.txt"
     assert not any("From the question" in caption.value for caption in page.caption)
+    decision = bench.app.routing.route("read what Bo wrote in May", catalog="small")
+    page = bench.open("files::read", decision=decision.id)
+    assert "Also in the question: Bo, May. No empty field takes them as they are." in [
+        caption.value for caption in page.caption
+    ]
 
 
 def test_the_next_decision_is_compared_with_the_one_that_led_here(bench: Bench) -> None:
