@@ -225,14 +225,16 @@ def filled(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, An
 def suggested(schema: Mapping[str, Any] | None, subtask: str, server: str = "") -> dict[str, Any]:
     """Returns the required arguments that the question gives. A person reads them before the call.
 
-    The one text that is left takes the one capitalised name that is left. The name of the `server` is none. Several texts that are left take as
-    many dates, in order.
+    The one text that is left takes the one capitalised name that is left, or else the one date, number, address or quote. The name of the
+    `server` is none. Several texts that are left take as many dates, in order.
 
     >>> ends = {name: {"type": "string"} for name in ("source", "target")}
     >>> suggested({"properties": ends, "required": list(ends)}, "convert 300 miles to kilometres")
     {'source': 'miles', 'target': 'kilometres'}
     >>> suggested({"properties": {"event": {"type": "string"}}, "required": ["event"]}, "who shows the Super Bowl")
     {'event': 'Super Bowl'}
+    >>> suggested({"properties": {"month": {"type": "string"}}, "required": ["month"]}, "what did we spend in 2026-10")
+    {'month': '2026-10'}
     >>> ends = {name: {"type": "string"} for name in ("first", "last")}
     >>> suggested({"properties": ends, "required": list(ends)}, "how many days from 2026-11-01 to 2026-11-26")
     {'first': '2026-11-01', 'last': '2026-11-26'}
@@ -240,12 +242,13 @@ def suggested(schema: Mapping[str, Any] | None, subtask: str, server: str = "") 
     found, missing = _found(schema, subtask)
     named = words(server).lower().split()
     texts = [name for name, one in _required(schema).items() if name not in found and _is_text(name, one)]
-    names = [name for name in _proper_names(subtask) if name not in found.values() and name.lower() not in named]
+    unused = [one for one in in_no_argument(subtask, found) if one.lower() not in named]
+    left = [one for one in _proper_names(subtask) if one in unused] or unused
     dates = [day for day in QuestionLiterals.of(subtask).of_kind("date or time") if day not in found.values()]
     if len(dates) == len(texts) == len(missing) > 1:
         return {**found, **dict(zip(texts, dates, strict=True))}
-    one_left = len(texts) == len(names) == len(missing) == 1 and _last_word(texts[0]) not in _WRITTEN
-    return {**found, texts[0]: names[0]} if one_left else found
+    one_left = len(texts) == len(left) == len(missing) == 1 and _last_word(texts[0]) not in _WRITTEN
+    return {**found, texts[0]: left[0]} if one_left and _admits(_required(schema)[texts[0]], left[0]) else found
 
 
 def in_no_argument(subtask: str, arguments: Mapping[str, Any]) -> list[str]:

@@ -257,7 +257,7 @@ def call_form(catalog: str, tool: Tool, question: str, *, attempted: bool) -> Fi
         empty = any(field.required and field.name not in arguments for field in fields)
         if empty and (left := in_no_argument(question, arguments)):
             st.caption(
-                f"Also in the question: {escaped(', '.join(left), 200)}. No empty field takes {'it as it is' if len(left) == 1 else 'them as they are'}."
+                f"Also in the question: {escaped(', '.join(left), 200)}. No rule puts {'it' if len(left) == 1 else 'them'} into a field."
             )
     return Filled(arguments, problems, secret)
 

@@ -9,7 +9,6 @@ import pytest
 from core.domain.catalog import Connection
 from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ContentBlock, OutcomeKind
-from core.shared import units
 from tests.dashboard.call_page.bench import HOSTILE, Bench, how, labelled, press
 from tests.dashboard.harness import checked, markdown_of
 
@@ -111,7 +110,7 @@ def test_the_form_begins_with_what_the_question_says(bench: Bench) -> None:
     assert not any("From the question" in caption.value for caption in page.caption)
     decision = bench.app.routing.route("read what Bo wrote in May", catalog="small")
     page = bench.open("files::read", decision=decision.id)
-    assert "Also in the question: Bo, May. No empty field takes them as they are." in [
+    assert "Also in the question: Bo, May. No rule puts them into a field." in [
         caption.value for caption in page.caption
     ]
 
@@ -136,7 +135,9 @@ def test_the_next_decision_is_compared_with_the_one_that_led_here(bench: Bench) 
     after = bench.app.routing.route("size of a file", catalog="small", record=False)
     now = after.tool_at(after.tools.ids.index(winner.tool))
     assert now.success < winner.success
-    assert [metric.value for metric in page.metric][1:3] == [units.seconds(now.time_cost_s), units.share(now.success)]
+    time_s, success_percent = (float(metric.value.split()[0]) for metric in page.metric[1:3])
+    assert time_s == pytest.approx(now.time_cost_s, rel=0.02)  # a failure counts less with every second that passes
+    assert success_percent == pytest.approx(100 * now.success, rel=0.02)
 
 
 def test_what_fails_on_our_side_is_markdown_of(bench: Bench) -> None:
