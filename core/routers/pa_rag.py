@@ -23,8 +23,8 @@ from core.domain.catalog import Server, words
 from core.domain.decision import Stage
 from core.domain.params import SHARE, Range, knob
 from core.economics.utility import ranking
-from core.planning.arguments import QuestionLiterals, missing_arguments, missing_note
 from core.planning.base import SubQuery
+from core.planning.literals import QuestionLiterals, missing_arguments, missing_note
 from core.routers.base import PA_RAG, Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.orchestrator import MAX_PARTS, Part, RetrievalNotes, Retrieved, joined_result

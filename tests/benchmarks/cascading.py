@@ -21,8 +21,8 @@ from core.importers.shipped_catalogs import SAMPLE
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
 from core.lab.papers import pa_rag
 from core.lab.papers.pa_rag import PUBLISHED
-from core.planning.arguments import QuestionLiterals, missing_arguments
 from core.planning.base import SubQuery
+from core.planning.literals import QuestionLiterals, missing_arguments
 from core.planning.rules import RulesPlanner
 from core.routers.pa_rag import PaRag
 from tests.benchmarks.attending import LIVE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.planning.arguments import QuestionLiterals, missing_arguments
+from core.planning.literals import QuestionLiterals, missing_arguments
 from tests.cases import each
 
 MAIL = {"type": "string", "format": "email"}
