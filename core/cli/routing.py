@@ -30,6 +30,7 @@ from core.governance.calls import NotAllowedError
 from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED, DEFINITION_CHANGED, DEFINITION_WAITS
 from core.importers.reading import kind
 from core.routers.presets import read_preset
+from core.routers.why import fit_sentence
 from core.services.call.calls import CallReport
 from core.shared import units
 from core.shared.errors import WayfareError
@@ -87,18 +88,13 @@ def _parameters(app: App, router: str, preset: str, settings: Mapping[str, str])
     return read_preset(Path(preset), router, app.routing.parameters(router)).parameters.replaced(settings)
 
 
-CONFIDENCE = {
-    "sure": "Sure: the tool probably fits.",
-    "unsure": "Unsure: the tool does not clearly fit.",
-    "nothing": "Probably no tool fits; these are the nearest.",
-}
-
-
 def _print_decision(decision: Decision) -> None:
     click.echo(decision.reason)
     if decision.fit is not None:
-        chance = "not known" if decision.fit.nothing is None else f"{decision.fit.nothing:.2f}"
-        click.echo(f"{CONFIDENCE[decision.fit.confidence]} P(nothing fits) is {chance}.")
+        word = "" if decision.fit.confidence == "nothing" else f"{decision.fit.confidence.capitalize()}: "
+        row = next(iter(decision.candidates), None)
+        name = "" if row is None else printable(decision.tools.ids[row])
+        click.echo(word + fit_sentence(decision.fit, row, name))
     if decision.planner != "none":
         click.echo(f"Planner: {printable(decision.planner)}.")
     click.echo()

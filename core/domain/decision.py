@@ -37,8 +37,8 @@ that had it, and from one in eight of the answerable ones."""
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked. `nothing`: the chance
-    that no tool of the catalog can, None while it is not known. `signals` (T,) each: what every signal adds to a tool's relevance. `learnt` (T,): what labels added
+    """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked if some tool of the catalog
+    can. `nothing`: the chance that none can where half of all sub-tasks are impossible, None while it is not known. `signals` (T,) each: what every signal adds to a tool's relevance. `learnt` (T,): what labels added
     in logits, or None. `language` is that of the question, "" if it is English."""
 
     tools: NDArray[np.float64]
@@ -49,6 +49,11 @@ class Fit:
     learnt: NDArray[np.float64] | None = None
     confidence: Confidence = "unsure"
     language: str = ""
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it is at least even odds that nothing fits."""
+        return self.nothing is not None and self.nothing >= DOUBTFUL_FROM
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from core.domain.decision import Decision
 from core.domain.trace import DROPS, Drop
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
 from core.endpoint.offering import Offering, Shown
-from core.routers.why import why_tool, writes_note
+from core.routers.why import fit_sentence, why_tool, writes_note
 from core.services.background_jobs import Job
 from core.services.decide.decision_log import AGENT
 from core.shared.json_schema import referenced
@@ -105,7 +105,7 @@ CANDIDATE: dict[str, Any] = {
     "properties": {
         "tool": {"type": "string", "description": "Its name for describe_tool and execute_tool."},
         "signature": {"type": "string", "description": "Arguments with types; ? marks an optional one."},
-        "fit": {**NUMBER, "description": "Probability that this tool can do the task."},
+        "fit": {**NUMBER, "description": "Probability that this tool can do the task if any tool can."},
         "success": {**NUMBER, "description": "Probability that one call of it works."},
         "price_usd": {**NUMBER, "description": "Price of one call; null: unpriced, which is not free."},
         "expected_s": {**NUMBER, "description": "Expected seconds until a call succeeds."},
@@ -165,7 +165,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
         "route_id": decision.id,
         "confidence": "unsure" if decision.fit is None else decision.fit.confidence,
         "candidates": kept,
-        "left_out": _left_out(decision, len(found), len(kept), notes, reason),
+        "left_out": _left_out(decision, shown.rows, len(found), len(kept), notes, reason),
     }
 
 
@@ -234,8 +234,11 @@ def fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[str
     return kept
 
 
-def _left_out(decision: Decision, found: int, kept: int, notes: Sequence[str], reason: str) -> str:
-    """Returns one line: how many tools there are, at which stage the others were dropped, and how to see more."""
+def _left_out(
+    decision: Decision, shown: Sequence[int], found: int, kept: int, notes: Sequence[str], reason: str
+) -> str:
+    """Returns one line: how many tools there are, at which stage the others were dropped, how likely nothing fits beside the first
+    `shown`, and how to see more."""
     codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
     numbers = {DROPS[code]: int(np.count_nonzero(decision.tools.dropped == code)) for code in codes}
     if unseen := decision.catalog_tools - len(decision.tools.ids):
@@ -251,7 +254,9 @@ def _left_out(decision: Decision, found: int, kept: int, notes: Sequence[str], r
         if decision.fit.language:
             parts.append(f"The task reads as {decision.fit.language}: say it in English.")
         if decision.fit.nothing is not None:
-            parts.append(f"That no tool fits has probability {_rounded(decision.fit.nothing, 2)}.")
+            row = next(iter(shown), None)
+            name = "" if row is None else one_line(decision.tools.ids[row], WHY_CHARS)
+            parts.append(fit_sentence(decision.fit, row, name))
     parts.append("Give n or server_hint, or say the task in other words, to see others.")
     return " ".join(parts)
 

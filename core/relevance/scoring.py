@@ -221,7 +221,7 @@ def fit_of_parts(
     lift = np.zeros(len(scores)) if shift is None else shift / model.fit["behind"]
     scores += lift
     if not len(scores):
-        return Fit(np.zeros(0), np.zeros(judged.servers), 1.0, scores, parts, shift)
+        return Fit(np.zeros(0), np.zeros(judged.servers), 1.0, scores, parts, shift, "nothing")
     top = best_rows(scores)
     own = judged.own[judged.rows[top]]
     cosines = own @ own.T

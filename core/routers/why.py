@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from core.domain.catalog import Catalog
-from core.domain.decision import Decision
+from core.domain.decision import Decision, Fit
 from core.domain.trace import Drop, ServerRow, ToolRow
 from core.economics.utility import Headroom, headroom
 from core.relevance.lexical import terms, words_in_common
@@ -38,6 +38,32 @@ def why(decision: Decision, name: str) -> str:
     if decision.looked is not None:
         raise UnknownNameError(f"{name!r} is not in this decision, which {decision.looked_note}; choose one of these.")
     raise UnknownNameError(f"{name!r} is not in this decision; choose a server or tool of {decision.catalog!r}.")
+
+
+IF_ANYTHING = " if anything does"
+"""p_fit is fitted to questions that some tool can do, and P(nothing fits) to as many that none can: p_fit leaves P out."""
+
+
+def condition(fit: Fit) -> str:
+    """The words behind a p_fit that stands beside a P(nothing fits) of at least even odds; empty where nothing doubts it."""
+    return IF_ANYTHING if fit.doubtful else ""
+
+
+def fit_sentence(fit: Fit, row: int | None = None, name: str = "") -> str:
+    """One sentence of how likely a tool fits, by row and name, and how likely nothing does.
+
+    >>> from dataclasses import replace
+    >>> fit = Fit(np.array([0.61]), np.array([0.61]), 0.88, np.zeros(1), {}, confidence="nothing")
+    >>> fit_sentence(fit, 0, "a::b"), fit_sentence(fit)
+    ('Probably nothing fits: 88 %. Nearest: a::b, which fits 61 % if anything does.', 'Probably nothing fits: 88 %.')
+    >>> fit_sentence(replace(fit, nothing=0.2, confidence="unsure"), 0, "a::b")
+    'a::b fits 61 % if anything does; P(nothing fits) is 20 %.'
+    """
+    chance = "not known" if fit.nothing is None else units.share(fit.nothing)
+    fits = "" if row is None else f"fits {units.share(float(fit.tools[row]))}{IF_ANYTHING}"
+    if fit.confidence == "nothing":
+        return f"Probably nothing fits: {chance}.{f' Nearest: {name}, which {fits}.' if fits else ''}"
+    return f"{f'{name} {fits}; ' if fits else ''}P(nothing fits) is {chance}."
 
 
 def fit_note(decision: Decision) -> str:

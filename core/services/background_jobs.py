@@ -127,10 +127,11 @@ class BackgroundJobs:
 
     def start(
         self, key: str, work: Callable[[Job], object], about: object = None, *, title: str = "", of: int = 0, link: str = "",
+        several: bool = False,
     ) -> Job:  # fmt: skip
-        """Start a job. Returns the job of this key that is under way instead, if there is one."""
+        """Start a job. Returns the job of this key that is under way instead, if there is one and not `several` may be."""
         with self._lock:
-            if (known := self._under_way(key)) is not None:
+            if not several and (known := self._under_way(key)) is not None:
                 return known
             job = Job(about, title, link, of)
             self._jobs[key] = [*self._jobs.get(key, []), job][-KEPT:]

@@ -20,7 +20,6 @@ from core.domain.params import TEXT_LIMIT, Knob, Parameters
 from core.shared.errors import ParameterError
 from core.shared.untrusted_text import one_line
 from dashboard.ui.knob_history import history_buttons, history_key, note, step
-from dashboard.ui.url_state import url_may_be_behind
 
 ADVANCED = "advanced"
 LONGEST_LETTER = 5  # p_ofs
@@ -161,7 +160,6 @@ def _draw(infos: Sequence[Knob], prefix: str, redraws: list[str] | str, lane: La
 
 def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str] | str) -> None:
     take_turned(said, infos, prefix)
-    url_may_be_behind()
     st.rerun(redraws)
 
 

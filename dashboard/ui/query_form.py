@@ -16,7 +16,7 @@ from core.shared.errors import WayfareError
 from core.shared.progress import Step
 from dashboard.session import here
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState, url_may_be_behind
+from dashboard.ui.url_state import UrlState
 
 DEFAULT_ROUTER = "ehrr"
 
@@ -47,22 +47,21 @@ def query_row(app: App, state: UrlState, linked: Mapping[str, str], first_catalo
         st.session_state.setdefault(state.key(name), linked.get(name, ""))
     subtask = grid.text_input(
         "What is needed?", key=state.key("q"), placeholder="For example: convert 300 miles to kilometres",
-        icon=":material/search:", max_chars=20_000, on_change=url_may_be_behind,
+        icon=":material/search:", max_chars=20_000,
     )  # fmt: skip
     row = grid.container(horizontal=True, vertical_alignment="bottom", gap="small")
     server_hint = row.text_input(
         "Server hint (optional)", key=state.key("hint"), placeholder="kind of server",
-        help="The kind of server. It is compared only with the texts of servers.", on_change=url_may_be_behind,
+        help="The kind of server. It is compared only with the texts of servers.",
     )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
     _start(state.key("catalog"), catalogs, linked.get("catalog", first_catalog))
-    catalog = row.selectbox("Catalog", catalogs, key=state.key("catalog"), width=150, on_change=url_may_be_behind)
+    catalog = row.selectbox("Catalog", catalogs, key=state.key("catalog"), width=150)
     _warn_if_missing("catalog", catalog, catalogs, linked)
     routers = {router.id: router.title for router in app.routing.routers()}
     _start(state.key("router"), list(routers), linked.get("router", DEFAULT_ROUTER))
     router = row.selectbox(
         "Router", list(routers), key=state.key("router"), format_func=routers.__getitem__, width=140,
-        on_change=url_may_be_behind,
     )  # fmt: skip
     _warn_if_missing("router", router, list(routers), linked)
     return QueryForm(subtask.strip(), server_hint.strip(), catalog, router)
@@ -81,7 +80,6 @@ def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
 def fill(values: Mapping[str, str]) -> None:
     """Set fields by their session keys. For `on_click`."""
     st.session_state.update(values)
-    url_may_be_behind()
 
 
 def _start(key: str, options: Sequence[str], value: str) -> None:

@@ -18,7 +18,7 @@ from dashboard.ui.knobs import LaneLink, knob_panel, knob_title, read_knobs, res
 from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import QueryForm, query_row
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, open_page
 
 PRESET, AGENTS, COLOURS = "ask:preset", "ask:agents", "ask:colours"
 
@@ -88,6 +88,18 @@ def ask(asks: Asks) -> Question:
         st.fragment(agents_scope, key=AGENTS)(app, query.router, defaults, prefix)
         knob_panel(defaults, prefix, redraws, elsewhere={STATE}, lane=None if asks.lane is None else asks.lane(prefix))
     return Question(app, state, linked, query, defaults, prefix)
+
+
+def no_tools(app: App, catalog: str) -> bool:
+    """Tells whether a catalog has no tools. If so, draws why, and a button to the Catalog page."""
+    info = next(info for info in app.catalogs.infos() if info.name == catalog)
+    if info.tools:
+        return False
+    why = "none of its servers lists one" if info.servers else "it has no server that is switched on"
+    st.info(f"Catalog {escaped(catalog, 80)} has no tools: {why}.", icon=":material/inventory_2:")
+    if st.button("Open the Catalog page", key="ask:no tools"):
+        open_page("catalog", catalog=catalog)
+    return True
 
 
 def agents_scope(app: App, router: str, defaults: Parameters, prefix: str) -> None:

@@ -7,19 +7,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 LAST_WRITTEN = "url:last written"  # the page and its texts
-BEHIND = "url:behind"
 QUESTION = "url:question"  # sub-task, hint, catalog, router and knobs as texts
 
-KEPT, SEEN, EMPTY = ":kept", ":seen", ":empty"
+KEPT, SEEN = ":kept", ":seen"
 SHARED = "ask"  # the session keys of a question are the same for every view of it
 OF_QUESTION = ("q", "hint", "catalog", "router", "knob")
-
-
-def url_may_be_behind() -> None:
-    """Mark the browser's URL as outdated. Call it in callbacks that may run before the browser has the last URL."""
-    st.session_state[BEHIND] = True
 
 
 def ask_with(router: str, knobs: Mapping[str, str]) -> None:
@@ -38,7 +33,6 @@ def pages_state() -> dict[str, dict[str, str]]:
 
 def restore_pages(pages: Mapping[str, Mapping[str, str]]) -> None:
     """Set every page to its link. A page without a link begins anew. For `on_click`."""
-    url_may_be_behind()
     st.session_state.pop(QUESTION, None)
     for page in {*pages_state(), *pages}:
         st.session_state[f"{page}{KEPT}"] = dict(pages.get(page, {}))
@@ -71,17 +65,15 @@ class UrlState:
     def begin(self) -> dict[str, str]:
         """Returns the texts of the URL if it was changed from outside, else those of the last run.
 
-        The browser's Back opens a page with the query of the page just left. It is ignored here.
+        While a page stays open only Back and Forward change its URL: a press on a busy machine comes with the URL before the last one.
+        Back to another page comes with the query of the page just left. It is ignored here.
         """
         arrived = dict(st.query_params.items())
         writer, written = st.session_state.get(LAST_WRITTEN, ("", {}))
         same = arrived == written
-        behind = st.session_state.pop(BEHIND, False)
-        if writer == self._page:
-            linked = not same and not behind and (arrived or f"{self._page}{EMPTY}" in st.session_state)
-        else:
-            linked = arrived and not same
-        if linked:
+        run = get_script_run_ctx(suppress_warning=True)
+        moved = run is not None and run.is_history_navigation
+        if not same and (moved if writer == self._page else arrived):
             self._take(arrived)
             if self._asks:
                 _forget(SHARED)
@@ -100,9 +92,6 @@ class UrlState:
             st.session_state[QUESTION] = _without_empty(question)
         if self._asks:
             st.session_state[f"{self._page}{SEEN}"] = self.question
-        if not texts:
-            st.session_state[f"{self._page}{EMPTY}"] = True
-        st.session_state.pop(BEHIND, None)  # it belonged to this run
         written = st.session_state.get(LAST_WRITTEN, ("", texts))[1]
         if (
             dict(st.query_params.items()) != texts or written != texts

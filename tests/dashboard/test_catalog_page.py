@@ -7,6 +7,7 @@ import json
 import pytest
 
 from core.app import App
+from core.domain.catalog import Catalog, Server
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.dashboard.catalog_visits import CATALOG, button, visit
 from tests.dashboard.harness import app_with, text_of
@@ -53,6 +54,14 @@ def test_a_link_opens_a_tool(app: App) -> None:
 def test_what_is_not_there_is_said(app: App) -> None:
     assert "There is no catalog ghost" in text_of(visit(catalog="ghost"))
     assert "There is no server ghost" in text_of(visit(catalog="mine", server="ghost"))
+
+
+def test_a_catalog_with_every_server_switched_off_says_so(app: App) -> None:
+    app.catalogs.save(Catalog("off", (), off=(Server("solo"),)), "test")
+    for view in ("servers", "tools", "findable"):
+        page = visit(catalog="off", view=view)
+        assert "No server of this catalog is switched on." in text_of(page)
+        assert "matches the search" not in text_of(page)
 
 
 def test_search_narrows_both_tables_and_can_be_cleared(app: App) -> None:

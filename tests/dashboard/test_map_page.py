@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.routers.why import why
 from tests.cases import each
-from tests.dashboard.harness import BARE, app_with, charts, checked, open_page, text_of
+from tests.dashboard.harness import app_with, charts, checked, open_page, text_of
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
 CATALOG = {
@@ -62,7 +62,7 @@ def small_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYFARE_CATALOG", "small")
 
 
-app = app_with({"small": CATALOG, "plain": PLAIN, "hollow": BARE})
+app = app_with({"small": CATALOG, "plain": PLAIN})
 visit = partial(open_page, "map")
 
 
@@ -157,13 +157,6 @@ def test_colours_by_server_and_only_by_server_where_there_are_no_categories(app:
     plain = visit(catalog="plain", by="category")
     assert plain.query_params == {"catalog": "plain", "by": "server"}
     assert [note["text"] for note in chart(plain)["layout"]["annotations"]] == ["one"]
-
-
-def test_a_catalog_without_tools_says_what_to_do(app: App) -> None:
-    page = visit(catalog="hollow", q="read a file")
-    assert "has no tools yet" in text_of(page)
-    assert any(button.label == "Open the Catalog page" for button in page.button)
-    assert not charts(page)
 
 
 def test_a_link_that_makes_no_sense_says_so_and_works(app: App) -> None:

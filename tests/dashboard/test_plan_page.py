@@ -5,11 +5,14 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain.plans import Plan, PlannedStep
 from core.planning.base import Usage
 from core.planning.rules import RulesPlanner
 from core.services.decide.decision_log import DecisionLog
 from core.services.decide.routing import RoutingService
 from dashboard import session
+from dashboard.pages.route.charts import plan_steps
+from tests.cases import each
 from tests.dashboard.harness import app_with, checked, metrics_of, open_page, with_services
 
 CATALOG = {
@@ -73,6 +76,31 @@ def test_several_things_can_be_planned_and_the_link_says_so(app: App) -> None:
     said = " ".join(part.value for part in page.markdown)
     assert all(step.decision.winner.tool.split("::")[1].replace("_", "\\_") in said for step in plan.steps)
     assert "after 1" in said
+
+
+@each("short, long", [(0.4, 8.0), (8.0, 0.4), (4.0, 4.0)])
+def test_no_arrow_crosses_a_name(app: App, short: float, long: float) -> None:
+    decision = app.routing.plan(TWO, catalog="small").steps[0].decision
+    parts = (
+        ((), 0.0, short),
+        ((0,), short, short + long),
+        ((0,), short, short + 1),
+        ((1, 2), short + long, short + long + 1),
+    )
+    steps = tuple(PlannedStep("x", needs, decision, start, end) for needs, start, end in parts)
+    drawn = plan_steps(Plan("q", "rules", steps))
+    names, (low, high) = drawn.data[1], drawn.layout.xaxis.range
+    crossed = 0
+    for start, height, text in zip(names.x, names.y, names.text, strict=True):
+        for arrow in drawn.layout.annotations:
+            if arrow.y < height < arrow.ay:
+                here = arrow.ax + (arrow.ay - height) / (arrow.ay - arrow.y) * (arrow.x - arrow.ax)
+                place = (here - low) / (high - low)
+                assert place < start or place > start + len(text) * 5.6 / 420, (
+                    text
+                )  # px of a letter, and of a narrow chart
+                crossed += 1
+    assert crossed > 4
 
 
 def test_each_step_is_a_recorded_decision_and_can_be_called(app: App) -> None:

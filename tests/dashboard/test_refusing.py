@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from core.app import App
 from core.domain.feedback import By
 from core.relevance.refusal import limit_of, measured_curve, shipped_curve
+from dashboard.pages.route.candidates import card_key
 from dashboard.pages.route.charts import refusal_curve
+from dashboard.pages.route.turned import HEADLINE, texts
 from tests.cases import each
-from tests.dashboard.harness import app_with, markdown_of, open_page, titles
+from tests.dashboard.harness import app_with, markdown_of, open_page, titles, words_of
 
 CATALOG = {
     "servers": [{"name": "files", "description": "Files.", "tools": [{"name": "read", "description": "Reads a file."}]}]
@@ -38,6 +43,21 @@ def test_nothing_fits_less_likely_where_a_request_is_like_the_question_word_by_w
             r"P\(nothing fits\) \*\*([\d.]+)\*\*", markdown_of(visit(catalog=name, q="jazz quiz"))
         )
     assert float(said["asked"]) < float(said["anagram"]) - 0.05
+
+
+def test_fit_and_that_nothing_fits_are_one_statement(app: App) -> None:
+    decided = app.routing.route("read a file", catalog="small", record=False, parameters=app.routing.parameters("ehrr"))
+    assert decided.fit is not None
+    said = {}
+    for nothing, word in ((0.88, "nothing"), (0.6, "unsure"), (0.2, "unsure")):
+        fit = replace(decided.fit, tools=np.array([0.61]), nothing=nothing, confidence=word)
+        html = texts(replace(decided, fit=fit))
+        said[nothing] = words_of(html[HEADLINE]).replace("\n", ""), words_of(html[card_key(0)])
+    assert "Probably nothing fits: 88 %. Nearest: files::read, which fits 61 % if anything does." in said[0.88][0]
+    assert "files::read fits 61 % if anything does; P(nothing fits) is 60 %." in said[0.6][0]
+    assert [("if anything does" in headline, "if anything does" in card) for headline, card in said.values()] == [
+        (True, True), (True, True), (False, False),
+    ]  # fmt: skip
 
 
 def test_a_router_without_the_knob_has_no_such_part() -> None:

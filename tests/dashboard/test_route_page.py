@@ -16,6 +16,7 @@ from core.routers.base import RefusingParameters
 from core.routers.why import why
 from core.shared import units
 from dashboard.ui.text import escaped
+from tests.cases import each
 from tests.dashboard.harness import (
     BARE,
     app_with,
@@ -151,12 +152,19 @@ def test_a_name_in_the_url_that_is_not_there_is_said(app: App, kind: str, shown:
     assert not checked(page.run()).warning
 
 
-def test_a_catalog_without_tools_says_so_and_is_no_error(app: App) -> None:
-    page = visit(q="anything", catalog="hollow")
-    assert "The catalog has no tools; import or discover a catalog that has some." in text_of(page)
-    assert not cards(page)
-    assert len(titles(page)) == 3
-    assert chooser(page).options == ["bare"]
+def test_nothing_fits_in_a_catalog_without_tools(app: App) -> None:
+    decision = app.routing.route("x", catalog="hollow", parameters=app.routing.parameters("ehrr"), record=False)
+    assert (decision.fit.nothing, decision.fit.confidence) == (1.0, "nothing")
+
+
+@each("view", ["route", "whatif", "compare", "map", "call", "agent"])
+def test_a_catalog_without_tools_says_so_and_what_to_do(app: App, view: str) -> None:
+    for query in ({}, {"q": "anything"}):
+        page = open_page(view, catalog="hollow", **query)
+        assert "Catalog hollow has no tools: none of its servers lists one." in text_of(page)
+        assert [button.label for button in page.button if button.label == "Open the Catalog page"]
+        assert not titles(page)
+        assert page.query_params["catalog"] in ("hollow", ["hollow"])
 
 
 def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused(app: App) -> None:

@@ -10,7 +10,7 @@ from dashboard.ui.text import escaped, progress_words
 
 POLL_S = 1.0
 NOTHING = (
-    "No long run since the console was started. Runs, sweeps and searches of the Lab, tasks that Compare plays, live runs of the Network page, "
+    "No long run since the console was started. Runs, sweeps and searches of the Lab, tasks that Compare plays, runs of the Network page, "
     "embedding, maps, discovery, calibration and estimates appear here while they are under way, with Stop, and afterwards with their result."
 )
 

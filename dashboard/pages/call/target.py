@@ -22,9 +22,9 @@ from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import supposed
 from dashboard.ui.pick import pick
 from dashboard.ui.query_form import show_preparing
-from dashboard.ui.question import Question
+from dashboard.ui.question import Question, no_tools
 from dashboard.ui.text import Colour, escaped
-from dashboard.ui.url_state import UrlState, open_page
+from dashboard.ui.url_state import UrlState
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,7 @@ def choose_target(question: Question) -> Target | None:
     tool_id = _tool(state, linked.get("tool", ""), catalog, decision)
     state.end({**question.texts, "tool": tool_id or "", "decision": linked_decision}, question=question.texts)
     _notes(linked, catalog, forgotten=decision is None and linked_decision != "")
-    if not catalog.tools:
-        st.info(f"Catalog {escaped(catalog.name, 80)} has no tools yet.", icon=":material/inventory_2:")
-        if st.button("Open the Catalog page", key="call.catalog"):
-            open_page("catalog", catalog=catalog.name)
+    if no_tools(app, catalog.name):
         return None
     if tool_id is None:
         st.info(

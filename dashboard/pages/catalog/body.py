@@ -104,10 +104,16 @@ TOOL_COLUMNS = (
 )
 
 
+NONE_ON = "No server of this catalog is switched on."
+
+
 def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str, chosen: str) -> str:
     """Draw the servers that match the query. Returns the name of the chosen server, or ""."""
     off_panel(app, catalog)
     waiting_sign_ins(app, catalog.name)
+    if not catalog.servers:
+        st.info(NONE_ON)
+        return ""
     found = np.arange(len(catalog.servers))
     if query.strip():
         found = found[matching(map(server_text, catalog.servers), query)]
@@ -185,7 +191,10 @@ def _found(shown: int, total: int, thing: str) -> bool:
 
 
 def no_tools(catalog: Catalog) -> None:
-    """Say that a catalog lists no tool, with a button that asks its servers."""
+    """Say that a catalog lists no tool, with a button that asks its servers, if one is switched on."""
+    if not catalog.servers:
+        st.info(NONE_ON)
+        return
     st.info("No server of this catalog lists a tool. Connected servers list their tools.")
     st.button(
         "Connect its servers…", key="catalog.tools.connect", icon=":material/cable:", on_click=state.open_connect,

@@ -22,9 +22,9 @@ from dashboard.ui.catalog_frames import matching_rows
 from dashboard.ui.chart import chart
 from dashboard.ui.pick import PLAIN
 from dashboard.ui.query_form import show_preparing
-from dashboard.ui.question import Asks, Question
+from dashboard.ui.question import Asks, Question, no_tools
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState, open_page
+from dashboard.ui.url_state import UrlState
 
 CATEGORY, SERVER = "category", "server"
 NO_CATEGORY = "no category"
@@ -146,9 +146,8 @@ def page(question: Question) -> None:
         state.end(texts, question=texts)
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    if not drawn.ids:
+    if no_tools(app, query.catalog):
         state.end(content.texts, question=content.question)
-        _no_tools(query.catalog)
         return
     grid = st.grid(3, min_column_width=390, gap="small")
     with grid.cell(column_span=2):
@@ -210,11 +209,3 @@ def _look(view: object) -> None:
     """Keep the part of the map that came into sight."""
     of, _ = st.session_state[VIEW]
     st.session_state[VIEW] = (of, view)
-
-
-def _no_tools(catalog: str) -> None:
-    st.info(
-        f"Catalog {escaped(catalog, 80)} has no tools yet, so there is nothing to draw.", icon=":material/inventory_2:"
-    )
-    if st.button("Open the Catalog page", key="map:empty"):
-        open_page("catalog", catalog=catalog)

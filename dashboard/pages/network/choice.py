@@ -66,13 +66,6 @@ LIVE_HELP = (
 SIMULATED_HELP = "No tool is called. Latencies come from the network, outcomes are drawn from the catalog's success rates with the seed."
 
 
-def mode_control(state: UrlState, linked: Mapping[str, str]) -> bool:
-    """Draw the choice of the mode. Tells whether the run is live."""
-    key = state.key("mode")
-    st.session_state.setdefault(key, LIVE if linked.get("mode") == LIVE else SIMULATED)
-    return st.segmented_control("Calls", (SIMULATED, LIVE), key=key, required=True) == LIVE
-
-
 def mode_badge(live: bool) -> None:
     """Show whether the numbers on the page are simulated or measured."""
     if live:
@@ -156,7 +149,7 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
             "Seed", "seed", 0, 0, MOST_SEED, 1, state, linked,
             "The seed of latencies, of the order of queries, and of success.",
         )  # fmt: skip
-        live = mode_control(state, linked)
+        live = _select("Calls", "mode", (SIMULATED, LIVE), SIMULATED, state, linked, 125) == LIVE
         name, start, most, by = ("calls", LIVE_STEPS, MOST_LIVE, 10) if live else ("steps", STEPS, MOST_STEPS, 50)
         steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, linked, "One query in each step of 10 s.")
     editor(app, catalog, seed, PROFILE)

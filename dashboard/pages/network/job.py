@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -85,7 +86,7 @@ def _experts(world: World) -> tuple[frozenset[int], ...]:
     )
 
 
-JOB, LIVE_RUN = "network:job", "live network run"
+JOB, LIVE_RUN, SIMULATION = "network:job", "live network run", "simulated network run"
 POLL_S, OTHER_S = 0.1, 2.0
 STOPPING = "Stopping after the current step."
 PREPARING = "Preparing the network and reading the queries."
@@ -156,26 +157,26 @@ def _other(run: Job) -> None:
 
 
 def _found(app: App, choice: Choice) -> Job | None:
-    """Returns the run of this choice, or None. Stops a simulation of another choice."""
+    """Returns the run of this choice, or None. Stops this page's simulation of another choice, and finds a finished one after a reload."""
     if choice.live:
         return app.background.of(LIVE_RUN, choice)
     run: Job | None = st.session_state.get(JOB)
-    if run is None or run.about == choice:
+    if run is not None and run.about == choice:
         return run
-    if not run.about.live:
+    if run is not None and not run.about.live:
         run.stop.set()
-    return None
+    known = app.background.of(SIMULATION, choice)
+    return None if known is None or known.result is None else known
 
 
 def _begun(app: App, choice: Choice) -> Job:
     show_preparing(app, choice.catalog, decides=True)
     work = partial(run_both, app, choice)
-    if not choice.live:
-        run = Job(choice)
-        run.begin(work)
-        return run
-    title = f"Live network run: {' and '.join(choice.titles)} over {choice.catalog}"
-    run = app.background.start(LIVE_RUN, work, choice, title=title, link=here())
+    kind = LIVE_RUN if choice.live else SIMULATION
+    title = f"{kind.capitalize()}: {' and '.join(choice.titles)} over {choice.catalog}"
+    texts = {name: text for name, text in choice.texts().items() if text}
+    link = f"{here().partition('?')[0]}?{urlencode(texts)}"
+    run = app.background.start(kind, work, choice, title=title, link=link, several=not choice.live)
     if run.about != choice:
         st.rerun()  # another visitor's run has begun: the page shows it
     return run

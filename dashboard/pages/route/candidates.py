@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.domain.decision import Decision
 from core.domain.trace import ToolRow
+from core.routers.why import IF_ANYTHING, condition
 from core.shared import units
 from dashboard.ui.chart import live
 from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like, label_bar, label_notice, moved_words
@@ -15,7 +16,7 @@ from dashboard.ui.layer import MARK
 from dashboard.ui.text import as_html
 from dashboard.ui.url_state import open_page
 
-HELP = "Calibrated probability of fit, price of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
+HELP = f"Calibrated probability that the tool fits{IF_ANYTHING}, price of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"
 WRITES = ' <span class="wayfare-badge" title="It changes something, and the question asks to know: look at the others first.">writes</span>'
 ACTIONS = "route:actions"
@@ -61,7 +62,7 @@ def card(decision: Decision, row: int, supposed: Collection[str] = ()) -> str:
     return (
         f'{star}<strong>{as_html(name, 40)}</strong> <small class="wayfare-faint">{as_html(server, 40)}</small>'
         f"{MARK if tool.tool in supposed else ''}{WRITES if row in decision.writing else ''}<br>"
-        f"<small>{score} <strong>{units.plain(tool.utility)}</strong>{_fit(decision, tool)}</small>"
+        f"<small>{score} <strong>{units.plain(tool.utility)}</strong>{_fit(decision, row)}</small>"
     )
 
 
@@ -104,8 +105,8 @@ def _judge(known: Labelling, tool: ToolRow, asked: Mapping[str, str]) -> None:
     label_bar(known, tool.tool, CARD)
 
 
-def _fit(decision: Decision, tool: ToolRow) -> str:
+def _fit(decision: Decision, row: int) -> str:
     """Returns the probability that the tool fits, or "" if it was not estimated."""
     if decision.fit is None:
         return ""
-    return f" · fits {as_html(units.share(decision.fit_at(decision.tools.ids.index(tool.tool))['p_fit']))}"
+    return f" · fits {units.share(float(decision.fit.tools[row]))}{condition(decision.fit)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from textwrap import wrap
 
 import plotly.graph_objects as go
@@ -87,6 +88,8 @@ def _price(value: float | None, absent: str) -> str:
 
 ROW_PX, AXIS_PX, TITLE_PX = 46, 34, 34
 LEAST = 0.004  # of the whole width, so that very short steps stay visible
+BEFORE, AFTER = 0.01, 0.03  # of the whole time, beside the steps
+CHARACTERS, BESIDE = 72, 0.015  # in a line of a narrow chart; of its width, between an arrow and a name
 
 
 def plan_steps(plan: Plan) -> go.Figure:
@@ -101,11 +104,15 @@ def plan_steps(plan: Plan) -> go.Figure:
         "marker": {"color": colours},
         "hovertext": [_step_hover(position, step) for position, step in enumerate(plan.steps)], "hoverinfo": "text",
     }  # fmt: skip
-    names = [_name(position, step) for position, step in enumerate(plan.steps)]
+    free = [_free(plan, rows, position, whole) for position in range(len(plan.steps))]
+    names = [
+        _name(position, step, int((high - low) * CHARACTERS))
+        for position, (step, (low, high)) in enumerate(zip(plan.steps, free, strict=True))
+    ]
     return figure(
-        [bars, row_texts(names, rows)], title="Steps over expected time",
+        [bars, row_texts(names, rows, starts=[low for low, _ in free])], title="Steps over expected time",
         height=TITLE_PX + AXIS_PX + ROW_PX * len(plan.steps), margin={"l": 8, "r": 12, "t": TITLE_PX, "b": AXIS_PX},
-        xaxis={"range": [-0.01 * whole, 1.03 * whole], "ticksuffix": " s", "fixedrange": True, "zeroline": False},
+        xaxis={"range": [-BEFORE * whole, (1 + AFTER) * whole], "ticksuffix": " s", "fixedrange": True, "zeroline": False},
         xaxis2=EDGES, yaxis={"range": [-0.4, len(rows) - 0.25], "visible": False, "fixedrange": True},
         annotations=_arrows(plan, rows),
     )  # fmt: skip
@@ -124,11 +131,28 @@ def _arrows(plan: Plan, rows: list[int]) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def _name(position: int, step: PlannedStep) -> str:
+def _free(plan: Plan, rows: list[int], position: int, whole: float) -> tuple[float, float]:
+    """Returns the widest span of the chart's width, in [0, 1], where no arrow crosses the name above a step."""
+    edges = [0.0, 1.0]
+    for later in range(position, len(plan.steps)):
+        for need in plan.steps[later].needs:
+            if need < position:
+                start, end = plan.steps[need].finish_s, plan.steps[later].start_s
+                way = (rows[need] - rows[position] - 0.6) / (rows[need] - rows[later] - 0.32)
+                here = (start + way * (end - start)) / whole
+                edges.append((here + BEFORE) / (1 + BEFORE + AFTER))
+    edges.sort()
+    low, high = max(pairwise(edges), key=lambda span: span[1] - span[0])
+    return (low + BESIDE if low else 0.0), high
+
+
+def _name(position: int, step: PlannedStep, most: int) -> str:
+    """Returns a step's number, tool, time and price, in at most so many characters; the tool has at least eight."""
     winner = step.decision.winner
     if winner is None:
         return f"{position + 1} · {REJECTED_SIGN} no tool can do it"
-    return f"{position + 1} · {label(winner.tool, 40)} · {units.seconds(winner.time_cost_s)} · {units.price(winner.price_usd)}"
+    figures = f" · {units.seconds(winner.time_cost_s)} · {units.price(winner.price_usd)}"
+    return f"{position + 1} · {label(winner.tool, max(8, min(40, most - len(figures) - 4)))}{figures}"
 
 
 def _step_hover(position: int, step: PlannedStep) -> str:

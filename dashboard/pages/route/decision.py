@@ -59,7 +59,8 @@ def refusing(app: App, decision: Decision, parameters: Parameters) -> None:
         text.markdown(f"P(nothing fits) **{nothing:.2f}** for this sub-task, {_limit(app, percent)}.")
         text.markdown(f":small[{_point(curve, percent)}]")
         text.caption(
-            "P assumes that half of all sub-tasks are impossible. It orders sub-tasks and is not a frequency. It rises with the number of "
+            "P assumes that half of all sub-tasks are impossible. It orders sub-tasks and is not a frequency. The fit of a tool assumes that "
+            "this one is possible, and leaves P out. P rises with the number of "
             "different tools that are about as good as the best, and falls with how near the best is and how like its nearest request. "
             "The knob is *Wrong refusals at most*, under Similarity."
         )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from streamlit.components.v2 import component
 
-from core.domain.decision import Decision
+from core.domain.decision import Decision, Fit
 from core.domain.trace import ServerRow, ToolRow
-from core.routers.why import why
+from core.routers.why import condition, fit_sentence, why
 from core.shared import units
 from dashboard.pages.route.charts import sign
 from dashboard.theme import ACCEPTED_SIGN, REJECTED_SIGN
@@ -53,10 +53,14 @@ def _candidates(decision: Decision) -> str:
     if not rows:
         return f"<p>{as_html(decision.reason, 300)}</p>"
     tools = decision.tools_at(rows)
-    return _table(("tool", "fits" if decision.fit is not None else "similarity", "time", "price a call", as_html(decision.score, 30)), [
+    return _table(("tool", _fits_label(decision.fit), "time", "price a call", as_html(decision.score, 30)), [
         (f"{sign(tool)} {as_html(tool.tool, 60)}", _fits(decision, row, tool), units.seconds(tool.time_cost_s), units.price(tool.price_usd), units.plain(tool.utility))
         for row, tool in zip(rows, tools, strict=True)
     ])  # fmt: skip
+
+
+def _fits_label(fit: Fit | None) -> str:
+    return "similarity" if fit is None else f"fits{condition(fit)}"
 
 
 def _fits(decision: Decision, row: int, tool: ToolRow) -> str:
@@ -93,11 +97,14 @@ def _winner(decision: Decision) -> str:
         return f"<p class='wayfare-present-big'>No tool</p><p>{as_html(decision.reason, 300)}</p>"
     fits = "" if decision.fit is None else f"{units.share(float(decision.fit.tools[decision.candidates[0]]))}"
     figures = (
-        ("fits", fits), ("price a call", units.price(winner.price_usd)), ("expected time", units.seconds(winner.time_cost_s)),
+        (_fits_label(decision.fit), fits), ("price a call", units.price(winner.price_usd)), ("expected time", units.seconds(winner.time_cost_s)),
         ("success", units.share(winner.success)),
     )  # fmt: skip
     listed = "".join(f"<div><dt>{name}</dt><dd>{as_html(value)}</dd></div>" for name, value in figures if value)
-    return f"<p class='wayfare-present-big'>★ {as_html(winner.tool, 90)}</p><dl>{listed}</dl>"
+    name = f"★ {as_html(winner.tool, 90)}"
+    if decision.fit is not None and decision.fit.doubtful:
+        name = fit_sentence(decision.fit, decision.candidates[0], as_html(winner.tool, 90))
+    return f"<p class='wayfare-present-big'>{name}</p><dl>{listed}</dl>"
 
 
 def _why(decision: Decision) -> str:

@@ -16,6 +16,7 @@ from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
 from core.routers.presets import PRESETS
+from core.routers.why import IF_ANYTHING, condition, fit_sentence
 from core.services.decide.whatif import Asked
 from core.shared import units
 from core.shared.untrusted_text import one_line
@@ -41,15 +42,15 @@ SIGNALS = {
 CONFIDENCE = {
     "sure": (
         "sure",
-        f"The tool fits with a probability of at least {units.share(SURE_FROM)}, and P(nothing fits) is below {units.share(DOUBTFUL_FROM)}.",
+        f"The tool fits with a probability of at least {units.share(SURE_FROM)}{IF_ANYTHING}, and P(nothing fits) is below {units.share(DOUBTFUL_FROM)}.",
     ),
     "unsure": (
         "unsure",
-        f"The tool fits with a probability below {units.share(SURE_FROM)}, or P(nothing fits) is {units.share(DOUBTFUL_FROM)} or more, or the tool writes and the "
+        f"The tool fits with a probability below {units.share(SURE_FROM)}{IF_ANYTHING}, or P(nothing fits) is {units.share(DOUBTFUL_FROM)} or more, or the tool writes and the "
         "question asks to know: look at the others, or say it in other words.",
     ),
     "nothing": (
-        "probably nothing fits",
+        "",  # the sentence says it
         f"P(nothing fits) is at least {units.share(NOTHING_FROM)}, as it is for 6 % of the everyday questions that the sample can answer, and for 47 % of "
         "those that it cannot. The tool is the nearest one.",
     ),
@@ -77,21 +78,21 @@ def headline(decision: Decision, *, what_if: bool = False) -> str:
         f'<div class="wayfare-metric"><dt>{noted(label, help_text)}</dt><dd>{as_html(value)}</dd></div>'
         for label, value, help_text in _metrics(decision)
     )
-    star, said = "★", ""
+    star, said, tool = "★", "", f"<strong>{as_html(winner.tool, 90)}</strong>"
     if decision.fit is not None:
         word = decision.fit.confidence
         label, help_text = BY_WORDS if decision.by_words else CONFIDENCE[word]
-        nothing = decision.fit.nothing
-        if nothing is not None and nothing >= DOUBTFUL_FROM:
-            chance = f"P {units.share(nothing)}"
-            label = f"{label}, {chance}" if word == "nothing" else f"{label}, nothing fits with {chance}"
+        if word == "nothing":
+            star = noted("?", help_text)
+        if decision.fit.doubtful:
+            tool = fit_sentence(decision.fit, decision.candidates[0], tool)
         if decision.fit.language:
-            label, help_text = f"{label}, asked in {decision.fit.language}", FOREIGN
-        said = f' <span class="wayfare-badge" data-confidence="{word}">{noted(label, help_text)}</span>'
-        star = "?" if word == "nothing" else star
+            label, help_text = f"{label}{', ' if label else ''}asked in {decision.fit.language}", FOREIGN
+        if label:
+            said = f' <span class="wayfare-badge">{noted(label, help_text)}</span>'
     return (
         f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">{star}</span> '
-        f"<strong>{as_html(winner.tool, 90)}</strong>{mark}{said}{preset}<small>{as_html(decision.reason, 300)}{_looked(decision)}</small></div>"
+        f"{tool}{mark}{said}{preset}<small>{as_html(decision.reason, 300)}{_looked(decision)}</small></div>"
         f'<dl class="wayfare-metrics">{metrics}</dl></div>'
     )
 
@@ -127,20 +128,23 @@ def _metrics(decision: Decision) -> list[Metric]:
 
 
 def _fit_metric(row: int, fit: Fit) -> Metric:
+    chance, whole = float(fit.tools[row]), ""
+    if fit.nothing is not None:
+        whole = f" With P(nothing fits) in it, where half of all sub-tasks are impossible, it is {units.share(chance * (1 - fit.nothing))}."
     parts = " + ".join(f"{SIGNALS[name]} {float(part[row]):.2f}" for name, part in fit.signals.items())
     if fit.learnt is not None:
         parts += f" + labels {float(fit.relevance[row] - sum(part[row] for part in fit.signals.values())):.2f}"
     return (
-        "Fits",
-        units.share(float(fit.tools[row])),
-        f"{'Calibrated' if fit.nothing is not None else 'Rough'} probability that this tool fits, from its relevance {float(fit.relevance[row]):.2f} = {parts}, "
-        "and from its lead over tools with another function.",
+        f"Fits{condition(fit)}",
+        units.share(chance),
+        f"{'Calibrated' if fit.nothing is not None else 'Rough'} probability that this tool fits{IF_ANYTHING}, from its relevance {float(fit.relevance[row]):.2f} = {parts}, "
+        f"and from its lead over tools with another function.{whole}",
     )
 
 
 HELP = (
     "Each try succeeds with P = p_fit · (1 − pfail) · r and costs its price, its time in money, and (1 − P) · w. The order has "
-    "the largest expected value, the sum of reached · (P · V − cost)."
+    "the largest expected value, the sum of reached · (P · V − cost). All of it is for sub-tasks that some tool can do."
 )
 
 

@@ -12,7 +12,7 @@ from core.domain.decision import Decision
 from core.domain.feedback import AskedQuery
 from core.domain.trace import ServerRow, ToolRow
 from core.economics.utility import Headroom
-from core.routers.why import reasons_of_fit, tool_headroom, why
+from core.routers.why import condition, reasons_of_fit, tool_headroom, why
 from core.shared import units
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like_line, label_bar, label_notice, moved_lines
@@ -121,10 +121,11 @@ def _fit(decision: Decision, index: int) -> list[tuple[str, str]]:
     if decision.fit is None:
         return [("similarity", f"{similarity:.3f}")]
     chances = decision.fit_at(index)
-    fits, solves = units.share(chances["p_fit"]), ("one call solves it", units.share(chances["p_success"]))
+    beside = condition(decision.fit)
+    fits, solves = units.share(chances["p_fit"]), (f"one call solves it{beside}", units.share(chances["p_success"]))
     if math.isclose(chances["p_fit"], similarity):
-        return [("fits = Sim", fits), solves]
-    return [("fits", fits), solves, ("similarity", f"{similarity:.3f}")]
+        return [(f"fits{beside} = Sim", fits), solves]
+    return [(f"fits{beside}", fits), solves, ("similarity", f"{similarity:.3f}")]
 
 
 def _numbers_of_tool(decision: Decision, index: int) -> list[tuple[str, str]]:

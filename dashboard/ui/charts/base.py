@@ -103,13 +103,15 @@ def figure(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, **la
     return LazyFigure({"data": [dict(trace) for trace in traces], "layout": {**base, **layout}})
 
 
-def row_texts(texts: Sequence[str], rows: Sequence[int], *, right: bool = False, faded: bool = False) -> dict[str, Any]:
-    """A trace that writes texts above the rows 0, 1, 2... of a horizontal chart, at its left or right edge.
+def row_texts(
+    texts: Sequence[str], rows: Sequence[int], *, right: bool = False, faded: bool = False, starts: Sequence[float] = ()
+) -> dict[str, Any]:
+    """A trace that writes texts above the rows 0, 1, 2... of a horizontal chart, at its left or right edge, or at `starts` in [0, 1].
 
     Names there take no width from the bars. Needs the axis `EDGES`.
     """
     return {
-        "type": "scatter", "mode": "text", "x": [1 if right else 0] * len(rows), "y": [row + 0.44 for row in rows],
+        "type": "scatter", "mode": "text", "x": list(starts) or [1 if right else 0] * len(rows), "y": [row + 0.44 for row in rows],
         "xaxis": "x2", "text": texts, "textposition": "middle left" if right else "middle right",
         "textfont": {"size": 11}, "opacity": 0.65 if faded else 1.0, "cliponaxis": False, "hoverinfo": "skip",
         "showlegend": False,
