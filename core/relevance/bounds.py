@@ -19,21 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Fit
-from core.relevance.coarse import Coarse
+from core.relevance.coarse import Coarse, products, runs_of
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.lexical import words_and_stems
 from core.relevance.refusal import Like
-from core.relevance.relevance_index import (
-    DAMPED,
-    OF_WORDS,
-    SIGNALS,
-    RelevanceIndex,
-    RelevanceModel,
-    asked_text,
-    products,
-    runs_of,
-)
+from core.relevance.relevance_index import DAMPED, OF_WORDS, SIGNALS, RelevanceIndex, RelevanceModel, asked_text
 from core.relevance.requests import RequestIndex, like_requests
 from core.relevance.scoring import (
     LEAD_LIMIT,

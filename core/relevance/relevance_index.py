@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Tool
-from core.relevance.coarse import Coarse
+from core.relevance.coarse import Coarse, products
 from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
@@ -221,7 +221,6 @@ def _unit(rows: NDArray[np.float32]) -> Vectors:
 
 WORD_LENGTH_SHARE = 0.3  # BM25's b: the length of a schema says little about a tool
 SMALL = 1e-6
-GROUP = 16  # rows, a multiple of what kernels of BLAS take at once
 LOOK_AT_ALL = 5000
 """Tools up to which a catalog has no coarse rows: looking at all of so few takes no longer than two steps."""
 
@@ -353,27 +352,6 @@ class RelevanceIndex:
         for row, weight in everyday.items():  # a copy of all rows would take longer than the sum
             concept += self._concepts[row] if weight == 1.0 else np.float32(weight) * self._concepts[row]
         return zeros
-
-
-def products(matrix: Vectors, rows: NDArray[np.int64], vector: Vectors) -> Vectors:
-    """(K,) products of some rows of a matrix (N, D) with a vector, as those of all rows to the last bit (but for the last few of N)."""
-    return (matrix[in_groups(rows)] @ vector)[: len(rows)]
-
-
-def in_groups(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows (K,), the last one some times more. BLAS takes rows in groups, and adds up what is left over in another order.
-
-    >>> len(in_groups(np.arange(3)))
-    16
-    """
-    return np.concatenate([rows, rows[-1:].repeat(-len(rows) % GROUP)])
-
-
-def runs_of(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The different ones of ascending numbers (K,), and the place of each among them: `np.unique` without a sort."""
-    first = np.ones(len(ascending), dtype=np.bool_)
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return ascending[first], np.cumsum(first) - 1
 
 
 def words_of_tools(catalog: Catalog) -> LexicalIndex:

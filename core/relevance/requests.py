@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.tool_table import Texts
+from core.relevance.coarse import in_groups, products, runs_of
 from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.refusal import Like
-from core.relevance.relevance_index import WORD_LENGTH_SHARE, RelevanceIndex, RequestModel, in_groups, products, runs_of
+from core.relevance.relevance_index import WORD_LENGTH_SHARE, RelevanceIndex, RequestModel
 from core.relevance.scoring import moments, z_scores
 
 ASKED, ASKED_WORDS = "asked", "asked_words"

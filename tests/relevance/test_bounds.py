@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from core.relevance.bounds import NEAREST, FitMatcher, reached
-from core.relevance.coarse import CoarseRows
+from core.relevance.coarse import CoarseRows, products
 from core.relevance.encoder import unit_rows
 from core.relevance.learnt import NOTHING_LEARNT, LearntValues
-from core.relevance.relevance_index import RelevanceIndex, products
+from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.scoring import moments, moments_around
 from tests.relevance.many_tools import many_tools, some_requests, with_labels
 
