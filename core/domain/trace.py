@@ -172,8 +172,8 @@ def columns(record: ServerEstimates[Array] | ToolEstimates[Array, Array] | Learn
 
 def _values(trace: ServerTrace | ToolTrace, declared: type, rows: Sequence[int]) -> list[dict[str, Any]]:
     """The figures of some rows by name, column by column: ten times as quick as cell by cell."""
-    names, chosen = _names(declared), list(rows)
-    columns = [_column(name, getattr(trace, name)[chosen].tolist()) for name in names]
+    names, chosen = _names(declared), np.array(rows, dtype=np.int64)
+    columns = [_column(name, getattr(trace, name).take(chosen).tolist()) for name in names]
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 

@@ -17,6 +17,7 @@ from core.domain.decision import Decision
 from core.domain.trace import DROPS, Drop
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
 from core.endpoint.offering import Offering, Shown
+from core.routers.context import per_catalog
 from core.routers.why import fit_sentence, why_tool, writes_note
 from core.services.background_jobs import Job
 from core.services.decide.decision_log import AGENT
@@ -55,6 +56,12 @@ def signature(tool: Tool) -> str:
     more = [f"… {len(names) - MOST_ARGUMENTS} more"] if len(names) > MOST_ARGUMENTS else []
     about = one_line(first_sentence(tool.description), SENTENCE_CHARS)
     return f"{one_line(tool.name, 2 * NAME_CHARS)}({', '.join([*parts, *more])}){f' -- {about}' if about else ''}"
+
+
+@per_catalog
+def _signatures(catalog: Catalog) -> dict[int, str]:  # noqa: ARG001 - the key of the cache
+    """The signatures of the tools of a catalog that were listed before, by row: a schema is read once."""
+    return {}
 
 
 def _type(root: Json, schema: object, depth: int = 0) -> str:
@@ -154,9 +161,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
     tools = {row: catalog.tools[now] for row, now in rows_now if now is not None}  # the catalog may have changed since
     shown = offering.shown(tools, n or getattr(options.parameters(usual=usual), "n", MOST_CANDIDATES))
-    found = [
-        _candidate(decision, row, tools[row], _why(decision, row, tools[row], offering, shown)) for row in shown.rows
-    ]
+    found = [_candidate(decision, catalog, row, _why(decision, row, tools[row], offering, shown)) for row in shown.rows]
     found += _down(decision, catalog, offering, shown.rows)
     kept = found if n is not None else fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
     reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a tool outside the client's scope
@@ -190,10 +195,7 @@ def _down(decision: Decision, catalog: Catalog, offering: Offering, listed: Sequ
         return []
     known = ((row, catalog.tool_row.get(tool)) for row, tool in enumerate(decision.tools.ids) if row not in listed)
     fits = [(row, float(decision.fit.tools[row]), catalog.tools[now]) for row, now in known if now is not None]
-    return [
-        _candidate(decision, row, catalog.tools[catalog.tool_row[decision.tools.ids[row]]], why)
-        for row, why in offering.fits_and_is_down(fits, MOST_DOWN)
-    ]
+    return [_candidate(decision, catalog, row, why) for row, why in offering.fits_and_is_down(fits, MOST_DOWN)]
 
 
 def _why(decision: Decision, row: int, tool: Tool, offering: Offering, shown: Shown) -> str:
@@ -208,11 +210,14 @@ def _why(decision: Decision, row: int, tool: Tool, offering: Offering, shown: Sh
     return " ".join([*said, *filter(None, [one_line(offering.caution(tool), WHY_CHARS)]), one_line(why, WHY_CHARS)])
 
 
-def _candidate(decision: Decision, row: int, defined: Tool, why: str) -> dict[str, Any]:
-    tool = decision.tool_at(row)
+def _candidate(decision: Decision, catalog: Catalog, row: int, why: str) -> dict[str, Any]:
+    tool, known = decision.tool_at(row), _signatures(catalog)
+    now = catalog.tool_row[tool.tool]
+    if now not in known:
+        known[now] = signature(catalog.tools[now])
     return {
         "tool": tool.tool,
-        "signature": signature(defined),
+        "signature": known[now],
         "fit": None if decision.fit is None else _rounded(decision.fit.tools[row], 3),
         "success": _rounded(tool.success, 3),
         "price_usd": None if tool.price_usd is None else _rounded(tool.price_usd, 6),

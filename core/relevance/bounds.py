@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Fit
-from core.relevance.coarse import Coarse
+from core.relevance.coarse import Coarse, products, runs_of
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.lexical import words_and_stems
@@ -50,23 +50,26 @@ ROUNDING = 1e-4  # of a sum in single precision, with room to spare
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A signal as it enters the sum: weight * factor * (x - mean) / deviation."""
+class Lines:
+    """Signals as they enter the sum, weight * factor * (x - mean) / deviation: columns (5, 1), in the order of `SIGNALS`."""
 
-    weight: np.float32
-    mean: np.float32
-    deviation: np.float32
-    factor: np.float32 = NOT_DAMPED
+    weights: Vectors
+    means: Vectors
+    deviations: Vectors
+    factors: Vectors
 
     def of(self, x: Vectors) -> Vectors:
-        """What the signal adds, any shape."""
-        scores = (x - self.mean) / self.deviation
-        return self.weight * (scores if self.factor == 1.0 else scores * self.factor)
+        """What the signals add, in place of their values (5, K)."""
+        x -= self.means
+        x /= self.deviations
+        x *= self.factors
+        x *= self.weights
+        return x
 
     @property
-    def slope(self) -> np.float32:
-        """What it adds for one unit of the signal."""
-        return self.weight * self.factor / self.deviation
+    def slopes(self) -> Vectors:
+        """(5,) what each adds for one unit of the signal."""
+        return (self.weights * self.factors / self.deviations)[:, 0]
 
 
 class BoundedFit:
@@ -101,7 +104,7 @@ class BoundedFit:
         near = self._base >= np.float32(reached(self._base, NEAREST) - 2 * (self._error + ROUNDING))
         near[nearest] = True  # the greatest cosine tells whether nothing fits
         self.near: Rows = np.flatnonzero(near)
-        cosines = index.rows[self.near] @ self._dense
+        cosines = products(index.rows, self.near, self._dense)
         judged = self._judged(self.near)
         shift = None if self._shift is None else self._shift[self.near]
         self._near_parts = self._parts(self.near, cosines)
@@ -110,32 +113,26 @@ class BoundedFit:
 
     # The sum ----------------------------------------------------------------------------------------------------------
 
-    def _drawn_lines(self) -> dict[str, Line]:
-        model = self._model
-        weights = {name: np.float32(weight) for name, weight in model.weights.items()}
-        lines = {
-            name: Line(weights[name], *moments_around(*rows.moments(vector), model.prior[name]))
-            for name, rows, vector in (
-                ("dense", self._coarse.tools, self._dense),
-                ("profile", self._coarse.profiles, self._vector),
-            )
-        }
+    def _drawn_lines(self) -> Lines:
+        model, coarse = self._model, self._coarse
+        drawn = [
+            (*moments_around(*coarse.tools.moments(self._dense), model.prior["dense"]), NOT_DAMPED),
+            (*moments_around(*coarse.profiles.moments(self._vector), model.prior["profile"]), NOT_DAMPED),
+        ]
         for name, x in zip(OF_WORDS, self._words, strict=True):
             mean, deviation = moments(x, model.prior[name])  # as for all tools, to the last bit
             best = max(float((x.max() - mean) / deviation), 0.0)
-            lines[name] = Line(weights[name], mean, deviation, damping(best) if name in DAMPED else NOT_DAMPED)
-        return lines
+            drawn.append((mean, deviation, damping(best) if name in DAMPED else NOT_DAMPED))
+        weights = [model.weights[name] for name in SIGNALS]
+        return Lines(*np.array([weights, *zip(*drawn, strict=True)], dtype=np.float32)[:, :, None])
 
     def _meet_requests(self, requests: RequestIndex, words: Sequence[str]) -> Vectors:
         """(C,) what the tools that have requests get: their exact relevance; what requests add to it where every tool has enough of them."""
         exact = None
         if not requests.enough:
-            mixed = self._index.rows[requests.tools] if requests.mixed is None else requests.mixed
-            exact = (
-                self._without_requests(requests.tools, mixed @ self._dense)
-                .sum(axis=0, dtype=np.float64)
-                .astype(np.float32)
-            )
+            cosines = requests.cosines(self._index.rows, self._dense)
+            exact = self._without_requests(requests.tools, cosines, requests.runs)
+            exact = exact.sum(axis=0, dtype=np.float64).astype(np.float32)
         self._asked, self._asked_line = requests.of_covered(words, self._vector, exact, self._model.requests)
         weights = self._model.weights
         added = sum(
@@ -155,27 +152,28 @@ class BoundedFit:
             mean, deviation = map(float, self._asked_line)
             steep += slope / deviation
         profiles, farthest = self._coarse.profiles.products(self._vector)
-        slopes = {name: np.float32(steep * line.slope) for name, line in lines.items()}
-        start = sum(float(slopes[name]) * float(line.mean) for name, line in lines.items()) + (steep - 1) * mean
-        profiles *= slopes["profile"]
-        profiles -= np.float32(start)
-        self._base *= slopes["dense"]
+        slopes = lines.slopes * np.float32(steep)
+        dense, profile = slopes[:2].tolist()
+        profiles *= slopes[1]
+        profiles -= np.float32(float(slopes @ lines.means[:, 0]) - (1 - steep) * mean)
+        self._base *= slopes[0]
         self._base += profiles.take(index.server_of)
-        self._base += np.array([slopes[name] for name in OF_WORDS]) @ self._words
-        return abs(float(slopes["dense"])) * error + abs(float(slopes["profile"])) * farthest + ROUNDING * steep
+        self._base += slopes[2:] @ self._words
+        return abs(dense) * error + abs(profile) * farthest + ROUNDING * steep
 
     # Exact, for some tools --------------------------------------------------------------------------------------------
 
-    def _without_requests(self, rows: Rows, cosines: Vectors | None = None) -> Vectors:
-        """(5, K) what every signal but requests adds to some tools, in the order of `SIGNALS`."""
-        lines, index = self._lines, self._index
-        servers, place = _runs(index.server_of[rows])
+    def _without_requests(
+        self, rows: Rows, cosines: Vectors | None = None, runs: tuple[Rows, Rows] | None = None
+    ) -> Vectors:
+        """(5, K) what every signal but requests adds to some tools, in the order of `SIGNALS`. `runs` are those of their servers."""
+        index = self._index
+        servers, places = runs_of(index.server_of[rows]) if runs is None else runs
         found = np.empty((len(SIGNALS), len(rows)), dtype=np.float32)
-        found[0] = lines["dense"].of(index.rows[rows] @ self._dense if cosines is None else cosines)
-        found[1] = lines["profile"].of(index.profiles(self._vector, servers))[place]
-        for part, name, x in zip(found[2:], OF_WORDS, self._words, strict=True):
-            part[:] = lines[name].of(x[rows])
-        return found
+        found[0] = products(index.rows, rows, self._dense) if cosines is None else cosines
+        found[1] = index.profiles(self._vector, servers)[places]
+        found[2:] = self._words.take(rows, axis=1)
+        return self._lines.of(found)
 
     def _parts(self, rows: Rows, cosines: Vectors | None = None) -> Vectors:
         """(P, K) what every signal adds to some tools, in the order of `SIGNALS` and then of requests."""
@@ -209,7 +207,7 @@ class BoundedFit:
 
     def _judged(self, rows: Rows, servers: Rows | None = None) -> Judged:
         server_of = self._index.server_of[rows]
-        known, places = _runs(server_of) if servers is None else (servers, np.searchsorted(servers, server_of))
+        known, places = runs_of(server_of) if servers is None else (servers, np.searchsorted(servers, server_of))
         return Judged(self._index.own, rows, places, len(known))
 
     # Bounds for all others --------------------------------------------------------------------------------------------
@@ -221,7 +219,7 @@ class BoundedFit:
         others = self._base > np.float32(rival - LEAD_LIMIT - self._error)  # all farther ones fit the same
         others[self.near] = False
         rows = np.flatnonzero(others)
-        servers, places = _runs(index.server_of[rows])
+        servers, places = runs_of(index.server_of[rows])
         ahead = np.full(len(servers) + 1, -LEAD_LIMIT)
         np.maximum.at(ahead, places, np.clip(self._base[rows] + (self._error - rival), -LEAD_LIMIT, LEAD_LIMIT))
         # the least that any tool fits with, in the same array: the same in the last bit
@@ -247,13 +245,6 @@ def reached(values: NDArray[np.floating], count: int) -> float:
         return float(values.min())
     greatest = values[: groups * each].reshape(each, groups).max(axis=0)
     return float(np.partition(greatest, groups - count)[groups - count])
-
-
-def _runs(ascending: Rows) -> tuple[Rows, Rows]:
-    """The different ones of ascending numbers (K,), and the place of each among them: `np.unique` without a sort."""
-    first = np.ones(len(ascending), dtype=np.bool_)
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return ascending[first], np.cumsum(first) - 1
 
 
 # ----------------------------------------------------------------------------------------------------------------------

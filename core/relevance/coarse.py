@@ -38,6 +38,7 @@ WHOLE, SAFE = 127, 63
 HIGH = 256  # steps of the low half of a query
 AT_ONCE = 8192  # rows whose moments are added up in one product
 BESIDE = 50_000  # rows from which on a decision does something else during their products: below, they are too short to be handed over
+GROUP = 16  # rows, a multiple of what kernels of BLAS take at once
 OPSET, IR_VERSION = 17, 9
 FOLDER_OF_TENSORS = "session.model_external_initializers_file_folder_path"
 
@@ -134,6 +135,27 @@ class Coarse:
         """From the `arrays` of both."""
         sizes = np.bincount(server_of, minlength=profiles["whole"].shape[1])
         return cls(CoarseRows(tools), CoarseRows(profiles), sizes > 0)
+
+
+def products(matrix: Vectors, rows: NDArray[np.int64], vector: Vectors) -> Vectors:
+    """(K,) products of some rows of a matrix (N, D) with a vector, as those of all rows to the last bit (but for the last few of N)."""
+    return (matrix[in_groups(rows)] @ vector)[: len(rows)]
+
+
+def in_groups(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows (K,), the last one some times more. BLAS takes rows in groups, and adds up what is left over in another order.
+
+    >>> len(in_groups(np.arange(3)))
+    16
+    """
+    return np.concatenate([rows, rows[-1:].repeat(-len(rows) % GROUP)])
+
+
+def runs_of(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different ones of ascending numbers (K,), and the place of each among them: `np.unique` without a sort."""
+    first = np.ones(len(ascending), dtype=np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    return ascending[first], np.cumsum(first) - 1
 
 
 def _sixteen_bits(vector: Vectors) -> tuple[float, NDArray[np.uint8]]:

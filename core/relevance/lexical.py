@@ -124,12 +124,16 @@ class LexicalIndex:
 
     def add(self, weights: Mapping[str, float], found: NDArray[np.float32]) -> None:
         """Adds to `found` (N,) the sum over words of weight times the word's BM25 score. Unknown words add nothing."""
+        rows, parts = list[NDArray[np.int32]](), list[NDArray[np.float32]]()
         for word, weight in weights.items():
             column = self._vocabulary.get(word)
             if column is not None:
-                start, end = self._starts[column], self._starts[column + 1]
-                parts = self._parts[start:end]
-                np.add.at(found, self._rows[start:end], parts if weight == 1.0 else np.float32(weight) * parts)
+                entries = slice(self._starts[column], self._starts[column + 1])
+                part = self._parts[entries]
+                rows.append(self._rows[entries])
+                parts.append(part if weight == 1.0 else np.float32(weight) * part)
+        if rows:
+            np.add.at(found, np.concatenate(rows), np.concatenate(parts))  # in the order of the words
 
     def scores_of(self, words: Sequence[str]) -> NDArray[np.float32]:
         """(N,) raw BM25 scores of a query given as words. Each counts once."""
@@ -222,8 +226,8 @@ class Everyday:
     """The table, ready for look-ups. Immutable."""
 
     entries: tuple[Entry, ...]
-    by_stem: Mapping[str, tuple[tuple[int, int, tuple[Phrase, ...]], ...]]
-    """Alternatives by their first word: the entry, the number of words, and the phrases that have to be looked for beside that word."""
+    by_stem: Mapping[str, tuple[tuple[int, int, tuple[str, ...]], ...]]
+    """Alternatives by their first word: the entry, the number of words, and the phrases that have to be looked for beside that word, between spaces."""
 
     @classmethod
     @cache
@@ -239,23 +243,23 @@ class Everyday:
     def read(cls, text: str) -> Everyday:
         """A table from its lines. Blank lines and lines with # are skipped."""
         entries = tuple(_entry(line) for line in text.splitlines() if line.strip() and not line.startswith("#"))
-        by_stem: dict[str, list[tuple[int, int, tuple[Phrase, ...]]]] = {}
+        by_stem: dict[str, list[tuple[int, int, tuple[str, ...]]]] = {}
         for number, entry in enumerate(entries):
             for phrases in entry.alternatives:
                 if phrases and phrases[0]:
                     word, length = phrases[0][0], sum(map(len, phrases))
-                    others = tuple(phrase for phrase in phrases if phrase not in {(), (word,)})
+                    others = tuple(f" {' '.join(phrase)} " for phrase in phrases if phrase not in {(), (word,)})
                     by_stem.setdefault(word, []).append((number, length, others))
         return cls(entries, {word: tuple(places) for word, places in by_stem.items()})
 
     def met(self, text: str) -> dict[int, float]:
         """The entries that a text meets with their weights: 1, and 0.5 for each further word of the phrase."""
         sequence = stems(text)
-        there = set(sequence)
+        spaced = f" {' '.join(sequence)} "
         longest: dict[int, int] = {}
-        for word in there & self.by_stem.keys():
+        for word in self.by_stem.keys() & sequence:
             for number, length, others in self.by_stem[word]:
-                if length > longest.get(number, 0) and all(_occurs(phrase, sequence, there) for phrase in others):
+                if length > longest.get(number, 0) and all(phrase in spaced for phrase in others):
                     longest[number] = length
         return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in sorted(longest.items())}
 
@@ -296,10 +300,3 @@ def _entry(line: str) -> Entry:
         tuple(tuple(stems(part)) for part in alternative.strip().split("+")) for alternative in asked.split(",")
     )
     return Entry(alternatives, tuple(words.split()))
-
-
-def _occurs(phrase: Phrase, sequence: list[str], there: set[str]) -> bool:
-    if phrase[0] not in there:
-        return False
-    size = len(phrase)
-    return size == 1 or any(tuple(sequence[at : at + size]) == phrase for at in range(len(sequence) - size + 1))

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Tool
-from core.relevance.coarse import Coarse
+from core.relevance.coarse import Coarse, products
 from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
@@ -336,7 +336,7 @@ class RelevanceIndex:
 
     def profiles(self, vector: Vectors, servers: NDArray[np.int64] | None = None) -> Vectors:
         """(S,) cosines with the profiles of the servers, or of some of them."""
-        return (self._profiles if servers is None else self._profiles[servers]) @ vector
+        return self._profiles @ vector if servers is None else products(self._profiles, servers, vector)
 
     def signals_of_words(self, text: str) -> dict[str, Vectors]:
         """The signals of a query that no vector is compared for, (T,) each."""

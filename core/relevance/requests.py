@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.tool_table import Texts
+from core.relevance.coarse import in_groups, products, runs_of
 from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.refusal import Like
@@ -127,9 +128,11 @@ class RequestIndex:
         self._rows, self._lengths, self._means = (np.asarray(arrays[name]) for name in ("rows", "lengths", "means"))
         self._own = own
         # side by side, because picking them among all costs more than their product
-        self.mixed = index.rows[self.tools] if len(self.tools) < TOGETHER * len(own) else None
+        self._mixed = index.rows[in_groups(self.tools)] if len(self.tools) < TOGETHER * len(own) else None
+        self.runs = runs_of(index.server_of[self.tools])
+        self._counts = sizes[self.tools]
         width = np.arange(max(int(sizes.max(initial=0)), 1))
-        self._places = self._starts[:, None] + np.minimum(width, np.maximum(sizes - 1, 0)[:, None])
+        self._places = self._starts[self.tools][:, None] + np.minimum(width, self._counts[:, None] - 1)
         words = {name.removeprefix("words."): array for name, array in arrays.items() if name.startswith("words.")}
         self._lexical = LexicalIndex.from_arrays(words, len(self.tools), words_of=words_and_stems)
 
@@ -172,6 +175,10 @@ class RequestIndex:
             scores[name] = line + np.where(change > 0, change, self._against * change)
         return scores, (mean, deviation)
 
+    def cosines(self, rows: Vectors, vector: Vectors) -> Vectors:
+        """(C,) products of the mixed views of the tools that have some, among `rows` (T, D), with a query."""
+        return products(rows, self.tools, vector) if self._mixed is None else (self._mixed @ vector)[: len(self.tools)]
+
     def near(self, row: int, vector: Vectors) -> Near | None:
         """The nearest request of a tool. Returns None if none of its requests counts."""
         if not self.covered[row]:
@@ -188,13 +195,12 @@ class RequestIndex:
         found = np.float32(MEAN_SLOPE) * means + np.float32(MEAN_OFFSET)
         size = min(COMPARED, len(means))
         best = np.argpartition(-means, size - 1)[:size]
-        tools = self.tools[best]
-        sizes = self._sizes[tools][:, None]
-        places = self._places[tools, : int(sizes.max(initial=0))]
+        sizes = self._counts[best][:, None]
+        places = self._places[best, : int(sizes.max(initial=0))]
         cosines = np.vecdot(self._rows[places].astype(np.float32), vector) / self._lengths[places]
         cosines[np.arange(places.shape[1]) >= sizes] = -1.0
         if (sizes < NEAREST).any():
-            own = np.repeat((self._own[tools] @ vector)[:, None], NEAREST, axis=1)
+            own = np.repeat((self._own[self.tools[best]] @ vector)[:, None], NEAREST, axis=1)
             own[np.arange(NEAREST) >= NEAREST - sizes] = -1.0
             cosines = np.concatenate([cosines, own], axis=1)
         found[best] = np.partition(cosines, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.relevance.bounds import NEAREST, FitMatcher, reached
-from core.relevance.coarse import CoarseRows
+from core.relevance.coarse import CoarseRows, products
 from core.relevance.encoder import unit_rows
 from core.relevance.learnt import NOTHING_LEARNT, LearntValues
 from core.relevance.relevance_index import RelevanceIndex
@@ -119,3 +119,13 @@ def test_a_small_catalog_has_no_bounds() -> None:
     world = many_tools(100, coarse=False)
     assert FitMatcher.of(world.index, world.encoder).bounds("a file", "") == (None, 0.0)
     assert isinstance(world.index, RelevanceIndex)
+
+
+def test_products_of_some_rows_are_those_of_all_to_the_last_bit() -> None:
+    """Also those of the last rows, which BLAS adds up in another order where they fill no group."""
+    rng = np.random.default_rng(5)
+    matrix, vector = rng.standard_normal((400, 384), dtype=np.float32), rng.standard_normal(384, dtype=np.float32)
+    whole = matrix @ vector
+    for count in range(20):
+        rows = np.sort(rng.choice(len(matrix), count, replace=False))
+        assert np.array_equal(products(matrix, rows, vector), whole[rows])
