@@ -205,9 +205,11 @@ class QuickPython:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_python() -> Iterator[None]:
-    """Servers of this process's apps start without the second that imports take; `real_python` undoes it for a test."""
+    """Servers of this process's apps start without the second that imports take; `real_python` undoes it for a test. Those that
+    hang when their input is closed are ended after half a second, not after two."""
     with FORKS, pytest.MonkeyPatch.context() as patch:
         patch.setattr(secrets, "sys", QuickPython())
+        patch.setattr("core.mcp_bridge.stdio.EXIT_S", 0.5)
         yield
 
 
