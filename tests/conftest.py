@@ -7,14 +7,15 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import duckdb
 import platformdirs
 import pytest
 from hypothesis import settings
@@ -30,6 +31,8 @@ from core.relevance.onnx_encoder import onnx_source
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.requests import RequestIndex
 from core.services.learn.request_book import RequestBook
+from core.store import connection as store_connection
+from core.store.migrations import Migration, all_migrations, migrate
 from sample_catalog import VECTORS
 from tests.forking import FORKS
 
@@ -163,6 +166,34 @@ def shipped_catalogs_indexed_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def new_stores_made_at_once() -> Iterator[None]:
+    """A new store gets its tables in one statement, as the migrations have made them in a first one: the steps take half of the time
+    in which a store opens. `real_migrations` undoes it for a test."""
+    with closing(duckdb.connect()) as made:
+        migrate(made, "in memory", all_migrations())
+        tables = [sql for (sql,) in made.execute("SELECT sql FROM duckdb_tables()").fetchall()]
+        steps = made.execute("SELECT number, name, checksum, applied_at::VARCHAR FROM schema_migrations").fetchall()
+    rows = ", ".join(map(str, steps))
+    script = "\n".join(["BEGIN;", *tables, f"INSERT INTO schema_migrations VALUES {rows};", "COMMIT;"])
+
+    def at_once(connection: duckdb.DuckDBPyConnection, where: str, migrations: Sequence[Migration]) -> None:
+        if migrations is all_migrations() and not connection.execute("FROM duckdb_tables() LIMIT 1").fetchall():
+            connection.execute(script)
+        else:
+            migrate(connection, where, migrations)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store_connection, "migrate", at_once)
+        yield
+
+
+@pytest.fixture
+def real_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new store takes the steps, as in the console."""
+    monkeypatch.setattr(store_connection, "migrate", migrate)
+
+
 class QuickPython:
     """What `${python}` of a connection is in tests: it takes the place of the module `sys` there."""
 
@@ -174,9 +205,11 @@ class QuickPython:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_python() -> Iterator[None]:
-    """Servers of this process's apps start without the second that imports take; `real_python` undoes it for a test."""
+    """Servers of this process's apps start without the second that imports take; `real_python` undoes it for a test. Those that
+    hang when their input is closed are ended after half a second, not after two."""
     with FORKS, pytest.MonkeyPatch.context() as patch:
         patch.setattr(secrets, "sys", QuickPython())
+        patch.setattr("core.mcp_bridge.stdio.EXIT_S", 0.5)
         yield
 
 

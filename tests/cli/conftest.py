@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from core.cli import main
+from core.store.sharing import Sharing
 from tests.forking import FORKS
 
 ROOT = Path(__file__).parents[2]
@@ -126,8 +127,9 @@ def write(tmp_path: Path) -> Callable[[str, Any], Path]:
 
 
 @pytest.fixture
-def owner(db: Path) -> Iterator[int]:
-    """Another process that has the store open; its id."""
+def owner(db: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Another process that has the store open; its id. Commands of this process wait for it half a second instead of five."""
+    monkeypatch.setattr("core.store.sharing.COMMAND", Sharing(stays=False, patience_s=0.5))
     db.parent.mkdir()
     program = "import sys; from core.store import Store; store = Store(sys.argv[1]); print('open', flush=True); input()"
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

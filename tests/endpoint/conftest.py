@@ -30,7 +30,7 @@ from core.endpoint.endpoint import Endpoint
 from core.endpoint.server import mcp_server
 from tests.endpoint.serving import served as served_over_http
 from tests.forking import FORKS
-from tests.services.world import document, open_test_app
+from tests.services.world import open_test_app, open_world
 
 ROOT = Path(__file__).parents[2]
 Script = Callable[[Client], Awaitable[Any]]
@@ -138,10 +138,10 @@ START_MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": ST
 
 
 @pytest.fixture
-def world(app: App) -> App:
+def world(tmp_path: Path) -> Iterator[App]:
     """An app of this process with the catalog `world`."""
-    app.catalog_editor.import_text(document(), "world")
-    return app
+    with open_world(tmp_path / "wayfare.duckdb") as app:
+        yield app
 
 
 @pytest.fixture

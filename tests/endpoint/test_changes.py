@@ -24,8 +24,16 @@ from tests.services.test_upkeep import config, living
 from tests.services.world import call
 
 LIMIT_S = 30.0
-SILENCE_S = 1.5
+SILENCE_S = 0.5  # ten looks
 Told = Callable[[], Awaitable[str]]
+
+
+@pytest.fixture(autouse=True)
+def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes are looked for, and lost subscriptions begun again, without the second that lies between."""
+    monkeypatch.setattr("core.endpoint.changes.EVERY_S", 0.05)
+    monkeypatch.setattr("core.endpoint.changes.FIRST_WAIT_S", 0.1)
+    monkeypatch.setattr("core.mcp_bridge.asking_back.FIRST_WAIT_S", 0.1)
 
 
 def kind_of(message: Any) -> str:
@@ -127,7 +135,7 @@ async def _until(told: Told, work: Callable[[], object], uri: str) -> None:
 async def _again(work: Callable[[], object]) -> None:
     while True:
         await anyio.to_thread.run_sync(work)
-        await anyio.sleep(0.5)
+        await anyio.sleep(0.1)
 
 
 def test_a_subscription_to_a_resource_is_passed_on(world: App, url: str, tmp_path: Path) -> None:

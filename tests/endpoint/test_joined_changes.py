@@ -25,6 +25,16 @@ from tests.services.test_upkeep import config, living
 
 LIMIT_S = 60.0
 URI = "file:///tools"
+IMPATIENT = """
+from core.cli import main
+from core.endpoint import joined_changes, joining
+from core.services.decide import upkeep
+from dashboard import session
+
+joining.CONSOLE = (__file__, *joining.CONSOLE[3:])
+joined_changes.FIRST_WAIT_S = joined_changes.LONGEST_WAIT_S = upkeep.AGAIN_S = session.FIRST_VISITOR_S = 0.1
+main()
+"""
 Told = Callable[[], Awaitable[Any]]
 
 
@@ -34,7 +44,9 @@ def test_a_client_over_stdio_is_told(warm_store: Path, encoder_cache: Path, tmp_
     tools.write_text("echo Gives the text back.\n")
     servers.write_text(config(living=living(tools)))
     main(["discover", str(servers), "--name", "mine", "--db", str(db)])
+    (wayfare := tmp_path / "wayfare.py").write_text(IMPATIENT)
     target = stdio(db, encoder_cache, "--catalog", "mine", "--mirror", "living")
+    target.args[:2] = [str(wayfare)]  # it and its consoles wait neither for a visitor nor between two looks
 
     async def until(told: Told, *wanted: str) -> None:
         missing = set(wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from core.relevance.encoder import unit_rows
 from core.relevance.learnt import NOTHING_LEARNT, LearntValues
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.scoring import moments, moments_around
+from tests.cases import each
 from tests.relevance.many_tools import many_tools, some_requests, with_labels
 
 ALL = np.arange(3000)
@@ -75,6 +77,7 @@ def test_as_many_as_asked_for_reach_a_number_and_few_more() -> None:
     assert reached(drawn(50, 1, 0)[:, 0], 100) == drawn(50, 1, 0).min()
 
 
+@cache
 def every_learnt() -> dict[str, object]:
     world = many_tools()
     some = replace(NOTHING_LEARNT, requests=some_requests(world, ALL[::7], 3))
@@ -87,11 +90,11 @@ def every_learnt() -> dict[str, object]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["nothing", "requests of some", "requests of all", "labels", "calibrated"])
+@each("name", ["nothing", "requests of some", "requests of all", "labels", "calibrated"])
 def test_the_fit_of_the_near_tools_is_that_of_all_tools_and_the_rest_is_within_its_bounds(name: str) -> None:
     world = many_tools()
     matcher = FitMatcher.of(world.index, world.encoder, every_learnt()[name])
-    for question in world.questions[:: 1 if name == "nothing" else 3]:
+    for question in world.questions[::3]:
         whole, _ = matcher.fit(question, "")
         bounds, _ = matcher.bounds(question, "")
         found = bounds.fit(bounds.near)

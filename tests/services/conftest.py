@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from core.app import App
 from core.services.call.calls import CallService
-from tests.services.world import Scripted, document, open_test_app
+from tests.services.world import Scripted, open_world
 
 
 @pytest.fixture
@@ -20,20 +19,10 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "wayfare.duckdb"
 
 
-@pytest.fixture(scope="session")
-def world_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the catalog `world`: to copy it takes a quarter of the time in which it is made."""
-    file = tmp_path_factory.mktemp("world") / "wayfare.duckdb"
-    with open_test_app(file) as app:
-        app.catalog_editor.import_text(document(), "world")
-    return file
-
-
 @pytest.fixture
-def app(path: Path, world_store: Path) -> Iterator[App]:
+def app(path: Path) -> Iterator[App]:
     """An app with the catalog `world`; nothing has happened in it."""
-    shutil.copy(world_store, path)
-    with open_test_app(path) as app:
+    with open_world(path) as app:
         yield app
 
 

@@ -16,6 +16,8 @@ from core.store.log import TABLES, Log, entry, schema
 from core.store.migrations import Migration, all_migrations
 from tests.cases import each
 
+pytestmark = pytest.mark.usefixtures("real_migrations")
+
 
 def recorded(path: Path) -> list[tuple[int, str]]:
     with duckdb.connect(str(path)) as raw:
