@@ -133,10 +133,17 @@ def test_the_library_of_the_charts_comes_from_the_console_itself() -> None:
         version[1].partition(".")[0] == get_plotlyjs_version().partition(".")[0]
     )  # of the library that makes the figures
     assert "link" not in answer.headers
-    assert (
-        TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5)).get("/").headers["link"]
-        == f"<{PLOTLY_URL}>; rel=preload; as=script"
-    )
+
+
+def test_a_document_names_what_every_view_needs_and_each_of_it_is_there() -> None:
+    from dashboard.app import EVERYWHERE, app
+
+    client = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5))
+    named = re.findall(r"<\.?([^>]+)>; rel=", client.get("/whatif").headers["link"])
+    assert PLOTLY_URL in named
+    for name in EVERYWHERE:
+        assert [url for url in named if url.startswith(f"/static/js/{name}.")], name
+    assert {client.head(url).status_code for url in named if url != PLOTLY_URL} == {200}
 
 
 @pytest.mark.parametrize("query", ["", "?q=read+a+file&catalog=small"])
