@@ -4,21 +4,26 @@
 // frame.
 //
 // Figures that arrive together are drawn in turn, the visible ones first, so that the first change is seen at once. A figure
-// is skipped if a newer one arrives before its turn. A chart below the window is first drawn when it comes near. A chart has the
+// is skipped if a newer one arrives before its turn. A chart out of sight is first drawn when it comes near. A chart has the
 // attribute `data-due` until its last figure is drawn, or waits for being seen.
 
 const UNHEARD_MS = 5000; // then a click is sent to the page host again; the time doubles
 
 const SETTLED_MS = 250; // after a zoom or a move
 
-const NEAR_PX = 100; // below the window
+const NEAR_PX = 100; // of the window
 
 let loading;
 const charts = new Map(); // by box: {source, figure, say, size, sizes, hears, count, told}
 const due = new Set(); // boxes
 let drawing = false;
 const nearing = new IntersectionObserver(
-  (seen) => seen.forEach(({ isIntersecting, target: box }) => isIntersecting && charts.get(box)?.size === "" && ask(box)),
+  (seen) => {
+    for (const { target: box, isIntersecting } of seen.filter(({ target }) => charts.has(target))) {
+      charts.get(box).near = isIntersecting;
+      if (!charts.get(box).size) ask(box);
+    }
+  },
   { rootMargin: `${NEAR_PX}px`, scrollMargin: `${NEAR_PX}px` },
 );
 
@@ -132,18 +137,19 @@ function load(source) {
 
 function next() {
   const inOrder = [...due].sort((a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
-  return inOrder.find((box) => inSight(box)) ?? inOrder[0];
+  return inOrder.find(inSight) ?? inOrder[0];
 }
 
-function inSight(box, margin = 0) {
+function inSight(box) {
   const { top, bottom } = box.getBoundingClientRect();
-  return bottom > -margin && top < window.innerHeight + margin;
+  return bottom > 0 && top < window.innerHeight;
 }
 
 async function drawn(plotly, box) {
   const chart = charts.get(box);
   const fresh = !chart.size;
-  if (!box.clientWidth || (fresh && !inSight(box, NEAR_PX + 1))) return delete box.dataset.due; // until it is shown
+  if (fresh && chart.near === undefined) return; // it is asked for again when that is known
+  if (!box.clientWidth || (fresh && !chart.near)) return delete box.dataset.due; // its size and its place are observed
   fit(box, chart);
   chart.size = sizeOf(box);
   chart.colour = getComputedStyle(box).color;
