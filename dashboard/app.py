@@ -11,7 +11,7 @@ import threading
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
 from dashboard.sign_in import OPERATOR, SIGN_IN, SIGN_OUT, SignInGate
-from dashboard.ui.chart import PLOTLY_URL, plotly_js
+from dashboard.ui.chart import PLOTLY, PLOTLY_URL
 
 PAGES = frozenset(view.parent.name for view in Path(__file__).parent.glob("pages/*/view.py"))
 """The addresses of the pages, which are the names of their folders."""
@@ -47,6 +47,9 @@ _OWN = re.compile(
 """The page host's own addresses, except its files."""
 _FOLDER = Path(file_util.get_static_dir())
 _FILES = frozenset(f"/{file.relative_to(_FOLDER).as_posix()}" for file in _FOLDER.rglob("*") if file.is_file())
+
+EVERYWHERE = ("Html", "PageLink", "TextInput", "Selectbox", "Button", "BidiComponent")
+_IMPORTED = re.compile(r"""(?:from|import)"\./([\w.-]+\.js)\"""")
 
 
 def is_known(path: str) -> bool:
@@ -66,11 +69,25 @@ def unknown(path: str) -> JSONResponse:
     return JSONResponse({"error": "not_found", "error_description": said}, status_code=404)
 
 
+def _preloads() -> str:
+    """Returns the Link header with what every view needs: the library of the charts, and scripts of the page host that a browser would
+    ask for after the first message only, with what they import."""
+    scripts, document = _FOLDER / "static" / "js", (_FOLDER / "index.html").read_text(encoding="utf-8")
+    needed = [found.name for name in EVERYWHERE for found in scripts.glob(f"{name}.*.js")]
+    for name in needed:  # it grows
+        imported = _IMPORTED.findall((scripts / name).read_text(encoding="utf-8"))
+        needed += [one for one in dict.fromkeys(imported) if one not in document and one not in needed]
+    links = [f"<{PLOTLY_URL}>; rel=preload; as=script"]
+    links += [f"<./static/js/{name}>; rel=modulepreload; crossorigin" for name in needed]
+    return ", ".join(f"{link}; fetchpriority=low" for link in links)
+
+
 @dataclass(frozen=True)
-class PreloadCharts:
-    """Adds a preload of the library of the charts to every document, so that the browser fetches it while the page is made."""
+class Preload:
+    """Adds preloads to every document, so that the browser fetches scripts while the page is made."""
 
     app: ASGIApp
+    links: str = field(default_factory=_preloads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, with a Link header if the answer is a document."""
@@ -79,7 +96,7 @@ class PreloadCharts:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if headers.get("content-type", "").startswith("text/html"):
-                    headers.append("Link", f"<{PLOTLY_URL}>; rel=preload; as=script")
+                    headers.append("Link", self.links)
             await send(message)
 
         await self.app(scope, receive, sent if scope["type"] == "http" else send)
@@ -112,9 +129,9 @@ async def plotly(_: Request) -> Response:
     """Serve the library of the charts. Its address has its version, so a browser asks once."""
     headers = {
         "Cache-Control": "public, max-age=31536000, immutable",
-        "Content-Encoding": "identity",  # compressing 5 MB would delay the first page by more than it saves
+        "Content-Encoding": "identity",  # compressing 1.5 MB would delay the first page by more than it saves
     }
-    return Response(plotly_js(), media_type="text/javascript", headers=headers)
+    return Response(PLOTLY.read_bytes(), media_type="text/javascript", headers=headers)
 
 
 async def turned(request: Request) -> Response:
@@ -198,7 +215,7 @@ pages = st.App(
         Middleware(
             SignInGate, needed=session.sign_in_needed, app=session.current_app, other_names=session.endpoint_hosts()
         ),
-        Middleware(PreloadCharts),
+        Middleware(Preload),
     ],
     routes=routes,
 )

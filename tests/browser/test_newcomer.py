@@ -11,6 +11,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from playwright.sync_api import Error, Locator, TimeoutError, expect
 
+from dashboard.navigation import VIEWS
 from tests.browser.conftest import Visitor
 from tests.browser.serving import ConsoleProgram
 from tests.browser.visit import Visit
@@ -35,7 +36,8 @@ PAGES: dict[str, dict[str, str]] = {
     "govern": {},
     "activity": {},
 }
-DEAD_MS, STILL_MS = 60_000, 15_000  # waited for in full only where nothing comes, or where the page was drawn anew
+DEAD_MS = 60_000  # waited for in full only where nothing comes
+STILL_MS, TRIES = 2000, 8  # what was drawn anew after it was found is found again
 TIPS = "[role=tooltip], [data-testid=stTooltipContent]"
 OPENED = "[role=dialog], [role=listbox], [data-testid=stPopoverBody]"
 QUESTION = {"Catalog", "Router", "Preset"}  # fields above the views and beside them
@@ -46,7 +48,8 @@ OFFERED = """() => {
   const HELP = '[data-testid=stTooltipHoverTarget], [data-testid=stTooltipIcon]';
   const seen = {};
   const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
-  const name = (e) => (e.ariaLabel || e.innerText || e.title || e.labels?.[0]?.innerText || e.closest('label')?.innerText || '').trim();
+  const label = (e) => e.matches('summary') && e.querySelector('[data-testid=stMarkdownContainer]')?.innerText; // its icon may change
+  const name = (e) => (e.ariaLabel || label(e) || e.innerText || e.title || e.labels?.[0]?.innerText || e.closest('label')?.innerText || '').trim();
   return [...document.querySelectorAll(
     'button, a[href], summary, [role=button], [role=tab], [role=radio], [role=switch], [role=combobox], input[type=checkbox]')]
     .filter((e) => shown(e) && !e.closest('.js-plotly-plot, [data-testid=stDataFrame], [data-testid=stElementToolbar]')).map((e) => {
@@ -149,7 +152,7 @@ class Walk:
             visit.on(event, lambda _, event=event: self._events.append(event))
         visit.on("popup", self._popup)
 
-    def open(self, still_ms: int = 1000) -> list[Offer]:
+    def open(self, still_ms: int = 500) -> list[Offer]:
         """Open the page anew; what it offers once nothing more is drawn."""
         self.visit.open(self._path, **self._query)
         self.visit.until(lambda: self._quiet(ms=still_ms))
@@ -169,6 +172,8 @@ class Walk:
         if self.page.url != self._at:
             self.page.go_back()
             self.visit.settled()
+            with suppress(AssertionError):
+                self.visit.until(lambda: self._stands(offer), STILL_MS)
         if not self._stands(offer):
             self.open(still_ms=300)
         return found if self._stands(offer) else None
@@ -190,7 +195,7 @@ class Walk:
             self._choose_another()
         return self._comes(lambda: len(self._events) > events or self._changed(before, offer))
 
-    def _press(self, found: Locator, offer: Offer, tries: int = 3) -> str:
+    def _press(self, found: Locator, offer: Offer, tries: int = TRIES) -> str:
         """Press it, again where the page was drawn anew meanwhile; what was seen before. Tips that come with the mouse do not count."""
         try:
             if offer.text.startswith("Skip to "):
@@ -288,7 +293,8 @@ def test_whatever_can_be_pressed_does_something(page: str, own_console: ConsoleP
     offered = [one for one in walk.open() if one.own and not (one.everywhere and one.name in MET)]
     todo = list({one.like: one for one in reversed(offered)}.values())[::-1]  # the first of its like
     dead: list[str] = []
-    todo.sort(key=lambda one: (one.teaches, one.chosen))  # what is chosen already: once another was chosen
+    # what is chosen already: once another was chosen; what leads away last, and last of all the groups, which have other views
+    todo.sort(key=lambda one: (one.leads, one.text in VIEWS, one.teaches, one.chosen))
     for offer in todo:
         if not offer.why:
             MET.add(offer.name)

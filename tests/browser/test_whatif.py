@@ -99,7 +99,7 @@ def test_the_cross_of_the_map_is_dragged_and_names_who_wins_where_it_is(
 
 def test_a_bar_of_the_tornado_leads_to_its_tasks(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console)
-    visit.open("whatif", q=AIR, view="Over tasks", tasks="ETOM, level 2")
+    visit.open("whatif", q=AIR, view="Over tasks", tasks="EHRR's categories")
     shown = chart(visit)
     name, share = shown.evaluate(BAR)
     place = shown.evaluate("(chart, name) => [...chart.data[0].customdata].indexOf(name)", name)

@@ -156,9 +156,9 @@ class Visit:
             assert time.monotonic() < until, f"{missing} are not to be read in {read[:2000]}"
             self.page.wait_for_timeout(100)
 
-    def until(self, happened: Callable[[], bool]) -> None:
+    def until(self, happened: Callable[[], bool], limit_ms: float = LIMIT_MS) -> None:
         """Wait until something has happened."""
-        until = time.monotonic() + LIMIT_MS / 1000
+        until = time.monotonic() + limit_ms / 1000
         while not happened():
             assert time.monotonic() < until
             self.page.wait_for_timeout(50)
