@@ -116,9 +116,8 @@ def test_a_link_to_a_planner_that_is_not_there_is_one_decision() -> None:
     assert "Price a call" in metrics(visit(q=TWO, plan="model"))
 
 
-def test_an_empty_catalog_says_that_no_step_can_be_done(app: App) -> None:
-    app.catalog_editor.import_text('{"servers": [{"name": "bare", "connection": {"command": "none"}}]}', "hollow")
-    page = visit(q=TWO, plan="rules", catalog="hollow")
+def test_where_no_server_accepts_no_step_can_be_done(app: App) -> None:
+    page = visit(q=TWO, plan="rules", p_bs="0", p_ofs="0")
     assert "No tool can do step 1, 2" in page.warning[0].value
 
 
