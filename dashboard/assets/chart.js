@@ -4,28 +4,16 @@
 // frame.
 //
 // Figures that arrive together are drawn in turn, the visible ones first, so that the first change is seen at once. A figure
-// is skipped if a newer one arrives before its turn. A chart out of sight is first drawn when it comes near. A chart has the
-// attribute `data-due` until its last figure is drawn, or waits for being seen.
+// is skipped if a newer one arrives before its turn. A chart has the attribute `data-due` until its last figure is drawn.
 
 const UNHEARD_MS = 5000; // then a click is sent to the page host again; the time doubles
 
 const SETTLED_MS = 250; // after a zoom or a move
 
-const NEAR_PX = 100; // of the window
-
 let loading;
 const charts = new Map(); // by box: {source, figure, say, size, sizes, hears, count, told}
 const due = new Set(); // boxes
 let drawing = false;
-const nearing = new IntersectionObserver(
-  (seen) => {
-    for (const { target: box, isIntersecting } of seen.filter(({ target }) => charts.has(target))) {
-      charts.get(box).near = isIntersecting;
-      if (!charts.get(box).size) ask(box);
-    }
-  },
-  { rootMargin: `${NEAR_PX}px`, scrollMargin: `${NEAR_PX}px` },
-);
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const box = parentElement.querySelector(".wayfare-chart");
@@ -71,7 +59,6 @@ function begin(box) {
   const chart = { size: "", count: 0 };
   chart.sizes = new ResizeObserver(() => sizeOf(box) !== chart.size && ask(box));
   chart.sizes.observe(box);
-  nearing.observe(box);
   charts.set(box, chart);
   box.addEventListener("wayfare-part", (event) => turned(box, event.detail));
   box.nextElementSibling.onclick = () =>
@@ -91,7 +78,6 @@ function end(box) {
   const chart = charts.get(box);
   if (chart) heard(chart);
   chart?.sizes.disconnect();
-  nearing.unobserve(box);
   charts.delete(box);
   due.delete(box);
   window.Plotly?.purge(box);
@@ -147,9 +133,8 @@ function inSight(box) {
 
 async function drawn(plotly, box) {
   const chart = charts.get(box);
+  if (!box.clientWidth) return delete box.dataset.due; // hidden: its size is observed when it is shown
   const fresh = !chart.size;
-  if (fresh && chart.near === undefined) return; // it is asked for again when that is known
-  if (!box.clientWidth || (fresh && !chart.near)) return delete box.dataset.due; // its size and its place are observed
   fit(box, chart);
   chart.size = sizeOf(box);
   chart.colour = getComputedStyle(box).color;

@@ -124,7 +124,7 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
 
 
 def _apply(defaults: Parameters, prefix: str, key: str, shown: str) -> None:
-    name = st.session_state[key]
+    name = st.session_state.get(key, shown)  # a late message of the browser may come when the key is gone
     if name == shown or name not in PRESETS:
         return
     before = read_knobs(defaults, prefix).values()

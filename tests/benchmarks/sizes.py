@@ -95,18 +95,22 @@ def opened(size: int, folder: Path) -> Figures:
             router.route(question, two_steps)
         router.route(questions[0], everything)
         times: dict[bool, list[float]] = {True: [], False: []}
+
+        def timed(question: str, *, whole: bool) -> Decision:
+            started = time.perf_counter()
+            decision = router.route(question, everything if whole else two_steps)
+            times[whole].append(1e3 * (time.perf_counter() - started))
+            return decision
+
         same, apart, looked = 0, 0.0, list[int]()
-        for number, start in enumerate(range(0, len(questions), BLOCK)):
-            decided: dict[bool, list[Decision]] = {True: [], False: []}
-            for whole in (True, False) if number % 2 else (False, True):
-                for question in questions[start : start + BLOCK]:
-                    started = time.perf_counter()
-                    decided[whole].append(router.route(question, everything if whole else two_steps))
-                    times[whole].append(1e3 * (time.perf_counter() - started))
-            for all_tools, few in zip(decided[True], decided[False], strict=True):
-                same += chosen(all_tools) == chosen(few)
-                apart = max(apart, difference(all_tools, few))
-                looked.append(len(few.tools.ids))
+        for start in range(0, len(questions), BLOCK):
+            block = questions[start : start + BLOCK]
+            few = [timed(question, whole=False) for question in block]
+            for question, of_few in zip(block, few, strict=True):
+                of_all = timed(question, whole=True)
+                same += chosen(of_all) == chosen(of_few)
+                apart = max(apart, difference(of_all, of_few))
+                looked.append(len(of_few.tools.ids))
     assert same == len(questions), f"{len(questions) - same} decisions of two steps differ among {size:,} tools"
     return {
         "catalog opened, s": catalog_s, "ready, s": ready_s,

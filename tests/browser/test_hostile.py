@@ -110,7 +110,7 @@ def is_text(visit: Visit, *shown: str) -> None:
 
 
 def test_on_route_and_in_why(hostile: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(hostile, height=3000)
+    visit = visitor(hostile)
     route = Route(visit)
     visit.open("", catalog="hostile", q=NEED, hint=TEXTS[4], n="11", k="11")
     route.decided()
@@ -133,7 +133,7 @@ def test_on_route_and_in_why(hostile: ConsoleProgram, visitor: Visitor) -> None:
 
 def test_on_call(hostile: ConsoleProgram, visitor: Visitor) -> None:
     names = [*TEXTS, LONG]
-    visit = visitor(hostile, height=3000)
+    visit = visitor(hostile)
     for place in (0, 3, 5, 6, 10):
         visit.open("call", catalog="hostile", tool=f"{names[place]}::{names[(place + 1) % len(names)]}")
         visit.see("Result")
@@ -147,7 +147,7 @@ def test_on_call(hostile: ConsoleProgram, visitor: Visitor) -> None:
 
 
 def test_on_catalog(hostile: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(hostile, height=3000)
+    visit = visitor(hostile)
     visit.open("catalog", catalog="hostile", server=TEXTS[0])
     visit.see("Show its tool")
     is_text(visit, *TEXTS)
@@ -171,7 +171,7 @@ def test_on_catalog(hostile: ConsoleProgram, visitor: Visitor) -> None:
 
 
 def test_on_activity(hostile: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(hostile, height=3000)
+    visit = visitor(hostile)
     call = Call(visit)
     visit.open("", catalog="hostile", q=NEED)
     Route(visit).decided()
@@ -192,7 +192,7 @@ def test_on_activity(hostile: ConsoleProgram, visitor: Visitor) -> None:
 
 
 def test_on_map(hostile: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(hostile, height=3000)
+    visit = visitor(hostile)
     shown = Map(visit)
     visit.open("map", catalog="hostile", q=NEED, by="server")
     shown.drawn()

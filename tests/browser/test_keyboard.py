@@ -48,7 +48,7 @@ def test_from_the_question_to_the_call_without_a_mouse(console: ConsoleProgram, 
 
 @pytest.mark.parametrize("width", [800, 390])
 def test_nothing_is_wider_than_a_narrow_screen(console: ConsoleProgram, visitor: Visitor, width: int) -> None:
-    visit = visitor(console, width=width, height=5000)  # all charts are in sight
+    visit = visitor(console, width=width, height=900)
     visit.open()
     visit.see("Which tool should a sub-task go to?")
     assert visit.too_wide() == []
@@ -58,7 +58,7 @@ def test_nothing_is_wider_than_a_narrow_screen(console: ConsoleProgram, visitor:
     winner = "Plotwright::bar_chart"
     Route(visit).until_winner(winner)
     charts = visit.main.locator(".js-plotly-plot")
-    expect(charts).to_have_count(6, timeout=LIMIT_MS)  # and not the one in the fold
+    expect(charts).to_have_count(7)
     for number in range(6):
         box = charts.nth(number).bounding_box()
         assert box is not None

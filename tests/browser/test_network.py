@@ -27,7 +27,7 @@ def moment(visit: Visit, title: str) -> int:
 
 
 def test_an_outage_comes_and_goes_while_it_plays(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console, height=2400)  # all charts are in sight
+    visit = visitor(console)
     visit.open("network", steps=STEPS, step=BEFORE)
     visit.see("simulated")
     visit.see("No events yet")
