@@ -7,7 +7,9 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PRESETS
+from dashboard.ui.presets import _apply
 from dashboard.ui.text import escaped
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page
 
@@ -46,3 +48,7 @@ def test_a_link_that_is_a_preset_says_so_and_one_that_is_none_is_ones_own() -> N
 def test_a_router_that_no_preset_changes_offers_none() -> None:
     page = visit(router="tool_attention")
     assert [box for box in page.selectbox if box.label == "Preset"] == []
+
+
+def test_a_late_message_about_a_choice_that_is_gone_changes_nothing() -> None:
+    _apply(EhrrParameters(), "ask.knob.ehrr", "ask.knob.ehrr:preset.0", "balanced")
