@@ -92,8 +92,8 @@ def ask(asks: Asks) -> Question:
 
 def no_tools(app: App, catalog: str) -> bool:
     """Tells whether a catalog has no tools. If so, draws why, and a button to the Catalog page."""
-    info = next(info for info in app.catalogs.infos() if info.name == catalog)
-    if info.tools:
+    info = next((info for info in app.catalogs.infos() if info.name == catalog), None)
+    if info is None or info.tools:  # one that was removed meanwhile has an error of its own
         return False
     why = "none of its servers lists one" if info.servers else "it has no server that is switched on"
     st.info(f"Catalog {escaped(catalog, 80)} has no tools: {why}.", icon=":material/inventory_2:")
