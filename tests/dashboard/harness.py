@@ -87,9 +87,9 @@ def app_with(
 def _draw(name: str) -> None:
     from importlib import import_module
 
-    from dashboard.navigation import frame
+    from dashboard.navigation import framed
 
-    import_module(f"dashboard.pages.{name}.view").page(*frame(name))
+    framed(name, import_module(f"dashboard.pages.{name}.view").page)
 
 
 def with_services(app: App, **services: object) -> App:
