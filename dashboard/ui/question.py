@@ -83,7 +83,7 @@ def ask(asks: Asks) -> Question | None:
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     question = Question(app, state, linked, query, defaults, prefix)
     if _no_tools(question):
-        kept = {name: text for name, text in linked.items() if name not in asks.of_answer}  # the view returns with its texts
+        kept = {name: text for name, text in linked.items() if name not in asks.of_answer}  # for when a tool is there
         state.end({**kept, **query.texts(first_catalog())}, question=question.texts)
         return None
     redraws = (*asks.redraws, PRESET, AGENTS, history_key(prefix)) if asks.redraws else ()

@@ -33,7 +33,7 @@ from tests.dashboard.harness import (
 )
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
-FIELDS = ("text_input", "selectbox", "multiselect", "slider", "number_input", "toggle", "button_group")  # as the page host names them
+FIELDS = ("text_input", "selectbox", "multiselect", "slider", "number_input", "toggle", "button_group")
 ASKED = {"q": "read a file", "catalog": "small"}
 CATALOG = {
     "servers": [
@@ -164,9 +164,11 @@ def test_below_the_question_of_a_catalog_without_tools_stands_what_to_do_and_not
         page = open_page(view, catalog="hollow", rounds="5", k="3", **query)
         assert "Catalog hollow has no tools: none of its servers lists one." in text_of(page)
         assert [button.label for button in page.button] == ["Open the Catalog page"]
-        assert [field.label for kind in FIELDS for field in page.get(kind)] == ["What is needed?", "Server hint (optional)", "Catalog", "Router"]
+        fields = [field.label for kind in FIELDS for field in page.get(kind)]
+        assert fields == ["What is needed?", "Server hint (optional)", "Catalog", "Router"]
         assert not titles(page)
-        assert {name: "".join(text) for name, text in page.query_params.items()} == {"catalog": "hollow", "rounds": "5", "k": "3", **query}
+        address = {name: "".join(text) for name, text in page.query_params.items()}
+        assert address == {"catalog": "hollow", "rounds": "5", "k": "3", **query}
 
 
 def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused(app: App) -> None:

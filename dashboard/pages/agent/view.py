@@ -133,7 +133,7 @@ def _empty(app: App, state: UrlState, catalog: str) -> None:
             if own
             else "These examples run on servers that come with Wayfare, without a network. "
         )
-        + "Rules take arguments from numbers, units, places, addresses and quotes; a model needs none of these."
+        + "Rules take arguments from numbers, dates, units, names, addresses and quotes; a model needs none of these."
     )
     if own:
         show_preparing(app, catalog, decides=True)
