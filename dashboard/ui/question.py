@@ -97,15 +97,12 @@ def ask(asks: Asks) -> Question | None:
 
 def _no_tools(question: Question) -> bool:
     """Tells whether the catalog has no tools. If so, draws why, and a button to the Catalog page."""
-    app, catalog = question.app, question.query.catalog
-    info = next((info for info in app.catalogs.infos() if info.name == catalog), None)
-    if info is None or info.tools:  # one that was removed meanwhile has an error of its own
-        return False
-    why = "none of its servers lists one" if info.servers else "it has no server that is switched on"
-    st.info(f"Catalog {escaped(catalog, 80)} has no tools: {why}.", icon=":material/inventory_2:")
-    if st.button("Open the Catalog page", key="ask:no tools"):
-        open_page("catalog", catalog=catalog)
-    return True
+    why = question.app.catalogs.without_tools(question.query.catalog)
+    if why:
+        st.info(escaped(why), icon=":material/inventory_2:")
+        if st.button("Open the Catalog page", key="ask:no tools"):
+            open_page("catalog", catalog=question.query.catalog)
+    return bool(why)
 
 
 def agents_scope(app: App, router: str, defaults: Parameters, prefix: str) -> None:
