@@ -15,6 +15,7 @@ from core.app import App
 from dashboard import session
 from tests.dashboard.catalog_visits import importing
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of, titles, with_services
+from tests.importing import import_text
 from tests.planning import endpoints
 
 LIMIT_S = 120
@@ -74,7 +75,7 @@ def test_an_import_ends_with_the_tools_that_will_hardly_be_found(app: App) -> No
 
 
 def test_a_start_with_ones_own_catalog_looks_at_it(app: App) -> None:
-    app.catalog_editor.import_text(document(), "mine")
+    import_text(app.catalog_editor, document(), "mine")
     open_page("route", catalog="mine")
     ended(app, "first look", "mine")
     assert "1 of 6 tools of mine will hardly be found" in text_of(open_page("route", catalog="mine"))
@@ -90,7 +91,7 @@ def test_without_requests_it_says_so_and_findable_opens_the_prompt(app: App) -> 
     (fold,) = [fold for fold in findable.expander if "without requests" in fold.label]
     assert fold.proto.expanded
     assert not [button for button in findable.button if button.label == "Estimate"]
-    app.catalog_editor.import_text('{"servers": [{"name": "bare", "connection": {"command": "none"}}]}', "bare")
+    import_text(app.catalog_editor, '{"servers": [{"name": "bare", "connection": {"command": "none"}}]}', "bare")
     assert "No server of this catalog lists a tool" in text_of(open_page("catalog", catalog="bare", view="findable"))
 
 

@@ -31,6 +31,7 @@ from tests.dashboard.harness import (
     turn,
     words_of,
 )
+from tests.importing import import_text
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
 FIELDS = ("text_input", "selectbox", "multiselect", "slider", "number_input", "toggle", "button_group")
@@ -256,7 +257,7 @@ def test_strangers_names_are_text_everywhere(app: App) -> None:
         "description": HOSTILE,
         "tools": [{"name": "t", "description": HOSTILE, "price_usd": 0.001}],
     }
-    app.catalog_editor.import_text(json.dumps({"servers": [server]}), "evil")
+    import_text(app.catalog_editor, json.dumps({"servers": [server]}), "evil")
     page = visit(q=HOSTILE, catalog="evil")
     assert f"{HOSTILE}::t" in text_of(page)
     assert not [html for html in live_of(page).values() if "<b>x" in html]
