@@ -19,6 +19,7 @@ from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.relevance.encoder import CachedEncoder, Encoder, EncoderSource
 from core.store import Store
 from tests.callers import RecordingCaller
+from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +57,7 @@ def _world() -> bytes:
     with TemporaryDirectory() as folder:
         file = Path(folder, "wayfare.duckdb")
         with open_test_app(file) as app:
-            app.catalog_editor.import_text(document(), "world")
+            import_text(app.catalog_editor, document(), "world")
         return file.read_bytes()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import compress
 
 import numpy as np
@@ -10,7 +11,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Catalog
-from core.domain.findable import Findable, ToolFound
+from core.domain.findable import Findable, Missed, ToolFound
 from core.domain.tasks import Says
 from core.services.background_jobs import Job
 from core.shared import units
@@ -24,7 +25,7 @@ from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
 from dashboard.ui.first_look import work_panel, write_button, writing_model
-from dashboard.ui.table import Column, choice_table, page_of
+from dashboard.ui.table import Column, choice_table, page_of, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -69,6 +70,7 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
                 write_button(app, catalog.name, "findable")
         lacking_requests(app, catalog.name, None, expanded=not possible)
         uncounted_requests(app, catalog.name)
+        _example()
         return
     _headline(app, catalog.name, found, current)
     lacking_requests(app, catalog.name, found)
@@ -116,12 +118,7 @@ def _button(app: App, catalog: str, words: str, *, primary: bool = False) -> Non
 
 def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        for name, share, (low, high), left_out in (
-            ("Found first, about", found.hit_1, found.interval_1, found.left_out_1),
-            ("Among three, about", found.hit_3, found.interval_3, found.left_out_3),
-        ):
-            said = f"{units.share(low)} to {units.share(high)} (95 %, over tools). Of the requests left out, {units.share(left_out)}."
-            st.metric(name, units.share(share), help=f"{said} {HELP}")
+        _shares(found)
         st.metric("Seldom found", f"{len(found.seldom):,} of {len(found.tools):,}", help="Tools that less than half of their requests find among three.")  # fmt: skip
         if found.without:
             st.metric("Without requests", f"{found.without:,}", help="Tools of which nothing is known.")
@@ -133,6 +130,15 @@ def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
         st.caption(found.sampled)
     if not current:
         st.caption(":orange[The catalog, its requests or its equal sets have changed since. Estimate again.]")
+
+
+def _shares(found: Findable) -> None:
+    for name, share, (low, high), left_out in (
+        ("Found first, about", found.hit_1, found.interval_1, found.left_out_1),
+        ("Among three, about", found.hit_3, found.interval_3, found.left_out_3),
+    ):
+        said = f"{units.share(low)} to {units.share(high)} (95 %, over tools). Of the requests left out, {units.share(left_out)}."
+        st.metric(name, units.share(share), help=f"{said} {HELP}")
 
 
 def _of_servers(names: str) -> None:
@@ -160,15 +166,48 @@ def _tools(found: Findable, query: str) -> ToolFound | None:
                 type="tertiary",
             )
     shown = [shown[row] for row in page_of(np.arange(len(shown)), "catalog.findable").tolist()]
-    frame = pd.DataFrame({
-        "tool": [one.tool for one in shown], "first": [f"{one.first} of {one.of}" for one in shown],
-        "among three": [f"{one.found} of {one.of}" for one in shown], 
-        "taken for": [", ".join(f"{other} ({times})" for other, times in one.taken_for[:3]) for one in shown],
-    })  # fmt: skip
     row = choice_table(
-        frame, COLUMNS, labels=list(range(len(shown))), key="catalog.findable.tools", about="Tools that are not always found first"
+        _frame(shown), COLUMNS, labels=list(range(len(shown))), key="catalog.findable.tools", about="Tools that are not always found first"
     )  # fmt: skip
     return None if row is None else shown[row]
+
+
+def _frame(shown: Sequence[ToolFound]) -> pd.DataFrame:
+    return pd.DataFrame({
+        "tool": [one.tool for one in shown], "first": [f"{one.first} of {one.of}" for one in shown],
+        "among three": [f"{one.found} of {one.of}" for one in shown],
+        "taken for": [", ".join(f"{other} ({times})" for other, times in one.taken_for[:3]) for one in shown],
+    })  # fmt: skip
+
+
+# Measured once over the sample catalog, of its 950 tools six: first, among three, and what was found first in its place.
+EXAMPLE = Findable(
+    0.718, 0.853, 0.522, 0.738, (0.705, 0.731), (0.845, 0.861), without=0,
+    tools=tuple(
+        ToolFound(tool, first, found, 12, tuple(Missed("", other, 0) for other, times in taken_for.items() for _ in range(times)))
+        for tool, first, found, taken_for in (
+            ("Bullring::market.candles", 0, 0, {"stock-desk::price_history": 4, "fx-rates::rate_series": 2, "shop-finder::price_trend": 2}),
+            ("Folio::folio.graph.inbound", 0, 1, {"page-reader::list_links": 4, "Folio::folio.page.find": 2, "Trawler::trawl.deadLinks": 2}),
+            ("Parley::nudgeMe", 1, 1, {"calendar-desk::add_reminder": 4, "team-chat::remind_me": 3}),
+            ("Lodestar::instantAnswer", 0, 2, {"quick-answers::entity_facts": 3, "waypoint-atlas::find_city": 2}),
+            ("git-forge::search_code", 0, 2, {"Anvil::code.search": 4, "git-forge::search_repositories": 2}),
+            ("quick-answers::web_results", 0, 2, {"web-search::search_web": 4, "page-reader::search_pages": 2}),
+        )
+    ),
+)  # fmt: skip
+
+
+def _example() -> None:
+    """Draw faintly what an estimate will look like."""
+    st.markdown(f":gray-badge[example] The sample catalog, and {len(EXAMPLE.tools)} of its tools that are seldom found")
+    with st.container(key="findable-example"):
+        with st.container(horizontal=True, gap="medium"):
+            _shares(EXAMPLE)
+        left, right = st.columns([1.25, 1], gap="medium")
+        with left:
+            table(_frame(EXAMPLE.tools), COLUMNS, key="catalog.findable.example")
+        with right:
+            chart(taken_for_map(EXAMPLE.tools), key="catalog:findable.example-map")
 
 
 def _is_of(one: ToolFound, meant: str, found: str) -> bool:

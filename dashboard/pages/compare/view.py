@@ -21,7 +21,7 @@ from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import badge, supposed
 from dashboard.ui.query_form import QueryForm, example_subtasks, planner_usage, show_preparing
-from dashboard.ui.question import Asks, Question, no_tools
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.table import table
 from dashboard.ui.text import DROPPED, escaped
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter
@@ -164,8 +164,6 @@ def page(question: Question) -> None:
         {**question.texts, "with": ",".join(variant.text for variant in variants), **assumed.texts()},
         question=question.texts,
     )
-    if no_tools(app, query.catalog):
-        return
     if not query.subtask:
         _empty_page(state, query)
         return

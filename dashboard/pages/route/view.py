@@ -26,7 +26,7 @@ from dashboard.ui.knobs import LaneLink
 from dashboard.ui.layer import supposed
 from dashboard.ui.long_work import by_words_first
 from dashboard.ui.query_form import fill, planner_usage, show_preparing
-from dashboard.ui.question import Asks, Question, no_tools
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.token_meter import read_meter, start_meter
 from dashboard.ui.url_state import UrlState
@@ -198,8 +198,6 @@ def _result(question: Question) -> None:
     linked = question.texts
     planner = plan_choice(app, state, query.subtask) if query.subtask else ""
     state.end({**linked, **read_meter(state).texts(), "plan": planner}, question=linked)
-    if no_tools(app, query.catalog):
-        return
     if not query.subtask:
         home(question)
         return

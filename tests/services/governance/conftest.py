@@ -15,6 +15,7 @@ from core.domain.outcome import ToolCall
 from core.governance.calls import NotAllowedError, Wanted
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
+from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import document
 
@@ -56,7 +57,7 @@ def opened(tmp_path: Path, clock: Clock) -> Iterator[Callable[[], App]]:
 @pytest.fixture
 def app(opened: Callable[[], App]) -> App:
     found = opened()
-    found.catalog_editor.import_text(document(), "world")
+    import_text(found.catalog_editor, document(), "world")
     return found
 
 
