@@ -463,7 +463,7 @@ class App:
     def background(self) -> BackgroundJobs:
         from core.services.background_jobs import BackgroundJobs
 
-        return BackgroundJobs()
+        return BackgroundJobs(self.store, self.settings.now)
 
     def _list_changed(self, server: ServerId, kind: str) -> None:
         self.upkeep.list_changed(server, kind)

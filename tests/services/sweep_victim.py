@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from core.app import App
+from core.domain.lab_runs import OPTUNA
 from core.lab.sweep import read_axis
-from core.services.lab.sweeps import GRID, OPTUNA, RANDOM, SweepPlan
+from core.services.lab.sweeps import GRID, RANDOM, SweepPlan
 from tests.importing import import_text
 from tests.services.test_lab_runs import TASKS
 from tests.services.world import document, open_test_app
