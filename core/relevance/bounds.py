@@ -44,7 +44,7 @@ from core.relevance.scoring import (
 )
 
 Rows = NDArray[np.int64]
-NEAREST = 100  # tools that are surely looked at: more than a decision shows, so that the rest fits far worse
+NEAREST = 50  # tools that are surely looked at: more than the thirty that p_fit is made of
 GROUP = 64
 ROUNDING = 1e-4  # of a sum in single precision, with room to spare
 
@@ -96,9 +96,10 @@ class BoundedFit:
         near[nearest] = True  # the greatest cosine tells whether nothing fits
         self.near: Rows = np.flatnonzero(near)
         cosines = products(index.rows, self.near, self._dense)
-        judged = self._judged(self.near)
+        runs = runs_of(index.server_of[self.near])
+        judged = Judged(index.own, self.near, runs[1], len(runs[0]))
         shift = None if self._shift is None else self._shift[self.near]
-        self._near_parts = self._parts(self.near, cosines)
+        self._near_parts = self._parts(self.near, cosines, runs)
         named = self._named(self._near_parts)
         self._fit = fit_of_parts(judged, named, float(cosines.max()), model, shift, self._calibration, like)
 
@@ -118,7 +119,7 @@ class BoundedFit:
             drawn.append((mean, deviation))
         return Lines(np.array(slopes)[:, None], np.array([mean for mean, _ in drawn])[:, None])
 
-    def _meet_requests(self, requests: RequestIndex, words: Sequence[str]) -> Vectors:
+    def _meet_requests(self, requests: RequestIndex, words: Sequence[str]) -> Floats:
         """(C,) what the tools that have requests get: their exact relevance; what requests add to it where every tool has enough of them."""
         exact = None
         if not requests.enough:
@@ -162,9 +163,10 @@ class BoundedFit:
         found[2:] = self._words.take(rows, axis=1)
         return self._lines.of(found)
 
-    def _parts(self, rows: Rows, cosines: Vectors | None = None) -> Floats:
+    def _parts(self, rows: Rows, cosines: Vectors | None = None, runs: tuple[Rows, Rows] | None = None) -> Floats:
         """(P, K) what every signal adds to some tools, in the order of `SIGNALS` and then of requests."""
-        without, requests, model = self._without_requests(rows, cosines), self._learnt.requests, self._model.requests
+        without = self._without_requests(rows, cosines, runs)
+        requests, model = self._learnt.requests, self._model.requests
         if requests is None:
             return without
         mean, deviation = self._asked_line
@@ -176,7 +178,7 @@ class BoundedFit:
         for part, (name, values) in zip(parts[len(SIGNALS) :], self._asked.items(), strict=True):
             np.multiply(base, model.slope[name], out=part)
             part[covered] = values[places]
-            part *= self._model.weights[name]
+            np.multiply(part, self._model.weights[name], out=part)
         return parts
 
     def _named(self, parts: Floats) -> dict[str, Floats]:

@@ -196,7 +196,8 @@ class RequestIndex:
         best = np.argpartition(-means, size - 1)[:size]
         sizes = self._counts[best][:, None]
         places = self._places[best, : int(sizes.max(initial=0))]
-        cosines = np.vecdot(self._rows[places].astype(np.float32), vector) / self._lengths[places]
+        rows = self._rows.take(places.ravel(), axis=0).astype(np.float32)
+        cosines = (rows @ vector).reshape(places.shape) / self._lengths[places]
         cosines[np.arange(places.shape[1]) >= sizes] = -1.0
         if (sizes < NEAREST).any():
             own = np.repeat((self._own[self.tools[best]] @ vector)[:, None], NEAREST, axis=1)
