@@ -138,7 +138,7 @@ def _shares(found: Findable) -> None:
         ("Among three, about", found.hit_3, found.interval_3, found.left_out_3),
     ):
         said = f"{units.share(low)} to {units.share(high)} (95 %, over tools). Of the requests left out, {units.share(left_out)}."
-        st.metric(name, units.share(share), help=f"{said} {HELP}")
+        st.metric(name, units.share(share), help=f"{said} {HELP}", width="content")
 
 
 def _of_servers(names: str) -> None:
