@@ -141,7 +141,8 @@ def print_report(report: ImportReport, as_json: bool) -> None:
         })  # fmt: skip
         return
     click.echo(
-        f"Catalog {report.catalog}: took {report.servers} servers with {report.tools} tools ({imported.format})."
+        f"Catalog {report.catalog}: took {report.servers} server{'s' * (report.servers != 1)} with {report.tools} "
+        f"tool{'s' * (report.tools != 1)} ({imported.format})."
     )
     for note in imported.notes:
         click.echo(f"  note: {printable(note.where)}: {printable(note.text, 200)}")

@@ -117,6 +117,7 @@ def test_without_runs_there_is_no_pool_and_a_sentence_says_what_to_do(app: App) 
     app.judgments.judge(ASKED, "files::read", 2, judge="ann", set_name="trip", catalog="small")
     page = lab(view="Judge", tasks="judgments: trip")
     assert "Measure the routers that you compare under Runs" in text_of(page)
+    assert press(page, "lab:judge-runs").button_group(key="lab.view").value == "Runs"
 
 
 def test_a_pool_is_gone_through_by_grades_and_back(app: App) -> None:

@@ -28,7 +28,7 @@ def pair_cards(catalog: Catalog, pair: tuple[str, str]) -> None:
     """Draw both tools in two columns, or one below the other on a narrow screen."""
     columns = st.grid(2, min_column_width=360, gap="small")
     for place, name in zip(("one", "other"), pair, strict=True):
-        with columns.cell(), st.container(border=True, key=f"equal:{place}"):
+        with columns.cell(), st.container(border=True, key=f"equal:{place}", height="stretch"):
             _card(catalog, catalog.tools[catalog.tool_row[name]])
 
 

@@ -8,6 +8,7 @@ from itertools import compress
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.grid_container import GridContainer
 
 from core.app import App
 from core.domain.catalog import Catalog
@@ -57,9 +58,10 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
     found, current = app.findable.latest(catalog.name)
     if found is None:
         possible = app.findable.can_estimate(catalog.name)
+        asked = sum(map(len, app.requests.of_catalog(catalog.name).values()))
         st.info(
-            "Which tools would people and agents find? The example requests of this catalog tell: each is asked as if it were new. "
-            f"This takes about {5 + len(catalog.tools) / 5_000:.0f} seconds for 1,000 requests."
+            f"Which tools would people and agents find? The {asked:,} example requests of this catalog tell: each is asked as if it "
+            f"were new. 1,000 take about {5 + len(catalog.tools) / 5_000:.0f} seconds."
             if possible else "No tool of this catalog has two example requests, so nothing tells yet which tools would be found.",
             icon=":material/troubleshoot:",
         )  # fmt: skip
@@ -78,12 +80,12 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
     if all(one.first == one.of for one in found.tools):
         st.caption("Every request that was left out finds its tool first.")
         return
-    left, right = st.columns([1.25, 1], gap="medium")
-    with left:
+    grid = _grid()
+    with grid.cell(column_span=3):
         chosen = _tools(found, query)
         if chosen is not None:
             _tool(app, catalog, chosen)
-    with right:
+    with grid.cell(column_span=2):
         chart(taken_for_map(found.tools), key="catalog:findable.map", choose=_of_servers)
 
 
@@ -132,13 +134,18 @@ def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
         st.caption(":orange[The catalog, its requests or its equal sets have changed since. Estimate again.]")
 
 
+def _grid() -> GridContainer:
+    """Draw the place of the table and, beside it or below, of the chart."""
+    return st.grid(5, min_column_width=200, gap="medium")
+
+
 def _shares(found: Findable) -> None:
     for name, share, (low, high), left_out in (
         ("Found first, about", found.hit_1, found.interval_1, found.left_out_1),
         ("Among three, about", found.hit_3, found.interval_3, found.left_out_3),
     ):
         said = f"{units.share(low)} to {units.share(high)} (95 %, over tools). Of the requests left out, {units.share(left_out)}."
-        st.metric(name, units.share(share), help=f"{said} {HELP}")
+        st.metric(name, units.share(share), help=f"{said} {HELP}", width="content")
 
 
 def _of_servers(names: str) -> None:
@@ -203,10 +210,10 @@ def _example() -> None:
     with st.container(key="findable-example"):
         with st.container(horizontal=True, gap="medium"):
             _shares(EXAMPLE)
-        left, right = st.columns([1.25, 1], gap="medium")
-        with left:
+        grid = _grid()
+        with grid.cell(column_span=3):
             table(_frame(EXAMPLE.tools), COLUMNS, key="catalog.findable.example")
-        with right:
+        with grid.cell(column_span=2):
             chart(taken_for_map(EXAMPLE.tools), key="catalog:findable.example-map")
 
 

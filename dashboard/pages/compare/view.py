@@ -137,13 +137,13 @@ def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision,
             card(app, variant, decision, texts)
     if len(decisions) < 2:
         return
+    places_table(app, variants, decisions)  # as wide as the page: a column for each router
     below = st.grid(3, min_column_width=330, gap="small")
     with below.cell(column_span=2):
-        places_table(app, variants, decisions)
+        difference(variants, decisions)
     with below.cell():
         names = [variant.name for variant in variants]
         chart(agreement_map(names, agreement(decisions)), key="compare:agreement")
-    difference(variants, decisions)
 
 
 ASKED_HERE = ("q", "hint", "catalog")  # the rest of the question is a variant

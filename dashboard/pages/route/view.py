@@ -92,7 +92,7 @@ EXAMPLES = (
 )  # fmt: skip
 LOOK_AT = (
     (":material/arrow_right_alt:", "**From left to right:** servers, auction, tools, candidates, and the reason for each dropped one."),
-    (":material/tune:", "**On the left:** the knobs. Every chart follows while you move them. Rare ones are under Advanced."),
+    (":material/tune:", "**On the left,** behind » in a narrow window: the knobs. Every chart follows while you move them. Rare ones are under Advanced."),
     (":material/play_arrow:", "**Call** opens the call. Its outcome counts in the next decision."),
 )  # fmt: skip
 

@@ -28,12 +28,12 @@ def page() -> None:
     app, state = current_app(), UrlState("setup")
     linked = state.begin()
     st.markdown("#### Connect a client\nGive your MCP client one server, Wayfare, in place of all others.")
-    text, found = st.columns([3, 2], gap="large")
-    with text:
+    grid = st.grid(5, min_column_width=170, gap="large")
+    with grid.cell(column_span=3):
         client, way, catalog = _choices(app, state, linked)
         _text(app, client, way, catalog)
         _first_request(app, client)
-    with found:
+    with grid.cell(column_span=2):
         configurations(app, Path.home())
     state.end({"client": client.id, "over": way, "catalog": "" if catalog == first_catalog() else catalog})
 

@@ -174,7 +174,8 @@ def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
             )
             st.button("Try it", key=f"whatif:try:{change.name}", **arguments)
             st.markdown(f":small[{words(change, asked)}]")
-    for why in dict.fromkeys(found.blocked.values()):
+    reasons = list(dict.fromkeys(found.blocked.values()))
+    for why in reasons if found.changes or len(reasons) > 1 else ():  # a single reason is in the sentence above
         *names, last = [name for name, known in found.blocked.items() if known == why]
         figures = f"{', '.join(names)} or {last}" if names else last
         st.markdown(f":small[:gray[No value of {figures} makes it win:] {escaped(why, 300)}.]")
