@@ -27,7 +27,7 @@ from core.relevance.scoring import SAME_HIGH
 
 # Equal tools: proposed pairs, and tasks that accept any tool of a set -------------------------------------------------
 
-NEAREST = 10
+NEAREST, LEAST_COSINE = 10, SAME_HIGH
 MOST_PROPOSED = 10_000  # pairs: more than anybody judges
 
 
@@ -44,7 +44,7 @@ def proposed(
 ) -> Proposals:
     """Each tool with those of its ten nearest (ETOM, section 3) that may do the same by the vectors of decisions, (T, D). Each pair
     once, the nearest first."""
-    one, other, cosine = nearest_above(own, NEAREST, SAME_HIGH, progress=progress)
+    one, other, cosine = nearest_above(own, NEAREST, LEAST_COSINE, progress=progress)
     low, high = np.minimum(one, other), np.maximum(one, other)
     _, first = np.unique(low * len(tools) + high, return_index=True)
     first = first[np.argsort(-cosine[first], kind="stable")]
