@@ -138,7 +138,7 @@ def test_pairs_of_equal_tools_of_a_large_catalog_are_found_by_a_job(app: App) ->
     assert job.wait(TIMEOUT_S)
     assert (job.done, job.of) == (len(app.catalogs.catalog("large").tools),) * 2
     page = open_page("catalog", catalog="large", view="equal")
-    assert "further ones have a cosine above 0.8, too" in text_of(page)
+    assert "further ones have a cosine above 0.7, too" in text_of(page)
     assert not page.exception
 
 

@@ -23,7 +23,7 @@ from core.importers import read_files
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, check_name, shipped, shipped_size
 from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
-from core.relevance.encoder import CachedEncoder
+from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.feedback import Shift
 from core.relevance.index_files import IndexFiles, Prepared
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
@@ -313,6 +313,12 @@ class CatalogService:
         """The index of a catalog."""
         self.prepare(name)
         return _built(self._loaded_catalog(name).index, name)
+
+    def own(self, name: str) -> tuple[Catalog, Vectors]:
+        """A catalog with the vectors of its tools' names and descriptions, (T, D), by which decisions tell tools that do the same."""
+        self.prepare(name)
+        loaded = self._loaded_catalog(name)
+        return loaded.catalog, _built(loaded.relevance, name).own
 
     def scorer(self, name: str) -> IndexScorer:
         """The relevance of a catalog as a fit sees it: with example requests, without anything learnt from labels."""

@@ -15,7 +15,7 @@ POLL_S = 1.0
 NOTHING = (
     "No long run yet. Runs, sweeps and searches of the Lab, tasks that Compare plays, runs of the Network page, embedding, maps, "
     "discovery, calibration and estimates appear here while they are under way, with Stop, and afterwards with their result; so do "
-    "wayfare bench, sweep, scenario, replay, findable and lint."
+    "wayfare bench, sweep, scenario, replay, calibrate, findable and lint."
 )
 COMMANDS = (
     "Commands run in this console while it is up. One that began before it works in a process of its own, and is listed when it has "
