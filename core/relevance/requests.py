@@ -76,7 +76,7 @@ class RequestIndex:
     """The requests of T tools that count, as 8-bit rows. Immutable; safe for several threads.
 
     `arrays` are all that it is made of, beside the relevance index. `tools` (C,) are the rows of those that have some, and `enough` says that
-    every tool has as many as it needs. `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the
+    every tool has as many as it needs. `coverage` is the share of the tools that have some. `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the
     rows of the tools of which none does.
     """
 
@@ -121,6 +121,7 @@ class RequestIndex:
         self.texts = Texts(bytes(arrays["texts"]), np.asarray(arrays["ends"]))
         self.covered = sizes > 0
         self.tools = np.flatnonzero(self.covered)
+        self.coverage = len(self.tools) / max(len(own), 1)
         self._sizes = sizes
         self._starts = np.cumsum(sizes) - sizes
         self._against = np.minimum(sizes[self.tools] / ENOUGH, 1.0).astype(np.float32)
@@ -135,11 +136,6 @@ class RequestIndex:
         self._places = self._starts[self.tools][:, None] + np.minimum(width, self._counts[:, None] - 1)
         words = {name.removeprefix("words."): array for name, array in arrays.items() if name.startswith("words.")}
         self._lexical = LexicalIndex.from_arrays(words, len(self.tools), words_of=words_and_stems)
-
-    @property
-    def coverage(self) -> float:
-        """Share of the tools that have requests."""
-        return float(self.covered.mean()) if len(self.covered) else 0.0
 
     def signals(
         self, text: str, vector: Vectors, relevance: Callable[[], Floats], model: RequestModel
