@@ -82,9 +82,10 @@ class BoundedFit:
         self._asked: dict[str, Floats] = {}
         self._asked_line = 0.0, 1.0
         covered = None if learnt.requests is None else self._meet_requests(learnt.requests, words)
+        profiles = coarse.profiles.products(vector)
         self._base, error = scan()
         nearest = np.flatnonzero(self._base >= self._base.max() - np.float32(2 * error))
-        self._error = self._add_up(error)
+        self._error = self._add_up(error, *profiles)
         if learnt.requests is not None and covered is not None:
             if learnt.requests.enough:
                 self._base += covered
@@ -129,8 +130,9 @@ class BoundedFit:
         added = sum_of({name: self._model.weights[name] * values for name, values in self._asked.items()})
         return added if exact is None else exact + added
 
-    def _add_up(self, error: float) -> float:
-        """Turns the cosines in `base`, off by `error`, into relevance, and returns how far off that is. Tools without requests are on a line of it:
+    def _add_up(self, error: float, profiles: Vectors, farthest: float) -> float:
+        """Turns the cosines in `base`, off by `error`, into relevance, and returns how far off that is. Those of the `profiles` (S,) are off by
+        `farthest`, and are used up. Tools without requests are on a line of it:
         (1 + slope) (relevance - mean) + mean.
         """
         lines, index, requests, model = self._lines, self._index, self._learnt.requests, self._model
@@ -139,7 +141,6 @@ class BoundedFit:
             slope = sum(model.weights[name] * slope for name, slope in model.requests.slope.items())
             mean, deviation = self._asked_line
             steep += slope / deviation
-        profiles, farthest = self._coarse.profiles.products(self._vector)
         slopes = steep * lines.slopes[:, 0]
         dense, profile = slopes[:2].tolist()
         profiles *= np.float32(profile)
