@@ -1,11 +1,11 @@
 """Bounds on the relevance of every tool from rows in eight bits, and the exact fit of the few that can matter.
 
     s_j in [b_j - e, b_j + e]           b_j: relevance by coarse cosines, all other signals exact; e from `core.relevance.coarse`
-    near  = those with b_j + e >= t - e t: a number that the hundred greatest b_j reach
+    near  = those with b_j + e >= t - e                t: a number that the thirty greatest b_j reach
     p_j  <= curve(b_j + e - best)       of all others, for p_fit rises with relevance
 
-A hundred tools have a relevance of at least t - e, so the hundred best are all near, and the thirty that p_fit is made of with them. Means
-and deviations are those of all tools. A tool with example requests has its exact cosine from the beginning: the line that their signals
+Thirty tools have a relevance of at least t - e, so the thirty best, which p_fit is made of, are all near. Means and deviations are those of
+all tools. A tool with example requests has its exact cosine from the beginning: the line that their signals
 start from depends on it.
 """
 
@@ -28,6 +28,7 @@ from core.relevance.relevance_index import DAMPED, OF_WORDS, SIGNALS, RelevanceI
 from core.relevance.requests import RequestIndex, like_requests
 from core.relevance.scoring import (
     LEAD_LIMIT,
+    TOP,
     Floats,
     Judged,
     damping,
@@ -44,7 +45,6 @@ from core.relevance.scoring import (
 )
 
 Rows = NDArray[np.int64]
-NEAREST = 50  # tools that are surely looked at: more than the thirty that p_fit is made of
 GROUP = 64
 ROUNDING = 1e-4  # of a sum in single precision, with room to spare
 
@@ -64,7 +64,7 @@ class Lines:
 
 
 class BoundedFit:
-    """One query over a large catalog. `near` (K,) are the rows of the tools that may be among the hundred best, ascending.
+    """One query over a large catalog. `near` (K,) are the rows of the tools that may be among the thirty best, ascending.
 
     `text` and `vector` are those of the query with its hint, `alone` the vector without. `like` is as in `fit_of`.
     """
@@ -82,9 +82,10 @@ class BoundedFit:
         self._asked: dict[str, Floats] = {}
         self._asked_line = 0.0, 1.0
         covered = None if learnt.requests is None else self._meet_requests(learnt.requests, words)
+        profiles = coarse.profiles.products(vector)
         self._base, error = scan()
         nearest = np.flatnonzero(self._base >= self._base.max() - np.float32(2 * error))
-        self._error = self._add_up(error)
+        self._error = self._add_up(error, *profiles)
         if learnt.requests is not None and covered is not None:
             if learnt.requests.enough:
                 self._base += covered
@@ -92,7 +93,7 @@ class BoundedFit:
                 self._base[learnt.requests.tools] = covered
         if self._shift is not None:
             self._base += self._shift / model.fit["behind"]
-        near = self._base >= np.float32(reached(self._base, NEAREST) - 2 * (self._error + ROUNDING))
+        near = self._base >= np.float32(reached(self._base, TOP) - 2 * (self._error + ROUNDING))
         near[nearest] = True  # the greatest cosine tells whether nothing fits
         self.near: Rows = np.flatnonzero(near)
         cosines = products(index.rows, self.near, self._dense)
@@ -129,8 +130,9 @@ class BoundedFit:
         added = sum_of({name: self._model.weights[name] * values for name, values in self._asked.items()})
         return added if exact is None else exact + added
 
-    def _add_up(self, error: float) -> float:
-        """Turns the cosines in `base`, off by `error`, into relevance, and returns how far off that is. Tools without requests are on a line of it:
+    def _add_up(self, error: float, profiles: Vectors, farthest: float) -> float:
+        """Turns the cosines in `base`, off by `error`, into relevance, and returns how far off that is. Those of the `profiles` (S,) are off by
+        `farthest`, and are used up. Tools without requests are on a line of it:
         (1 + slope) (relevance - mean) + mean.
         """
         lines, index, requests, model = self._lines, self._index, self._learnt.requests, self._model
@@ -139,7 +141,6 @@ class BoundedFit:
             slope = sum(model.weights[name] * slope for name, slope in model.requests.slope.items())
             mean, deviation = self._asked_line
             steep += slope / deviation
-        profiles, farthest = self._coarse.profiles.products(self._vector)
         slopes = steep * lines.slopes[:, 0]
         dense, profile = slopes[:2].tolist()
         profiles *= np.float32(profile)

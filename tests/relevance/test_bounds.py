@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from core.relevance.bounds import NEAREST, FitMatcher, reached
+from core.relevance.bounds import FitMatcher, reached
 from core.relevance.coarse import CoarseRows, products
 from core.relevance.encoder import unit_rows
 from core.relevance.learnt import NOTHING_LEARNT, LearntValues
 from core.relevance.relevance_index import RelevanceIndex
-from core.relevance.scoring import moments, moments_around
+from core.relevance.scoring import TOP, moments, moments_around
 from tests.cases import each
 from tests.relevance.many_tools import many_tools, some_requests, with_labels
 
@@ -98,7 +98,7 @@ def test_the_fit_of_the_near_tools_is_that_of_all_tools_and_the_rest_is_within_i
         whole, _ = matcher.fit(question, "")
         bounds, _ = matcher.bounds(question, "")
         found = bounds.fit(bounds.near)
-        assert set(np.argsort(-whole.relevance)[:NEAREST]) <= set(bounds.near.tolist())
+        assert set(np.argsort(-whole.relevance)[:TOP]) <= set(bounds.near.tolist())
         np.testing.assert_allclose(found.tools, whole.tools[bounds.near], atol=3e-7)
         np.testing.assert_allclose(found.relevance, whole.relevance[bounds.near], atol=1e-6)
         assert found.nothing == pytest.approx(whole.nothing, abs=3e-7)

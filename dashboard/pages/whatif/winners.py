@@ -134,7 +134,7 @@ def _likely(decision: Decision) -> list[str]:
     """Returns the tools that were looked at, the best first: by fit, then by relevance, as many fit equally little."""
     fit, relevance = decision.tools.similarity, None if decision.fit is None else decision.fit.relevance
     order = np.argsort(-fit, kind="stable") if relevance is None else np.lexsort((-relevance, -fit))
-    return [decision.tools.ids[row] for row in order.tolist()]
+    return [decision.tools.ids[row] for row in map(int, order)]
 
 
 def _sentence(found: Counterfactual, asked: Asked) -> str:
