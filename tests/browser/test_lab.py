@@ -89,9 +89,9 @@ def test_search_repeat_and_snapshot(console: ConsoleProgram, visitor: Visitor) -
 def test_equal_tools_are_judged_with_the_keyboard(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console, width=800)
     visit.open("catalog", catalog="sample", view="equal")
-    visit.see("0 of 28 proposed pairs judged")
+    visit.see("0 of 51 proposed pairs judged")
     visit.page.keyboard.press("n")
-    visit.see("1 of 28 proposed pairs judged")
+    visit.see("1 of 51 proposed pairs judged")
     visit.page.keyboard.press("b")
-    visit.see("0 of 28 proposed pairs judged")
+    visit.see("0 of 51 proposed pairs judged")
     assert visit.too_wide() == []
