@@ -22,7 +22,6 @@ PAGES: tuple[str | tuple[str, dict[str, str]], ...] = (
 """Addresses, and the names of the views that are gone to from there with the question: that takes a third of opening them."""
 RULES = {
     "resultTypes": ["violations"],
-    "preload": {"assets": ["media"]},  # no rule of these looks at style sheets: to read them takes a tenth of the time
     "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]},
 }
 KNOBS, NOTHING = ".wayfare-knobs", ".none"
