@@ -160,8 +160,9 @@ class Walk:
         return self.offered()
 
     def offered(self) -> list[Offer]:
-        """What can be pressed now."""
-        return [Offer(**one) for one in self.page.evaluate(OFFERED)]
+        """What can be pressed now. `last_offered` keeps it: on a large page it takes 20 ms to find out."""
+        self.last_offered = [Offer(**one) for one in self.page.evaluate(OFFERED)]
+        return self.last_offered
 
     def find(self, offer: Offer) -> Locator | None:
         """Where it stands; one step back, or the page opened anew, where it does not stand here any more. None: what was learnt by
@@ -181,7 +182,7 @@ class Walk:
     def press(self, offer: Offer) -> bool:
         """Press it; whether something came of it, or it is gone, or how the page is already."""
         found = self.find(offer)
-        if found is None or any(one.chosen for one in self.offered() if one.place == offer.place):
+        if found is None or any(one.chosen for one in self.last_offered if one.place == offer.place):
             return True
         self.pressed += 1
         events = len(self._events)  # counted first: a quick download arrives while the click is still under way
@@ -218,7 +219,7 @@ class Walk:
         """Close what was opened, stop what was started."""
         if offer.kind == "summary" and (fold := self.find(offer)) is not None:
             fold.click()
-        for other in self.offered():
+        for other in self.last_offered:
             if STOPS.match(other.text.split("\n")[-1]) and not (other.why or offer.nav):
                 with suppress(Error):  # it may have ended by itself
                     self.page.locator(f"[data-offered={_quoted(other.place)}]").first.click(timeout=1000)
@@ -257,13 +258,15 @@ class Walk:
             return urlsplit(self.page.url).path == urlsplit(urljoin(self._at, offer.href)).path
         if offer.text.startswith("Skip to "):
             return self.page.evaluate("document.activeElement.matches('[data-testid=stMain], [data-testid=stMain] *')")
-        return self._seen() != before and self._quiet(before)
+        return self._quiet(before)
 
     def _quiet(self, before: str = "", ms: int = 100) -> bool:
         """Whether what is seen stays as it is, and is not what was seen before."""
         now = self._seen()
+        if now == before:
+            return False
         self.page.wait_for_timeout(ms)
-        return now != before and self._seen() == now
+        return self._seen() == now
 
     def _comes(self, happened: Any) -> bool:
         for _ in range(DEAD_MS // 50):

@@ -28,6 +28,7 @@ from core.app import App
 from core.endpoint.base import EndpointOptions, Services
 from core.endpoint.endpoint import Endpoint
 from core.endpoint.server import mcp_server
+from core.store import Store
 from tests.endpoint.serving import served as served_over_http
 from tests.forking import FORKS
 from tests.services.world import open_test_app, open_world
@@ -119,9 +120,16 @@ async def refused(client: Client, name: str, /, **arguments: Any) -> dict[str, A
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[App]:
+def path(tmp_path: Path) -> Path:
+    """Where the store of a test is. Without this one the stores of `app` and `world` are in memory."""
+    return tmp_path / "wayfare.duckdb"
+
+
+@pytest.fixture
+def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
     """An app without a catalog of its own and with an encoder that needs no model."""
-    with open_test_app(tmp_path / "wayfare.duckdb") as app:
+    store = None if "path" in request.fixturenames else Store()
+    with open_test_app(tmp_path / "wayfare.duckdb", store=store) as app:
         yield app
 
 
@@ -138,9 +146,9 @@ START_MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": ST
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[App]:
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
     """An app of this process with the catalog `world`."""
-    with open_world(tmp_path / "wayfare.duckdb") as app:
+    with open_world(tmp_path / "wayfare.duckdb", in_memory="path" not in request.fixturenames) as app:
         yield app
 
 

@@ -67,7 +67,7 @@ def test_a_client_that_goes_away_gives_back_what_was_reserved(world: App, url: s
     assert (usd.reserved, usd.used, tokens.reserved, tokens.used) == (0, 0, 0, 0)
 
 
-def test_secrets_in_tasks_notes_and_errors_are_masked_in_the_store(world: App, url: str, tmp_path: Path) -> None:
+def test_secrets_in_tasks_notes_and_errors_are_masked_in_the_store(world: App, url: str, path: Path) -> None:
     tools = [{"name": name, "description": "Echo words.", "price_usd": 0.002} for name in ("echo", "refuse")]
     import_text(world.catalog_editor, document(tools=tools), "world")
     policy(world, approvals=ApprovalRules(above_usd=0.0, hold_s=0))
@@ -84,7 +84,7 @@ def test_secrets_in_tasks_notes_and_errors_are_masked_in_the_store(world: App, u
 
     talk(url, script)
     world.close()
-    files = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+    files = b"".join(file.read_bytes() for file in path.parent.iterdir() if file.is_file())
     assert SECRET.encode() not in files
     assert "•••".encode() in files
 

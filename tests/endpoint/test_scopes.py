@@ -85,7 +85,7 @@ def test_nothing_is_said_of_tools_outside_a_scope(world: App, router: str) -> No
     assert [one for one in said if "hidden" in json.dumps(one) or "hush" in json.dumps(one)] == []
 
 
-def test_handles_and_routes_are_of_their_client(world: App, tmp_path: Path) -> None:
+def test_handles_and_routes_are_of_their_client(world: App, path: Path) -> None:
     world.governance.clients.make("bob", origin="test")
     of, given = endpoint_for(world), dict[str, Any]()
 
@@ -112,7 +112,7 @@ def test_handles_and_routes_are_of_their_client(world: App, tmp_path: Path) -> N
     assert told["tool"] == "open::echo"
     assert [label.visitor for label in world.feedback.labels("world") if label.origin == "agent"] == ["ann"]
     world.close()
-    with open_test_app(tmp_path / "wayfare.duckdb") as again:  # the search is known from the store alone
+    with open_test_app(path) as again:  # the search is known from the store alone
         talk(endpoint_for(again)("bob"), bobs)
         talk(endpoint_for(again)("ann"), lambda client: ask(client, "report_outcome", **given["route"], useful=True))
 

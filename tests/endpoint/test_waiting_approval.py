@@ -132,7 +132,7 @@ def test_the_person_at_the_client_decides_where_the_policy_lets_it(world: App, u
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_over_stdio_the_client_is_noted_at_its_list_and_its_person_is_asked(
-    world: App, url: str, encoder_cache: Path, mode: str
+    world: App, path: Path, url: str, encoder_cache: Path, mode: str
 ) -> None:
     policy(world, approvals=ApprovalRules(writes=True, hold_s=60, client_may_approve=True))
     asked: list[str] = []
@@ -148,8 +148,8 @@ def test_over_stdio_the_client_is_noted_at_its_list_and_its_person_is_asked(
                 await anyio.sleep(0.01)
         assert (await ask(client, "execute_tool", **ECHO))["ok"]
 
-    with announced(world.settings.db, Owner(url.removesuffix("/mcp"))):
-        target = stdio(Path(world.settings.db), encoder_cache, "--catalog", "world")
+    with announced(path, Owner(url.removesuffix("/mcp"))):
+        target = stdio(path, encoder_cache, "--catalog", "world")
         talk(target, script, name="crab", mode=mode, elicitation_callback=elicited)
     assert [one.name for one in world.governance.visits.all()] == ["crab"]
     assert len(asked) == 1

@@ -20,9 +20,9 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def app(path: Path) -> Iterator[App]:
-    """An app with the catalog `world`; nothing has happened in it."""
-    with open_world(path) as app:
+def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
+    """An app with the catalog `world`; nothing has happened in it. Its store is a file where the test asks for its `path`."""
+    with open_world(tmp_path / "wayfare.duckdb", in_memory="path" not in request.fixturenames) as app:
         yield app
 
 

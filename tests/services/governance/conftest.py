@@ -38,27 +38,33 @@ def clock() -> Clock:
     return Clock()
 
 
+def open_app(store: Store, folder: Path, clock: Clock) -> App:
+    """An app on a store, with its files in a folder."""
+    settings = Settings(db=folder / "wayfare.duckdb", cache=folder, seed=1, now=clock)
+    return build_app(store, settings, encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors))
+
+
 @pytest.fixture
 def opened(tmp_path: Path, clock: Clock) -> Iterator[Callable[[], App]]:
-    """Opens the store of this test, again and again."""
+    """Opens the store of this test, again and again. Without this one the store of `app` is in memory."""
     apps: list[App] = []
 
-    def open_app() -> App:
-        store = Store(tmp_path / "wayfare.duckdb")
-        settings = Settings(db=tmp_path / "wayfare.duckdb", cache=tmp_path, seed=1, now=clock)
-        apps.append(build_app(store, settings, encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors)))
+    def open_again() -> App:
+        apps.append(open_app(Store(tmp_path / "wayfare.duckdb"), tmp_path, clock))
         return apps[-1]
 
-    yield open_app
+    yield open_again
     for app in apps:
         app.close()
 
 
 @pytest.fixture
-def app(opened: Callable[[], App]) -> App:
-    found = opened()
-    import_text(found.catalog_editor, document(), "world")
-    return found
+def app(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[App]:
+    """An app with the catalog `world`."""
+    again = "opened" in request.fixturenames
+    with request.getfixturevalue("opened")() if again else open_app(Store(), tmp_path, clock) as app:
+        import_text(app.catalog_editor, document(), "world")
+        yield app
 
 
 def wanted(
