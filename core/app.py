@@ -449,8 +449,8 @@ class App:
 
         return ScenarioService(
             self.catalogs, self._planners, self.store.scenario_runs, networks=self.networks,
-            virtual_folder=self.settings.virtual_folder, vault=self.vault, record=self.store.events.append_later,
-            leave=self.governed.leave, now=self.settings.now,
+            virtual_folder=self.settings.virtual_folder, lab_runs=self.lab_runs, feedback=self.feedback, vault=self.vault,
+            record=self.store.events.append_later, leave=self.governed.leave, now=self.settings.now,
         )  # fmt: skip
 
     @built
@@ -463,7 +463,7 @@ class App:
     def background(self) -> BackgroundJobs:
         from core.services.background_jobs import BackgroundJobs
 
-        return BackgroundJobs()
+        return BackgroundJobs(self.store, self.settings.now)
 
     def _list_changed(self, server: ServerId, kind: str) -> None:
         self.upkeep.list_changed(server, kind)

@@ -63,31 +63,34 @@ class Chosen:
 
 def choose_view() -> Chosen:
     """Returns the view in the address."""
-    framed = list[Question]()  # drawn outside the page: the host keeps what the script of the console draws
-    pages = register({view.folder: _page(view, framed) for views in VIEWS.values() for view in views})
+    asked = list[Question]()  # drawn outside the page: the host keeps what the script of the console draws
+    pages = register({view.folder: _page(view, asked) for views in VIEWS.values() for view in views})
     page = st.navigation(list(pages.values()), position="hidden")
     folder = page.url_path or FIRST
 
-    def draw() -> None:
-        framed.extend(frame(folder))
+    def draw(*question: Question) -> None:
+        asked.extend(question)
         page.run()
 
-    return Chosen(folder, page.title, draw)
+    return Chosen(folder, page.title, lambda: framed(folder, draw))
 
 
-def frame(folder: str) -> list[Question]:
-    """Draw the question above a view that asks. Returns what its function `page` takes."""
-    return [ask(_module(folder).ASKS)] if group_of(folder) == ASK else []
+def framed(folder: str, draw: Callable[..., None]) -> None:
+    """Draw a view, and above one that asks its question, which it takes. Without a tool to choose there is only the question."""
+    if group_of(folder) != ASK:
+        draw()
+    elif (question := ask(_module(folder).ASKS)) is not None:
+        draw(question)
 
 
 def _module(folder: str) -> ModuleType:
     return import_module(f"dashboard.pages.{folder}.view")
 
 
-def _page(view: View, framed: Sequence[Question]) -> StreamlitPage:
+def _page(view: View, asked: Sequence[Question]) -> StreamlitPage:
     """Returns a page for the page host. The modules of the view are imported when it is first shown."""
     return st.Page(
-        lambda: _module(view.folder).page(*framed), title=view.title, url_path=view.folder,
+        lambda: _module(view.folder).page(*asked), title=view.title, url_path=view.folder,
         default=view.folder == FIRST,
     )  # fmt: skip
 

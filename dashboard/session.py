@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FIRST_VISITOR_S = 20.0  # the time to wait for a first visitor
 PAUSE_S = 2.0  # the browser fetches and draws after the page's script has ended
 
-_opening = threading.Lock()
+_opening = threading.RLock()
 _drawn = threading.Event()
 _store: Store | None = None
 _app: App | None = None
@@ -97,11 +97,12 @@ def opened_app() -> App | None:
     return _app
 
 
-def use_app(app: App | None) -> None:
-    """Let the pages use this app, which the caller closes. With None the next use opens a new one."""
-    global _app  # noqa: PLW0603
+def use_app(app: App | None) -> App | None:
+    """Let the pages use this app; with None the next use opens a new one. Returns the app until now, which the caller closes."""
+    global _app
     with _opening:
-        _app = app
+        before, _app = _app, app
+    return before
 
 
 def visitor() -> str:
@@ -165,13 +166,13 @@ def page_drawn() -> None:
 
 def close_app() -> None:
     """Commit and release everything. Called when the server stops."""
-    global _app, _store  # noqa: PLW0603
+    global _store  # noqa: PLW0603
     _drawn.set()
     with _opening:
-        for opened in (_app, _store):
+        for opened in (use_app(None), _store):
             if opened is not None:
                 opened.close()
-        _app = _store = None
+        _store = None
 
 
 def ends_when_idle(idle_s: float) -> bool:

@@ -11,11 +11,13 @@ from typing import Any
 
 import click
 
-from core.app import App, Settings, open_app
+from core.app import App
 from core.cli.options import (
     catalog_option,
     common,
+    listed_run,
     one_of,
+    opened,
     preset_option,
     print_json,
     print_outcome,
@@ -84,7 +86,7 @@ def calibrate(
         least=0,
     )
     attention = with_preset(ToolAttentionParameters, preset, settings_of(settings))
-    with open_app(Settings.from_environment(db=db)) as app:
+    with opened(db) as app:
         chosen = app.catalogs.open(catalog).name
         service = app.calibrations
         if listed:
@@ -120,10 +122,12 @@ def _fit(
     as_json: bool,
 ) -> None:
     labelled = None if tasks is None else app.lab.read_tasks(tasks)
-    result = app.calibrations.fit(catalog, labelled, attention=attention)
     kept = None
-    if result.accepted:
-        kept = app.calibrations.save(result, name, apply=applied, by=CLI)
+    with listed_run(app, "Fitting") as run:
+        run.shows("catalog", view="calibration", catalog=catalog)
+        result = app.calibrations.fit(catalog, labelled, attention=attention, progress=run)
+        if result.accepted:
+            kept = app.calibrations.save(result, name, apply=applied, by=CLI)
     if as_json:
         print_json({**result.report(), "name": kept.name if kept else None, "applied": applied and kept is not None})
     else:
@@ -229,7 +233,7 @@ def label(
     Example: wayfare label "find a hotel in Lisbon" --tool hotels::search --right --instead-of calendar::find_free_time
     """
     one_of({"TEXT": text, "--retract": retract, "--list": listed, "--import": imported, "--export": exported})
-    with open_app(Settings.from_environment(db=db)) as app:
+    with opened(db) as app:
         name = app.catalogs.open(catalog).name
         if text is not None:
             made = _labelled(app, name, text, tool, right=right, instead_of=instead_of, hint=hint)

@@ -17,22 +17,19 @@ from core.cli.options import (
     common,
     db_option,
     follow_option,
+    listed_run,
     one_of,
     opened,
     print_json,
     print_outcome,
     print_table,
     printable,
-    terminal_progress,
 )
 from core.domain.catalog import Follow
 from core.domain.lint import Finding, LintReport, Severity
 from core.shared.errors import UnknownNameError
-from core.shared.progress import Step, reported
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, server_of
-
-LINTING = "Looking for flaws"
 
 if TYPE_CHECKING:
     from core.services.decide.catalog_editor import ImportReport
@@ -144,7 +141,8 @@ def print_report(report: ImportReport, as_json: bool) -> None:
         })  # fmt: skip
         return
     click.echo(
-        f"Catalog {report.catalog}: took {report.servers} servers with {report.tools} tools ({imported.format})."
+        f"Catalog {report.catalog}: took {report.servers} server{'s' * (report.servers != 1)} with {report.tools} "
+        f"tool{'s' * (report.tools != 1)} ({imported.format})."
     )
     for note in imported.notes:
         click.echo(f"  note: {printable(note.where)}: {printable(note.text, 200)}")
@@ -191,10 +189,9 @@ def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str, db: 
         name = app.catalogs.open(catalog).name
         if vectors and not as_json:
             app.catalogs.prepare(name, _report_once())
-        with reported(tell := terminal_progress(), Step(LINTING)):
-            found = app.lint_reports.report(
-                name, vectors=vectors, progress=lambda done, of: tell(Step(LINTING, done, of))
-            )
+        with listed_run(app, "Looking for flaws") as run:
+            run.shows("catalog", view="lint", catalog=name)
+            found = app.lint_reports.report(name, vectors=vectors, progress=run)
         report = found.only(rules, least)
     if as_json:
         print_json(report.to_json())

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from core.cli.options import TerminalProgress, catalog_option, common, opened, print_json, print_table, printable
+from core.cli.options import catalog_option, common, listed_run, opened, print_json, print_table, printable
 from core.domain.findable import Findable
 from core.shared import units
-from core.shared.progress import Step, silent
 
 LISTED = 20
 NAMED = 3
@@ -30,11 +29,10 @@ def findable(least: float | None, catalog: str, db: Path | None, as_json: bool) 
 
     Example: wayfare findable --catalog mine --min 0.8
     """
-    report = TerminalProgress() if sys.stderr.isatty() else silent
-    with opened(db) as app:
+    with opened(db) as app, listed_run(app, "Ranking requests") as run:
         name = app.catalogs.open(catalog).name
-        found = app.findable.estimate(name, lambda done, of: report(Step("Ranking requests", done, of)))
-    report(None)
+        run.shows("catalog", view="findable", catalog=name)
+        found = app.findable.estimate(name, run)
     if as_json:
         print_json(document(found))
     else:

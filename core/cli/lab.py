@@ -15,6 +15,7 @@ from core.app import App
 from core.cli.options import (
     catalog_option,
     common,
+    listed_run,
     opened_even_if_busy,
     preset_option,
     print_json,
@@ -284,20 +285,22 @@ def bench(
         asked = _completed(ctx, asked, earlier)
     if not asked.tasks and not asked.judgments:
         raise click.MissingParameter(param_hint="'--tasks'", param_type="option", ctx=ctx)
-    with opened_even_if_busy(db) as app, spread_over(ray, app) as spread:
+    with opened_even_if_busy(db) as app, listed_run(app, "Routing") as listed, spread_over(ray, app) as spread:
         name = app.lab_runs.open(asked.catalog)
         if asked.prices == "tiers":
             name = app.lab.priced_by_tiers(name)
         labelled, source = asked.labelled(app, name)
         storing = store and app.store.path is not None
         deep = [int(parameters.values()["n"] or 0) for _, parameters in asked.chosen(app)]
+        each = len(labelled) + (sum(bool(task.relevant) for task in labelled) if execute else 0)
         made = [
             app.measuring.measure(
                 labelled, source=source, catalog=name, router=router, preset=asked.preset, parameters=parameters,
                 hints=asked.hints, seed=seed, playing=Playing(n, seeds, value_usd, s_per_usd, live) if execute else None,
                 resumable=storing, spread=spread,
+                progress=lambda done, before=at * each: listed(before + done, each * len(deep)),
             )
-            for (router, parameters), n in zip(asked.chosen(app, RANKED), deep, strict=True)
+            for at, ((router, parameters), n) in enumerate(zip(asked.chosen(app, RANKED), deep, strict=True))
         ]  # fmt: skip
         runs = [one.run for one in made]
         levelled = [
@@ -309,6 +312,9 @@ def bench(
         entries = [one.entry for one in made]
         if storing:
             _keep(app, made, labelled, entries)
+            listed.shows(
+                "lab", **app.lab_runs.place(made[0].conditions), runs=",".join(one.get("id", "") for one in entries)
+            )
     pairs = compared([run.scores[MEASURES[measure]] for run in runs], measure, seed=seed)
     gate = None if earlier is None else Gate.of(earlier, runs, digest, tolerance)
     if as_json:

@@ -116,7 +116,7 @@ def _run(words: list[str]) -> None:
     error: StoreBusyError | None = None
     for _ in range(TRIES):
         try:
-            wayfare.main(words, prog_name="wayfare", standalone_mode=False)
+            wayfare.main(words, prog_name="wayfare", standalone_mode=False, obj=words)
         except StoreBusyError as busy:
             from core.cli.joining import joined
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode
 
 import click
 
@@ -19,10 +21,11 @@ from core.app import App, Settings, build_app, open_app
 from core.domain.catalog import FOLLOW
 from core.routers.presets import DEFAULT_PRESET, PRESETS
 from core.shared.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
-from core.shared.progress import Report, Step, silent
+from core.shared.progress import Report, Step, reported, silent
 from core.shared.untrusted_text import one_line
 
 if TYPE_CHECKING:
+    from core.services.background_jobs import Job
     from core.services.lab.cluster import RaySpread
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -254,6 +257,41 @@ def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:
             raise
         click.echo(f"The runs are not stored. {error}", err=True)
         return build_app(Store(), settings)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A long command among the runs of the console. It is called with its finished steps and their number."""
+
+    app: App
+    job: Job
+    what: str
+    tell: Report
+
+    def __call__(self, done: int, of: int) -> None:
+        """Takes over the progress. Raises Stopped if a person stopped the run."""
+        self.tell(Step(self.what, done, of))
+        self.job.report(done, of)
+
+    def shows(self, view: str, /, **texts: str) -> None:
+        """Names the view of the console that shows the result. There is none for a catalog that was read from a file."""
+        if "catalog" not in texts or texts["catalog"] in {info.name for info in self.app.catalogs.infos()}:
+            self.job.link = f"/{view}?{urlencode({name: text for name, text in texts.items() if text})}"
+
+
+@contextmanager
+def listed_run(app: App, what: str) -> Generator[ListedRun]:
+    """Lists the command among the runs of the console, with its progress, until the block ends, and stores how it ended. `what` it
+    does is the progress on standard error."""
+    from core.services.background_jobs import Stopped
+
+    title = shlex.join(["wayfare", *click.get_current_context().obj])
+    try:
+        with reported(tell := terminal_progress(), Step(what)), app.background.command(title) as job:
+            yield ListedRun(app, job, what, tell)
+    except Stopped:
+        click.echo("The command was stopped in the console.", err=True)
+        raise click.Abort from None
 
 
 @contextmanager

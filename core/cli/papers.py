@@ -4,7 +4,6 @@ again.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -15,10 +14,10 @@ import click
 
 from core.app import App, Settings, open_app
 from core.cli.options import (
-    TerminalProgress,
     catalog_option,
     common,
     json_option,
+    listed_run,
     opened,
     print_json,
     print_table,
@@ -31,7 +30,6 @@ from core.lab.replay import Chosen, Replayed, ReplayTotals
 from core.routers.presets import PRESETS
 from core.services.lab.papers import MODEL_TASKS, papers
 from core.shared import units
-from core.shared.progress import Step, silent
 from core.shared.settings import IN_MEMORY
 
 
@@ -162,17 +160,17 @@ def replay(
 
     Example: wayfare replay --set kappa=300
     """
-    with opened(db) as app:
-        report = TerminalProgress() if sys.stderr.isatty() else silent
+    with opened(db) as app, listed_run(app, "Deciding again") as run:
+        name = app.catalogs.open(catalog).name
+        run.shows("lab", view="Replay", catalog=name)
         rows = app.replay.replay(
-            app.catalogs.open(catalog).name,
+            name,
             router=router,
             preset=preset,
             settings=settings_of(settings),
             decisions=last,
-            progress=lambda done, of: report(Step("Deciding again", done, of)),
+            progress=run,
         )
-        report(None)
     totals = ReplayTotals.of(rows)
     if as_json:
         print_json({"totals": asdict(totals), "decisions": [row.to_json() for row in rows]})

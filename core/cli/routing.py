@@ -90,6 +90,8 @@ def _parameters(app: App, router: str, preset: str, settings: Mapping[str, str])
 
 def _print_decision(decision: Decision) -> None:
     click.echo(decision.reason)
+    if not decision.tools.ids:  # the reason says so
+        return
     if decision.fit is not None:
         word = "" if decision.fit.confidence == "nothing" else f"{decision.fit.confidence.capitalize()}: "
         row = next(iter(decision.candidates), None)

@@ -13,9 +13,9 @@ import click
 from core.app import App
 from core.cli.lab import print_changes, print_measures, print_played
 from core.cli.options import (
-    TerminalProgress,
     catalog_option,
     common,
+    listed_run,
     one_of,
     opened,
     opened_even_if_busy,
@@ -28,13 +28,12 @@ from core.cli.options import (
     settings_of,
     spread_over,
 )
-from core.domain.lab_runs import LabRun, Sweep
+from core.domain.lab_runs import OPTUNA, LabRun, Sweep
 from core.lab.benchmark import MEASURES
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, read_axis
 from core.services.lab.lab import RANKED
-from core.services.lab.sweeps import GRID, OPTUNA, RANDOM, SweepPlan
+from core.services.lab.sweeps import GRID, RANDOM, SweepPlan
 from core.shared.errors import ParameterError, WayfareError
-from core.shared.progress import Step, silent
 
 # ----------------------------------------------------------------------------------------------------------------------
 # `wayfare sweep`: labelled tasks over a grid of parameters, or a search in it.
@@ -92,13 +91,12 @@ def sweep(
     """
     one_of({"--random": drawn, "--optuna": searched}, least=0)
     one_of({"--optuna": searched, "--ray": ray}, least=0)  # each point of a search depends on the earlier ones
-    with opened_even_if_busy(db) as app, spread_over(ray, app) as spread:
+    with opened_even_if_busy(db) as app, listed_run(app, "Sweeping") as run, spread_over(ray, app) as spread:
         parameters = app.routing.parameters(router, {"n": RANKED, **settings_of(settings)}, preset=preset)
         read = tuple(read_axis(text, type(parameters)) for text in axes)
         if len({axis.name for axis in read}) < len(read):
             raise ParameterError("Two --axis options name the same parameter; give its values in one.")
         method = RANDOM if drawn else OPTUNA if searched else GRID
-        report = TerminalProgress() if sys.stderr.isatty() else silent
         document = app.sweeps.run(
             app.lab.read_tasks(tasks),
             SweepPlan(read, method, drawn or searched or 0),
@@ -109,10 +107,10 @@ def sweep(
             parameters=parameters,
             hints=hints,
             seed=seed,
-            progress=lambda done, of: report(Step("Sweeping", done, of)),
+            progress=run,
             spread=spread,
         )
-        report(None)
+        run.shows("lab", **app.lab_runs.place(app.lab_runs.find(document["sweep"])))
     if as_json:
         print_json({"router": router, "preset": preset, **document})
         return

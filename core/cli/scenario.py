@@ -5,7 +5,6 @@ by words.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import click
 from core.app import App
 from core.cli.options import (
     common,
+    listed_run,
     opened,
     opened_even_if_busy,
     preset_option,
@@ -30,7 +30,7 @@ from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting
 from core.lab.scenarios.simulation import STEPS, World
 from core.lab.testbed import Selection
 from core.services.lab.measuring import Registry
-from core.services.lab.scenarios import TESTBED, Entry, planned
+from core.services.lab.scenarios import TESTBED, planned
 from core.shared import units
 from core.shared.errors import ParameterError, StoreError
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES
@@ -96,7 +96,7 @@ def scenario(
     """
     usual, most = (SETTINGS[:1], LIVE_STEPS) if live else (SETTINGS, STEPS)
     plan = planned(routers, [_setting(text) for text in kept] or usual, settings_of(settings), preset=preset)
-    with opened_even_if_busy(db) as app:
+    with opened_even_if_busy(db) as app, listed_run(app, "Calling" if live else "Simulating") as run:
         world = app.scenarios.world(
             name,
             catalog=catalog,
@@ -107,9 +107,9 @@ def scenario(
             predicted=predict,
             raw_questions=question,
         )
-        runs = _live(app, world, plan) if live else app.scenarios.run(world, plan)
+        runs = app.scenarios.run(world, plan, live=live, progress=run, cancel=run.job.stop)
         if store and app.store.path is not None:
-            _keep(app, world, runs)
+            run.shows("network", runs=",".join(_keep(app, world, runs)))
     if as_json:
         print_json({"runs": [run.to_json() for run in runs]})
         return
@@ -118,17 +118,13 @@ def scenario(
     print_table(("router", "setting", "SSR", "EE", "AL ms", "SL ms", "FR", "cost", "utility"), list(map(_row, runs)))
 
 
-def _live(app: App, world: World, plan: Sequence[Entry]) -> tuple[ScenarioRun, ...]:
-    """Makes the calls, with a progress bar on standard error."""
-    with click.progressbar(length=len(plan) * len(world.order), label="Calling", file=sys.stderr) as bar:
-        return app.scenarios.run(world, plan, live=True, progress=lambda done, _: bar.update(done - bar.pos))
-
-
-def _keep(app: App, world: World, runs: Sequence[ScenarioRun]) -> None:
+def _keep(app: App, world: World, runs: Sequence[ScenarioRun]) -> list[str]:
+    """Stores the runs and returns their ids. If the store cannot be written, says so."""
     try:
-        app.scenarios.keep(world, runs)
+        return [kept.id for kept in app.scenarios.keep(world, runs)]
     except StoreError as error:
         click.echo(f"The runs are not stored. {error}", err=True)
+        return []
 
 
 def _row(run: ScenarioRun) -> tuple[str, ...]:

@@ -81,6 +81,8 @@ def _one(
         click.echo(client.note)
     if way == "http":
         click.echo("A console has to run at that address: `wayfare up`.")
+    if why := app.catalogs.without_tools(catalog):
+        click.echo(f"{why} A client finds nothing in it.")
     click.echo(_came(client, visits))
 
 

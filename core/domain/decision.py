@@ -45,7 +45,7 @@ class Fit:
     servers: NDArray[np.float64]
     nothing: float | None
     relevance: NDArray[np.float64]
-    signals: Mapping[str, NDArray[np.float32]]
+    signals: Mapping[str, NDArray[np.float64]]
     learnt: NDArray[np.float64] | None = None
     confidence: Confidence = "unsure"
     language: str = ""

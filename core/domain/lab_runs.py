@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from core.shared import documents
 
 SIMULATED, LIVE = "simulated", "live"
+OPTUNA = "optuna"  # the method of a sweep that is a search
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,21 @@ def differing(before: LabConditions, now: LabConditions) -> tuple[str, ...]:
         for field in fields(LabConditions)
         if getattr(before, field.name) != getattr(now, field.name)
     )
+
+
+STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """A long command that ended `at` this time (UTC). `link` is the address of its result, `why` is "" after a success, STOPPED, or
+    the sentence of its error."""
+
+    title: str
+    link: str
+    at: datetime
+    took_s: float
+    why: str
 
 
 # ----------------------------------------------------------------------------------------------------------------------

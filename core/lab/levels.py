@@ -17,15 +17,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from core.domain.catalog import Tool
 from core.domain.decision import Decision
 from core.domain.tasks import Proposal, Sets, Step, Task, ordered
 from core.lab.benchmark import percentile
-from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import Vectors
 from core.relevance.near import Progress, nearest_above
+from core.relevance.scoring import SAME_HIGH
 
 # Equal tools: proposed pairs, and tasks that accept any tool of a set -------------------------------------------------
 
-NEAREST, LEAST_COSINE = 10, 0.8
+NEAREST, LEAST_COSINE = 10, SAME_HIGH
 MOST_PROPOSED = 10_000  # pairs: more than anybody judges
 
 
@@ -37,10 +39,12 @@ class Proposals:
     left_out: int = 0
 
 
-def proposed(index: CatalogIndex, most: int = MOST_PROPOSED, *, progress: Progress | None = None) -> Proposals:
-    """Each tool with those of its ten nearest whose cosine is at least 0.8 (ETOM, section 3). Each pair once, the nearest first."""
-    tools = index.catalog.tools
-    one, other, cosine = nearest_above(index.meanings, NEAREST, LEAST_COSINE, progress=progress)
+def proposed(
+    tools: Sequence[Tool], own: Vectors, most: int = MOST_PROPOSED, *, progress: Progress | None = None
+) -> Proposals:
+    """Each tool with those of its ten nearest (ETOM, section 3) that may do the same by the vectors of decisions, (T, D). Each pair
+    once, the nearest first."""
+    one, other, cosine = nearest_above(own, NEAREST, LEAST_COSINE, progress=progress)
     low, high = np.minimum(one, other), np.maximum(one, other)
     _, first = np.unique(low * len(tools) + high, return_index=True)
     first = first[np.argsort(-cosine[first], kind="stable")]

@@ -51,50 +51,67 @@ _ENDS = (
 )
 _PLACES = re.compile(rf"\b(?:in|at|for|near|around|of|to|from) (?:the (?:city|town) of )?(?P<place>{_PROPER})")
 _INSIDE = re.compile(rf"(?<=[\w,;] ){_PROPER}")
-_WRITTEN = {"text", "message", "comment", "body", "content", "sql", "claim", "goal"}  # more than a name is wanted
+_WRITTEN = {
+    "text",
+    "message",
+    "comment",
+    "body",
+    "content",
+    "sql",
+    "claim",
+    "statement",
+    "document",
+    "password",
+    "goal",
+}  # more than a name
+_TIMES = {
+    "month", "year", "quarter", "week", "weekend", "season", "period", "date", "day", "time", "when", "since", "until", "from", "to",
+    "start", "end", "first", "last", "after", "before",
+}  # fmt: skip
+_NO_TEXT = re.compile(r"-?\d{1,3}|CSV|JSON|XML|YAML|HTML|PDF|EUR|USD|GBP|Celsius|Fahrenheit")  # counts, formats, units
 _NO_PLACE = re.compile(rf"(?:{MONTHS}|{DAYS})\b", re.IGNORECASE)
 
 
-def filled(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the required arguments, and the missing ones with their kinds. The arguments are {} if any is missing.
+def filled(schema: Mapping[str, Any] | None, subtask: str, server: str = "") -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Returns the required arguments that a question gives, and the missing ones with their kinds.
+
+    The one text that is left takes the one capitalised name that is left, or else the one date, long number, address or quote. The name of
+    the `server` is none. Several texts that are left take as many dates, in order. Only a text that is named after a time takes a date.
 
     >>> schema = {"properties": {"value": {"type": "number"}, "unit": {"enum": ["mile", "km"]}}, "required": ["value", "unit"]}
     >>> filled(schema, "what is 300 mile")
     ({'value': 300, 'unit': 'mile'}, ())
     >>> filled(schema, "what is 300, or 400?")
     ({}, ('value (a number: which of 300, 400?)', 'unit (one of "mile", "km")'))
-    """
-    found, missing = _found(schema, subtask)
-    return ({}, missing) if missing else (found, ())
-
-
-def suggested(schema: Mapping[str, Any] | None, subtask: str, server: str = "") -> dict[str, Any]:
-    """Returns the required arguments that the question gives. A person reads them before the call.
-
-    The one text that is left takes the one capitalised name that is left, or else the one date, number, address or quote. The name of the
-    `server` is none. Several texts that are left take as many dates, in order.
-
     >>> ends = {name: {"type": "string"} for name in ("source", "target")}
-    >>> suggested({"properties": ends, "required": list(ends)}, "convert 300 miles to kilometres")
-    {'source': 'miles', 'target': 'kilometres'}
-    >>> suggested({"properties": {"event": {"type": "string"}}, "required": ["event"]}, "who shows the Super Bowl")
-    {'event': 'Super Bowl'}
-    >>> suggested({"properties": {"month": {"type": "string"}}, "required": ["month"]}, "what did we spend in 2026-10")
-    {'month': '2026-10'}
+    >>> filled({"properties": ends, "required": list(ends)}, "convert 300 miles to kilometres")
+    ({'source': 'miles', 'target': 'kilometres'}, ())
+    >>> filled({"properties": {"event": {"type": "string"}}, "required": ["event"]}, "who shows the Super Bowl")
+    ({'event': 'Super Bowl'}, ())
+    >>> filled({"properties": {"month": {"type": "string"}}, "required": ["month"]}, "what did we spend in 2026-10")
+    ({'month': '2026-10'}, ())
     >>> ends = {name: {"type": "string"} for name in ("first", "last")}
-    >>> suggested({"properties": ends, "required": list(ends)}, "how many days from 2026-11-01 to 2026-11-26")
-    {'first': '2026-11-01', 'last': '2026-11-26'}
+    >>> filled({"properties": ends, "required": list(ends)}, "how many days from 2026-11-01 to 2026-11-26")
+    ({'first': '2026-11-01', 'last': '2026-11-26'}, ())
     """
     found, missing = _found(schema, subtask)
-    named = words(server).lower().split()
-    texts = [name for name, one in _required(schema).items() if name not in found and _is_text(name, one)]
-    unused = [one for one in in_no_argument(subtask, found) if one.lower() not in named]
-    left = [one for one in _proper_names(subtask) if one in unused] or unused
-    dates = [day for day in QuestionLiterals.of(subtask).of_kind("date or time") if day not in found.values()]
-    if len(dates) == len(texts) == len(missing) > 1:
-        return {**found, **dict(zip(texts, dates, strict=True))}
-    one_left = len(texts) == len(left) == len(missing) == 1 and last_word(texts[0]) not in _WRITTEN
-    return {**found, texts[0]: left[0]} if one_left and _admits(_required(schema)[texts[0]], left[0]) else found
+    required, named = _required(schema), words(server).lower().split()
+    texts = [name for name, one in required.items() if name in missing and _is_text(name, one)]
+    if len(texts) == len(missing):
+        times = QuestionLiterals.of(subtask).of_kind("date or time")
+        dates = [day for day in times if day not in found.values()]
+        timed = {last_word(name) for name in texts} <= _TIMES
+        if timed and len(dates) == len(texts) > 1:
+            return {**found, **dict(zip(texts, dates, strict=True))}, ()
+        unused = [
+            one for one in in_no_argument(subtask, found) if one.lower() not in named and not _NO_TEXT.fullmatch(one)
+        ]
+        unused = [one for one in unused if timed or one not in times]
+        left = [one for one in _proper_names(subtask) if one in unused] or unused
+        one_left = len(texts) == len(left) == 1 and last_word(texts[0]) not in _WRITTEN
+        if one_left and _admits(required[texts[0]], left[0]):
+            return {**found, texts[0]: left[0]}, ()
+    return found, tuple(f"{name} ({missing[name]})" for name in required if name in missing)
 
 
 def in_no_argument(subtask: str, arguments: Mapping[str, Any]) -> list[str]:
@@ -123,7 +140,7 @@ def _proper_names(text: str) -> list[str]:
     return list(dict.fromkeys(name for name in found if name != "I" and not _NO_PLACE.match(name)))
 
 
-def _found(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _found(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Returns the required arguments with a value, in order, and the missing ones with their kinds."""
     literals, found, missing = QuestionLiterals.of(subtask), dict[str, Any](), dict[str, str]()
     by_kind: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
@@ -155,7 +172,7 @@ def _found(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, An
         missing |= lacking
     given = {name: found[name] for name in required if name in found}
     given |= {name: by_role[name] for name in by_role if name not in required}  # a default would answer elsewhere
-    return given, tuple(f"{name} ({missing[name]})" for name in required if name in missing)
+    return given, missing
 
 
 def _is_choice(asked: Mapping[str, Any]) -> bool:

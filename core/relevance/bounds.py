@@ -1,11 +1,11 @@
 """Bounds on the relevance of every tool from rows in eight bits, and the exact fit of the few that can matter.
 
     s_j in [b_j - e, b_j + e]           b_j: relevance by coarse cosines, all other signals exact; e from `core.relevance.coarse`
-    near  = those with b_j + e >= t - e t: a number that the hundred greatest b_j reach
+    near  = those with b_j + e >= t - e                t: a number that the thirty greatest b_j reach
     p_j  <= curve(b_j + e - best)       of all others, for p_fit rises with relevance
 
-A hundred tools have a relevance of at least t - e, so the hundred best are all near, and the thirty that p_fit is made of with them. Means
-and deviations are those of all tools. A tool with example requests has its exact cosine from the beginning: the line that their signals
+Thirty tools have a relevance of at least t - e, so the thirty best, which p_fit is made of, are all near. Means and deviations are those of
+all tools. A tool with example requests has its exact cosine from the beginning: the line that their signals
 start from depends on it.
 """
 
@@ -28,6 +28,7 @@ from core.relevance.relevance_index import DAMPED, OF_WORDS, SIGNALS, RelevanceI
 from core.relevance.requests import RequestIndex, like_requests
 from core.relevance.scoring import (
     LEAD_LIMIT,
+    TOP,
     Floats,
     Judged,
     damping,
@@ -39,41 +40,31 @@ from core.relevance.scoring import (
     moments_around,
     probabilities,
     rival_of,
+    sum_of,
     with_requests,
 )
 
 Rows = NDArray[np.int64]
-NEAREST = 100  # tools that are surely looked at: more than a decision shows, so that the rest fits far worse
 GROUP = 64
-NOT_DAMPED = np.float32(1.0)
 ROUNDING = 1e-4  # of a sum in single precision, with room to spare
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Signals as they enter the sum, weight * factor * (x - mean) / deviation: columns (5, 1), in the order of `SIGNALS`."""
+    """What signals add to the sum: slope (x - mean), where slope is weight * factor / deviation. Columns (5, 1), in the order of `SIGNALS`."""
 
-    weights: Vectors
-    means: Vectors
-    deviations: Vectors
-    factors: Vectors
+    slopes: Floats
+    means: Floats
 
-    def of(self, x: Vectors) -> Vectors:
+    def of(self, x: Floats) -> Floats:
         """What the signals add, in place of their values (5, K)."""
         x -= self.means
-        x /= self.deviations
-        x *= self.factors
-        x *= self.weights
+        x *= self.slopes
         return x
-
-    @property
-    def slopes(self) -> Vectors:
-        """(5,) what each adds for one unit of the signal."""
-        return (self.weights * self.factors / self.deviations)[:, 0]
 
 
 class BoundedFit:
-    """One query over a large catalog. `near` (K,) are the rows of the tools that may be among the hundred best, ascending.
+    """One query over a large catalog. `near` (K,) are the rows of the tools that may be among the thirty best, ascending.
 
     `text` and `vector` are those of the query with its hint, `alone` the vector without. `like` is as in `fit_of`.
     """
@@ -88,12 +79,13 @@ class BoundedFit:
         self._words = index.fill_words(text, words, np.zeros((len(OF_WORDS), len(index.rows)), dtype=np.float32))
         self._lines = self._drawn_lines()
         self._shift = learnt.shift(alone)
-        self._asked: dict[str, Vectors] = {}
-        self._asked_line = np.float32(0.0), np.float32(1.0)
+        self._asked: dict[str, Floats] = {}
+        self._asked_line = 0.0, 1.0
         covered = None if learnt.requests is None else self._meet_requests(learnt.requests, words)
+        profiles = coarse.profiles.products(vector)
         self._base, error = scan()
         nearest = np.flatnonzero(self._base >= self._base.max() - np.float32(2 * error))
-        self._error = self._add_up(error)
+        self._error = self._add_up(error, *profiles)
         if learnt.requests is not None and covered is not None:
             if learnt.requests.enough:
                 self._base += covered
@@ -101,13 +93,14 @@ class BoundedFit:
                 self._base[learnt.requests.tools] = covered
         if self._shift is not None:
             self._base += self._shift / model.fit["behind"]
-        near = self._base >= np.float32(reached(self._base, NEAREST) - 2 * (self._error + ROUNDING))
+        near = self._base >= np.float32(reached(self._base, TOP) - 2 * (self._error + ROUNDING))
         near[nearest] = True  # the greatest cosine tells whether nothing fits
         self.near: Rows = np.flatnonzero(near)
         cosines = products(index.rows, self.near, self._dense)
-        judged = self._judged(self.near)
+        runs = runs_of(index.server_of[self.near])
+        judged = Judged(index.own, self.near, runs[1], len(runs[0]))
         shift = None if self._shift is None else self._shift[self.near]
-        self._near_parts = self._parts(self.near, cosines)
+        self._near_parts = self._parts(self.near, cosines, runs)
         named = self._named(self._near_parts)
         self._fit = fit_of_parts(judged, named, float(cosines.max()), model, shift, self._calibration, like)
 
@@ -116,83 +109,80 @@ class BoundedFit:
     def _drawn_lines(self) -> Lines:
         model, coarse = self._model, self._coarse
         drawn = [
-            (*moments_around(*coarse.tools.moments(self._dense), model.prior["dense"]), NOT_DAMPED),
-            (*moments_around(*coarse.profiles.moments(self._vector), model.prior["profile"]), NOT_DAMPED),
+            moments_around(*coarse.tools.moments(self._dense), model.prior["dense"]),
+            moments_around(*coarse.profiles.moments(self._vector), model.prior["profile"]),
         ]
+        slopes = [model.weights[name] / deviation for name, (_, deviation) in zip(SIGNALS, drawn, strict=False)]
         for name, x in zip(OF_WORDS, self._words, strict=True):
-            mean, deviation = moments(x, model.prior[name])  # as for all tools, to the last bit
-            best = max(float((x.max() - mean) / deviation), 0.0)
-            drawn.append((mean, deviation, damping(best) if name in DAMPED else NOT_DAMPED))
-        weights = [model.weights[name] for name in SIGNALS]
-        return Lines(*np.array([weights, *zip(*drawn, strict=True)], dtype=np.float32)[:, :, None])
+            mean, deviation = moments(x, model.prior[name])
+            factor = damping(float(x.max() - mean) / deviation) if name in DAMPED else 1.0
+            slopes.append(model.weights[name] * factor / deviation)
+            drawn.append((mean, deviation))
+        return Lines(np.array(slopes)[:, None], np.array([mean for mean, _ in drawn])[:, None])
 
-    def _meet_requests(self, requests: RequestIndex, words: Sequence[str]) -> Vectors:
+    def _meet_requests(self, requests: RequestIndex, words: Sequence[str]) -> Floats:
         """(C,) what the tools that have requests get: their exact relevance; what requests add to it where every tool has enough of them."""
         exact = None
         if not requests.enough:
             cosines = requests.cosines(self._index.rows, self._dense)
-            exact = self._without_requests(requests.tools, cosines, requests.runs)
-            exact = exact.sum(axis=0, dtype=np.float64).astype(np.float32)
+            exact = self._without_requests(requests.tools, cosines, requests.runs).sum(axis=0)
         self._asked, self._asked_line = requests.of_covered(words, self._vector, exact, self._model.requests)
-        weights = self._model.weights
-        added = sum(
-            (np.float32(weights[name]) * values for name, values in self._asked.items()),
-            np.zeros(len(requests.tools), dtype=np.float32),
-        )
+        added = sum_of({name: self._model.weights[name] * values for name, values in self._asked.items()})
         return added if exact is None else exact + added
 
-    def _add_up(self, error: float) -> float:
-        """Turns the cosines in `base`, off by `error`, into relevance, and returns how far off that is. Tools without requests are on a line of it:
+    def _add_up(self, error: float, profiles: Vectors, farthest: float) -> float:
+        """Turns the cosines in `base`, off by `error`, into relevance, and returns how far off that is. Those of the `profiles` (S,) are off by
+        `farthest`, and are used up. Tools without requests are on a line of it:
         (1 + slope) (relevance - mean) + mean.
         """
         lines, index, requests, model = self._lines, self._index, self._learnt.requests, self._model
         steep, mean = 1.0, 0.0
         if requests is not None and not requests.enough:
             slope = sum(model.weights[name] * slope for name, slope in model.requests.slope.items())
-            mean, deviation = map(float, self._asked_line)
+            mean, deviation = self._asked_line
             steep += slope / deviation
-        profiles, farthest = self._coarse.profiles.products(self._vector)
-        slopes = lines.slopes * np.float32(steep)
+        slopes = steep * lines.slopes[:, 0]
         dense, profile = slopes[:2].tolist()
-        profiles *= slopes[1]
+        profiles *= np.float32(profile)
         profiles -= np.float32(float(slopes @ lines.means[:, 0]) - (1 - steep) * mean)
-        self._base *= slopes[0]
+        self._base *= np.float32(dense)
         self._base += profiles.take(index.server_of)
-        self._base += slopes[2:] @ self._words
+        self._base += slopes[2:].astype(np.float32) @ self._words
         return abs(dense) * error + abs(profile) * farthest + ROUNDING * steep
 
     # Exact, for some tools --------------------------------------------------------------------------------------------
 
     def _without_requests(
         self, rows: Rows, cosines: Vectors | None = None, runs: tuple[Rows, Rows] | None = None
-    ) -> Vectors:
+    ) -> Floats:
         """(5, K) what every signal but requests adds to some tools, in the order of `SIGNALS`. `runs` are those of their servers."""
         index = self._index
         servers, places = runs_of(index.server_of[rows]) if runs is None else runs
-        found = np.empty((len(SIGNALS), len(rows)), dtype=np.float32)
+        found = np.empty((len(SIGNALS), len(rows)))
         found[0] = products(index.rows, rows, self._dense) if cosines is None else cosines
         found[1] = index.profiles(self._vector, servers)[places]
         found[2:] = self._words.take(rows, axis=1)
         return self._lines.of(found)
 
-    def _parts(self, rows: Rows, cosines: Vectors | None = None) -> Vectors:
+    def _parts(self, rows: Rows, cosines: Vectors | None = None, runs: tuple[Rows, Rows] | None = None) -> Floats:
         """(P, K) what every signal adds to some tools, in the order of `SIGNALS` and then of requests."""
-        without, requests, model = self._without_requests(rows, cosines), self._learnt.requests, self._model.requests
+        without = self._without_requests(rows, cosines, runs)
+        requests, model = self._learnt.requests, self._model.requests
         if requests is None:
             return without
         mean, deviation = self._asked_line
-        base = (without.sum(axis=0, dtype=np.float64).astype(np.float32) - mean) / deviation
+        base = (without.sum(axis=0) - mean) / deviation
         covered = requests.covered[rows]
         places = np.searchsorted(requests.tools, rows[covered])
-        parts = np.empty((len(SIGNALS) + len(self._asked), len(rows)), dtype=np.float32)
+        parts = np.empty((len(SIGNALS) + len(self._asked), len(rows)))
         parts[: len(SIGNALS)] = without
         for part, (name, values) in zip(parts[len(SIGNALS) :], self._asked.items(), strict=True):
-            np.multiply(base, np.float32(model.slope[name]), out=part)
+            np.multiply(base, model.slope[name], out=part)
             part[covered] = values[places]
-            np.multiply(part, np.float32(self._model.weights[name]), out=part)
+            np.multiply(part, self._model.weights[name], out=part)
         return parts
 
-    def _named(self, parts: Vectors) -> dict[str, Vectors]:
+    def _named(self, parts: Floats) -> dict[str, Floats]:
         return dict(zip((*SIGNALS, *self._asked), parts, strict=True))
 
     def fit(self, rows: Rows, servers: Rows | None = None) -> Fit:
@@ -200,7 +190,7 @@ class BoundedFit:
         shift = None if self._shift is None else self._shift[rows]
         places, further = np.searchsorted(rows, self.near), np.ones(len(rows), dtype=np.bool_)
         further[places] = False
-        parts = np.empty((len(self._near_parts), len(rows)), dtype=np.float32)
+        parts = np.empty((len(self._near_parts), len(rows)))
         parts[:, places], parts[:, further] = self._near_parts, self._parts(rows[further])
         judged, named = self._judged(rows, servers), self._named(parts)
         return fit_of_more(self._fit, places, judged, named, self._model, shift, self._calibration)

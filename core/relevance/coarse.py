@@ -160,11 +160,13 @@ def runs_of(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
 
 def _sixteen_bits(vector: Vectors) -> tuple[float, NDArray[np.uint8]]:
     """A query as step * (256 high + low), and (2, D) both halves plus 128. No product with a row goes beyond 32 bits."""
-    step = max(float(np.abs(vector).max(initial=0.0)), 1e-9) / min(WHOLE * HIGH, (1 << 31) // (WHOLE * len(vector)) - 1)
+    greatest = max(float(vector.max(initial=0.0)), -float(vector.min(initial=0.0)), 1e-9)
+    step = greatest / min(WHOLE * HIGH, (1 << 31) // (WHOLE * len(vector)) - 1)
     whole = np.rint(vector * np.float32(1 / step)).astype("<i2")
-    whole += HIGH // 2  # so the low byte is that of the low half, plus 128
-    low, high = whole.view(np.uint8).reshape(-1, 2).T
-    return step, np.stack([high ^ np.uint8(HIGH // 2), low])
+    whole += (
+        HIGH // 2 * (1 - HIGH)
+    )  # 128 for the low byte, which is that of the low half then, and the sign of the high one
+    return step, whole.view(np.uint8).reshape(-1, 2).T[::-1].copy()
 
 
 @cache

@@ -84,7 +84,7 @@ class QuerySignals:
 
     vector: Vectors
     subtask: Vectors
-    raw: Mapping[str, Vectors]
+    raw: Mapping[str, NDArray[np.floating]]
 
 
 class Scorer(Protocol):
@@ -113,7 +113,7 @@ class Scorer(Protocol):
         """The signals of a query."""
         ...
 
-    def normalised(self, name: str, raw: Vectors) -> Vectors:
+    def normalised(self, name: str, raw: NDArray[np.floating]) -> Floats:
         """(T,) a signal as it enters the sum, before its weight."""
         ...
 

@@ -124,7 +124,8 @@ class LexicalIndex:
 
     def add(self, weights: Mapping[str, float], found: NDArray[np.float32]) -> None:
         """Adds to `found` (N,) the sum over words of weight times the word's BM25 score. Unknown words add nothing."""
-        rows, parts = list[NDArray[np.int32]](), list[NDArray[np.float32]]()
+        rows: list[NDArray[np.int32]] = []
+        parts: list[NDArray[np.float32]] = []
         for word, weight in weights.items():
             column = self._vocabulary.get(word)
             if column is not None:

@@ -29,7 +29,7 @@ from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_b
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.refusal import Like
 from core.relevance.relevance_index import WORD_LENGTH_SHARE, RelevanceIndex, RequestModel
-from core.relevance.scoring import moments, z_scores
+from core.relevance.scoring import Floats, moments, z_scores
 
 ASKED, ASKED_WORDS = "asked", "asked_words"
 NEAREST = 3  # requests of a tool that its signal is the mean of
@@ -76,7 +76,7 @@ class RequestIndex:
     """The requests of T tools that count, as 8-bit rows. Immutable; safe for several threads.
 
     `arrays` are all that it is made of, beside the relevance index. `tools` (C,) are the rows of those that have some, and `enough` says that
-    every tool has as many as it needs. `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the
+    every tool has as many as it needs. `coverage` is the share of the tools that have some. `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the
     rows of the tools of which none does.
     """
 
@@ -121,6 +121,7 @@ class RequestIndex:
         self.texts = Texts(bytes(arrays["texts"]), np.asarray(arrays["ends"]))
         self.covered = sizes > 0
         self.tools = np.flatnonzero(self.covered)
+        self.coverage = len(self.tools) / max(len(own), 1)
         self._sizes = sizes
         self._starts = np.cumsum(sizes) - sizes
         self._against = np.minimum(sizes[self.tools] / ENOUGH, 1.0).astype(np.float32)
@@ -136,41 +137,35 @@ class RequestIndex:
         words = {name.removeprefix("words."): array for name, array in arrays.items() if name.startswith("words.")}
         self._lexical = LexicalIndex.from_arrays(words, len(self.tools), words_of=words_and_stems)
 
-    @property
-    def coverage(self) -> float:
-        """Share of the tools that have requests."""
-        return float(self.covered.mean()) if len(self.covered) else 0.0
-
     def signals(
-        self, text: str, vector: Vectors, relevance: Callable[[], NDArray[np.float64]], model: RequestModel
-    ) -> dict[str, Vectors]:
+        self, text: str, vector: Vectors, relevance: Callable[[], Floats], model: RequestModel
+    ) -> dict[str, Floats]:
         """Both signals of a query, normalised, (T,) each. `relevance` gives that of the tools without requests, (T,); it is not needed where
         every tool has enough of them.
         """
         words = words_and_stems(text)
         if self.enough:
             return self.of_covered(words, vector, None, model)[0]
-        base = relevance().astype(np.float32)
-        values, (mean, deviation) = self.of_covered(words, vector, base[self.tools], model)
-        found: dict[str, Vectors] = {}
-        for name, covered in values.items():
-            found[name] = np.float32(model.slope[name]) * ((base - mean) / deviation)
+        base = relevance()
+        found, (mean, deviation) = self.of_covered(words, vector, base[self.tools], model)
+        for name, covered in found.items():
+            found[name] = model.slope[name] / deviation * (base - mean)
             found[name][self.tools] = covered
         return found
 
     def of_covered(
-        self, words: Sequence[str], vector: Vectors, base: Vectors | None, model: RequestModel
-    ) -> tuple[dict[str, Vectors], tuple[np.float32, np.float32]]:
+        self, words: Sequence[str], vector: Vectors, base: Floats | None, model: RequestModel
+    ) -> tuple[dict[str, Floats], tuple[float, float]]:
         """Both signals of the C tools that have requests, normalised, (C,) each, and the mean and deviation of their relevance without
         requests, `base` (C,). It is None where every tool has enough of them. `words` are those of the query with their stems.
         """
         raw = {ASKED: self._nearest(vector), ASKED_WORDS: self._lexical.scores_of(words)}
         scores = {name: z_scores(values, model.prior[name]) for name, values in raw.items()}
         if base is None:
-            return scores, (np.float32(0.0), np.float32(1.0))
+            return scores, (0.0, 1.0)
         mean, deviation = moments(base, model.prior["relevance"])
         for name, values in scores.items():
-            line = np.float32(model.slope[name]) * ((base - mean) / deviation)
+            line = model.slope[name] / deviation * (base - mean)
             change = values - line
             scores[name] = line + np.where(change > 0, change, self._against * change)
         return scores, (mean, deviation)
@@ -197,7 +192,8 @@ class RequestIndex:
         best = np.argpartition(-means, size - 1)[:size]
         sizes = self._counts[best][:, None]
         places = self._places[best, : int(sizes.max(initial=0))]
-        cosines = np.vecdot(self._rows[places].astype(np.float32), vector) / self._lengths[places]
+        rows = self._rows.take(places.ravel(), axis=0).astype(np.float32)
+        cosines = (rows @ vector).reshape(places.shape) / self._lengths[places]
         cosines[np.arange(places.shape[1]) >= sizes] = -1.0
         if (sizes < NEAREST).any():
             own = np.repeat((self._own[self.tools[best]] @ vector)[:, None], NEAREST, axis=1)

@@ -31,6 +31,7 @@ SHRINK = 1.0
 NEWTON_STEPS = 30
 BINS = 10
 Floats = NDArray[np.float64]
+Signal = NDArray[np.floating]
 
 
 def sigmoid(logits: Floats) -> Floats:
@@ -89,32 +90,34 @@ TWIN, GHOST, LEAD_LIMIT = 1.5, 2.0, 3.0
 LEAST = 1e-6
 
 
-def z_scores(x: Vectors, prior: tuple[float, float]) -> Vectors:
-    """(T,) -> (T,): deviations from the mean, both moments shrunk towards the prior's.
+def z_scores(x: Signal, prior: tuple[float, float]) -> Floats:
+    """(T,) -> (T,): deviations from the mean, both moments shrunk towards the prior's. In single precision a z-score of 9 would be off by 1e-6.
 
     >>> z_scores(np.array([0.5], dtype=np.float32), (0.0, 0.1)).round()
-    array([4.], dtype=float32)
+    array([4.])
     """
-    values = np.asarray(x, dtype=np.float32)
-    mean, deviation = moments(values, prior)
-    return (values - mean) / deviation
+    mean, deviation = moments(x, prior)
+    scores = x - np.float64(mean)
+    scores /= deviation
+    return scores
 
 
-def moments(values: Vectors, prior: tuple[float, float]) -> tuple[np.float32, np.float32]:
+def moments(x: Signal, prior: tuple[float, float]) -> tuple[float, float]:
     """Mean and deviation of (T,) values, both shrunk towards the prior's."""
-    size, mean = len(values), shrunk_mean(len(values), float(values.sum()), prior)
-    centred = values - np.float32(mean)
-    return np.float32(mean), shrunk_deviation(size, float(np.dot(centred, centred)), mean, prior)
+    values = np.asarray(x, dtype=np.float64)
+    size, total = len(values), float(values.sum())
+    mean = total / max(size, 1)
+    return moments_around(size, mean, float(values @ values) - total * mean, prior)
 
 
-def moments_around(size: int, mean: float, square: float, prior: tuple[float, float]) -> tuple[np.float32, np.float32]:
+def moments_around(size: int, mean: float, square: float, prior: tuple[float, float]) -> tuple[float, float]:
     """`moments` from the number of values, their mean, and the sum of their squares around it.
 
     >>> moments_around(2, 1.5, 0.5, (0.0, 1.0)) == moments(np.array([1.0, 2.0], dtype=np.float32), (0.0, 1.0))
     True
     """
     shrunk = shrunk_mean(size, size * mean, prior)
-    return np.float32(shrunk), shrunk_deviation(size, square + size * (mean - shrunk) ** 2, shrunk, prior)
+    return shrunk, shrunk_deviation(size, square + size * (mean - shrunk) ** 2, shrunk, prior)
 
 
 def shrunk_mean(size: int, total: float, prior: tuple[float, float]) -> float:
@@ -122,45 +125,45 @@ def shrunk_mean(size: int, total: float, prior: tuple[float, float]) -> float:
     return (total + N0 * prior[0]) / (size + N0)
 
 
-def shrunk_deviation(size: int, square: float, mean: float, prior: tuple[float, float]) -> np.float32:
+def shrunk_deviation(size: int, square: float, mean: float, prior: tuple[float, float]) -> float:
     """A deviation as if N0 more values were there. `square` is the sum of squares around the mean."""
     mixed = (square + N0 * (prior[1] ** 2 + (prior[0] - mean) ** 2)) / (size + N0)
-    return np.float32(max(mixed**0.5, LEAST))
+    return max(mixed**0.5, LEAST)
 
 
-def damped(scores: Vectors) -> Vectors:
+def damped(scores: Floats) -> Floats:
     """(T,) -> (T,): the largest becomes 6^0.7 max^0.3, so that one rare word does not decide alone."""
     return scores * damping(float(scores.max(initial=0.0)))
 
 
-def damping(best: float) -> np.float32:
+def damping(best: float) -> float:
     """The factor of all scores of which this is the largest."""
-    return np.float32((PEAK / best) ** DAMPING) if best > 0.1 else np.float32(1.0)
+    return (PEAK / best) ** DAMPING if best > 0.1 else 1.0
 
 
-def contributions(signals: Mapping[str, Vectors], model: RelevanceModel) -> dict[str, Vectors]:
+def contributions(signals: Mapping[str, Signal], model: RelevanceModel) -> dict[str, Floats]:
     """What each signal adds to the relevance of each tool, (T,) each."""
-    found: dict[str, Vectors] = {}
-    for name, x in signals.items():
-        found[name] = np.float32(model.weights[name]) * normalised(name, x, model)
-    return found
+    return {name: model.weights[name] * normalised(name, x, model) for name, x in signals.items()}
 
 
-def normalised(name: str, x: Vectors, model: RelevanceModel) -> Vectors:
+def normalised(name: str, x: Signal, model: RelevanceModel) -> Floats:
     """(T,) a signal as it enters the sum, before its weight. Those of requests come normalised."""
     if name in model.requests.weights:
-        return x
+        return np.asarray(x, dtype=np.float64)
     scores = z_scores(x, model.prior[name])
     return damped(scores) if name in DAMPED else scores
 
 
 def with_requests(
-    signals: dict[str, Vectors], requests: RequestIndex | None, text: str, vector: Vectors, model: RelevanceModel
-) -> dict[str, Vectors]:
+    signals: Mapping[str, Signal], requests: RequestIndex | None, text: str, vector: Vectors, model: RelevanceModel
+) -> Mapping[str, Signal]:
     """The signals of a query with those of example requests, if there are any."""
     if requests is None:
         return signals
-    return signals | requests.signals(text, vector, lambda: sum_of(contributions(signals, model)), model.requests)
+    return {
+        **signals,
+        **requests.signals(text, vector, lambda: sum_of(contributions(signals, model)), model.requests),
+    }
 
 
 def leads(best: Floats, same: Floats, forgiven: Floats | float = 0.0) -> Floats:
@@ -178,7 +181,7 @@ def leads(best: Floats, same: Floats, forgiven: Floats | float = 0.0) -> Floats:
 
 def fit_of(
     index: RelevanceIndex,
-    signals: Mapping[str, Vectors],
+    signals: Mapping[str, Signal],
     model: RelevanceModel,
     shift: Floats | None = None,
     line: tuple[float, float] = (1.0, 0.0),
@@ -207,7 +210,7 @@ class Judged:
 
 def fit_of_parts(
     judged: Judged,
-    parts: Mapping[str, Vectors],
+    parts: Mapping[str, Floats],
     cosine: float,
     model: RelevanceModel,
     shift: Floats | None,
@@ -255,7 +258,7 @@ def fit_of_more(
     fit: Fit,
     places: NDArray[np.int64],
     judged: Judged,
-    parts: Mapping[str, Vectors],
+    parts: Mapping[str, Floats],
     model: RelevanceModel,
     shift: Floats | None,
     line: tuple[float, float],
@@ -290,7 +293,7 @@ def best_of_servers(tools: Floats, server_of: NDArray[np.int64], servers: int) -
 
 def nothing_fits(
     index: RelevanceIndex,
-    signals: Mapping[str, Vectors],
+    signals: Mapping[str, Signal],
     model: RelevanceModel,
     like: Like,
     without: Sequence[int] = (),
@@ -301,7 +304,7 @@ def nothing_fits(
 
 
 def evidence_without(
-    index: RelevanceIndex, signals: Mapping[str, Vectors], model: RelevanceModel, like: Like, without: Sequence[int]
+    index: RelevanceIndex, signals: Mapping[str, Signal], model: RelevanceModel, like: Like, without: Sequence[int]
 ) -> Evidence | None:
     """What `nothing_fits` is made of. Returns None where no tool is left."""
     rows = np.delete(np.arange(len(index.own)), list(without))
@@ -314,7 +317,7 @@ def evidence_without(
     return evidence_of(scores[top], cosine, own @ own.T, like(int(rows[top[0]])), model)
 
 
-def sum_of(parts: Mapping[str, Vectors]) -> Floats:
+def sum_of(parts: Mapping[str, Floats]) -> Floats:
     """(T,) the relevance of each tool."""
     total = np.zeros(len(next(iter(parts.values()))))
     for part in parts.values():
@@ -380,7 +383,7 @@ class IndexScorer:
         alone = self.encoder.encode_query(query.subtask) if query.server_hint else vector
         return QuerySignals(vector, alone, signals)
 
-    def normalised(self, name: str, raw: Vectors) -> Vectors:
+    def normalised(self, name: str, raw: Signal) -> Floats:
         """As in `core.relevance.scoring`."""
         return normalised(name, raw, self.model)
 

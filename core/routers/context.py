@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog
 from core.domain.decision import Fit, Looked
 from core.domain.statistics import ServerStatistics, Statistics, ToolStatistics
-from core.domain.trace import columns
+from core.domain.trace import NamesAt, columns
 from core.network.traces import NetworkView
 from core.planning.base import Planner
 from core.relevance.bounds import BoundedFit
@@ -91,8 +91,8 @@ class RoutingContext:
     statistics: Statistics
     matcher: Matcher
     tool_tokens: NDArray[np.int64]
-    server_names: tuple[str, ...]
-    tool_ids: tuple[str, ...]
+    server_names: Sequence[str]
+    tool_ids: Sequence[str]
     tool_server: NDArray[np.int64]
     tool_order: NDArray[np.int64]
     server_order: NDArray[np.int64]
@@ -142,8 +142,8 @@ class RoutingContext:
             self,
             statistics=statistics,
             tool_tokens=self.tool_tokens.take(tools),
-            server_names=tuple(map(self.server_names.__getitem__, servers.tolist())),
-            tool_ids=tuple(map(self.tool_ids.__getitem__, tools.tolist())),
+            server_names=NamesAt(self.server_names, servers),
+            tool_ids=NamesAt(self.tool_ids, tools),
             tool_server=np.searchsorted(servers, self.tool_server.take(tools)),
             tool_order=self.tool_order.take(tools),
             server_order=self.server_order.take(servers),

@@ -133,8 +133,8 @@ def narrowed(query: Query, context: RoutingContext, p: EhrrParameters) -> Routin
 
 def matched(query: Query, context: RoutingContext, p: EhrrParameters) -> Match:
     """Similarities of the sub-task; with `reads_first` a tool that writes counts a fifth where the question asks to know."""
-    match = query.match(p)
-    return replace(match, tools=counted_share(query.text, context, p) * match.tools)
+    match, share = query.match(p), counted_share(query.text, context, p)
+    return match if isinstance(share, float) else replace(match, tools=share * match.tools)
 
 
 def counted_share(text: str, context: RoutingContext, p: EhrrParameters) -> Array | float:

@@ -1,4 +1,5 @@
-"""Background jobs: one under way for each key, found again after a page reload, stopped when the app closes; and rounds of upkeep."""
+"""Background jobs: one under way for each key, found again after a page reload, stopped when the app closes; long commands, which
+the store keeps; and rounds of upkeep."""
 
 from __future__ import annotations
 
@@ -6,12 +7,19 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from core.domain.lab_runs import STOPPED, CommandRun
+from core.shared.errors import StoreError, WayfareError
+from core.store import Store
+
 KEPT = 8  # jobs of a key
+COMMANDS, COMMANDS_LISTED = "commands", 30
 _log = logging.getLogger(__name__)
 
 
@@ -119,9 +127,11 @@ class Job:
 
 
 class BackgroundJobs:
-    """The latest jobs of each key. Thread-safe."""
+    """The latest jobs of each key, and the commands in the store. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
         self._jobs: dict[str, list[Job]] = {}
         self._lock = threading.Lock()
 
@@ -138,16 +148,44 @@ class BackgroundJobs:
             job.begin(work)
             return job
 
+    @contextmanager
+    def command(self, title: str) -> Generator[Job]:
+        """Lists the work of this thread as a job until the block ends, and stores how it ended."""
+        job = Job(title=title)
+        with self._lock:
+            self._jobs[COMMANDS] = [*self._jobs.get(COMMANDS, []), job]
+        why = ""
+        try:
+            yield job
+        except BaseException as error:
+            stopped = isinstance(error, Stopped | KeyboardInterrupt)
+            why = STOPPED if stopped else str(error) if isinstance(error, WayfareError) else type(error).__name__
+            raise
+        finally:
+            try:
+                self._store.command_runs.add(CommandRun(title, job.link, self._now(), job.elapsed_s, why))
+            except StoreError:
+                _log.exception("the end of a command is not stored")
+            job.future.set_result(None)  # last: a closing app waits for it
+            self.forget(job)
+
     def under_way(self, key: str) -> Job | None:
         """The job of this key that has not ended."""
         with self._lock:
             return self._under_way(key)
 
     def listed(self) -> list[Job]:
-        """The jobs with a title: those under way, then the kept ones that have ended, the newest first."""
+        """The jobs with a title: those under way, then those that have ended, with the commands in the store, the newest first."""
         with self._lock:
             found = [job for jobs in self._jobs.values() for job in jobs if job.title]
+        found += [_ended(run, self._now()) for run in self._store.command_runs.newest(COMMANDS_LISTED)]
         return sorted(found, key=lambda job: (not job.under_way, -job.started_s))
+
+    @property
+    def listed_under_way(self) -> int:
+        """The number of jobs with a title that have not ended."""
+        with self._lock:
+            return sum(bool(job.title) and job.under_way for jobs in self._jobs.values() for job in jobs)
 
     @property
     def any_under_way(self) -> bool:
@@ -176,3 +214,14 @@ class BackgroundJobs:
 
     def _under_way(self, key: str) -> Job | None:
         return next((job for job in self._jobs.get(key, []) if job.under_way), None)
+
+
+def _ended(run: CommandRun, now: datetime) -> Job:
+    """A command of the store as an ended job."""
+    ended_s = time.monotonic() - (now - run.at).total_seconds()
+    job = Job(title=run.title, link=run.link, started_s=ended_s - run.took_s, ended_s=ended_s)
+    if run.why:
+        job.future.set_exception(Stopped() if run.why == STOPPED else WayfareError(run.why))
+    else:
+        job.future.set_result(None)
+    return job

@@ -132,6 +132,7 @@ class RunningTable:
         self._seen_s = np.full((2, rows), np.nan)  # the last call, the last connect
         self._seen_version = np.zeros(rows, dtype=np.int64)
         self._failing_since_s = np.full(rows, np.nan)
+        self._failing = set[int]()  # the rows with a time above: whether there are any is asked before every decision
         self._rates = rates
 
     @property
@@ -139,8 +140,7 @@ class RunningTable:
         """Whether some figure changes with time alone."""
         if self._rates.half_life_s == 0:
             return False
-        failures_only = self._rates.fading == "failures"
-        return not failures_only or bool(np.any(~np.isnan(self._failing_since_s)))
+        return self._rates.fading != "failures" or bool(self._failing)
 
     def row(self, row: int, at_s: float | None = None) -> Running:
         """The figures of one row after its last call or, with decay, at a later time."""
@@ -164,9 +164,10 @@ class RunningTable:
         if self._rates.fading == "failures":
             if succeeded:
                 self._base[:, row] = self._figures[:, row]
-                self._failing_since_s[row] = np.nan
+                self._succeeded(row)
             else:
                 self._failing_since_s[row] = np.fmin(self._failing_since_s[row], at_s)
+                self._failing.add(row)
 
     def columns(self, at_s: float) -> dict[str, NDArray[Any]]:
         """Every column at `at_s`, (N,) each, by the names of `ServerStatistics`. The arrays are the caller's own."""
@@ -185,8 +186,12 @@ class RunningTable:
     def forgive(self, row: int, at_s: float) -> None:
         """End what failures have taught: something else than a call, such as a ping, has shown that the server answers again."""
         self._figures[:, row] = self._base[:, row]
-        self._failing_since_s[row] = np.nan
+        self._succeeded(row)
         self._seen_s[0, row] = np.fmax(self._seen_s[0, row], at_s)
+
+    def _succeeded(self, row: int) -> None:
+        self._failing_since_s[row] = np.nan
+        self._failing.discard(row)
 
     def _stays(self, row: int) -> bool:
         """Whether the figures of a row do not change with time: only failures fade, and its last call succeeded."""

@@ -1,4 +1,4 @@
-"""Runs and sweeps of the lab, their shared inputs, scenario runs and snapshots."""
+"""Runs and sweeps of the lab, their shared inputs, long commands, scenario runs and snapshots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from duckdb import DuckDBPyConnection
 
-from core.domain.lab_runs import KeptRun, LabRun, RunPart, RunSteps, Snapshot, Sweep, SweepPoint
+from core.domain.lab_runs import CommandRun, KeptRun, LabRun, RunPart, RunSteps, Snapshot, Sweep, SweepPoint
 from core.shared.errors import StoreError, UnknownNameError
 from core.store.connection import Database, Table, TypedTable, encode, insert_arrow, pa
 
@@ -83,10 +83,11 @@ class LabRuns:
         return self._runs.select(f"{condition} {NEWEST}", [*same.values(), limit])
 
     def task_sets(self, catalog: str) -> dict[str, str]:
-        """The task sets that were run over a catalog, newest first: fingerprint to source."""
+        """The task sets of the runs and sweeps over a catalog, newest first: fingerprint to source."""
         rows = self._database.read(
-            'SELECT tasks_fingerprint, max_by(tasks, "at") AS tasks FROM lab_runs WHERE catalog = ?'
-            ' GROUP BY tasks_fingerprint ORDER BY max("at") DESC',
+            'SELECT tasks_fingerprint, max_by(tasks, "at") AS tasks FROM (SELECT catalog, tasks, tasks_fingerprint, "at" FROM lab_runs'
+            ' UNION ALL SELECT catalog, tasks, tasks_fingerprint, "at" FROM sweeps)'
+            ' WHERE catalog = ? GROUP BY tasks_fingerprint ORDER BY max("at") DESC',
             [catalog],
         )
         return {row["tasks_fingerprint"]: row["tasks"] for row in rows.to_pylist()}
@@ -114,6 +115,21 @@ class LabRuns:
     def _put_inputs(self, connection: DuckDBPyConnection, inputs: Inputs) -> None:
         documents = [_Input(name, kind, document) for name, (kind, document) in inputs.items()]
         self._inputs.write(connection, documents, replace=False)
+
+
+class CommandRuns:
+    """Long commands that have ended."""
+
+    def __init__(self, database: Database) -> None:
+        self._table = TypedTable(database, CommandRun, "command_runs")
+
+    def add(self, run: CommandRun) -> None:
+        """Keep a command. Raises StoreError."""
+        self._table.put(run)
+
+    def newest(self, limit: int) -> tuple[CommandRun, ...]:
+        """The newest commands, newest first."""
+        return self._table.select('true ORDER BY "at" DESC LIMIT ?', [limit])
 
 
 # ----------------------------------------------------------------------------------------------------------------------

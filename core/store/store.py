@@ -19,7 +19,7 @@ from core.store.connection import Database, Table, TypedTable, all_tables, fill
 from core.store.events import Events
 from core.store.governance import Governance
 from core.store.journal import Journal
-from core.store.lab_runs import LabRuns, ScenarioRuns, Snapshots
+from core.store.lab_runs import CommandRuns, LabRuns, ScenarioRuns, Snapshots
 from core.store.log import Log
 from core.store.records import Appended, Calibrations, EqualJudgments, History, Labels
 from core.store.sharing import COMMAND, CONSOLE, Sharing
@@ -67,6 +67,7 @@ class Store:
         self.scenario_runs = ScenarioRuns(self._database)
         self.history = History(log)
         self.lab_runs = LabRuns(self._database)
+        self.command_runs = CommandRuns(self._database)
         self.snapshots = Snapshots(self._database)
         self.equal_judgments = EqualJudgments(self._database)
         self.labels = Labels(log, Label)

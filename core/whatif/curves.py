@@ -152,7 +152,7 @@ def posted(case: Case) -> Curve:
         Line(f"posted to {name}: asks below are accepted", tuple(xs.tolist()), tuple((1e3 * price(xs)).tolist()), "chosen", filled=True),
         Line("no steeper than this, Proposition 2", tuple(tangent.tolist()), tuple(np.minimum(1e3 * bound, highest * 1.3).tolist()), "muted", dashed=True),
     ]  # fmt: skip
-    for row in listed:
+    for row in map(int, listed):
         kind = "accepted" if now.accepted[0, row] else "rejected"
         for verb, usd, mark in (("is offered", now.servers.posted_usd[row], "diamond"), ("asks", asks[row], "circle")):
             if np.isfinite(usd):
@@ -185,7 +185,7 @@ def time_against_success(case: Case) -> Curve:
     lines += [
         Line(f"{case.context.server_names[row]} as it stands", (float(known.success[row]),), (float(known.cost_s[row]),),
              "accepted" if now.accepted[0, row] else "rejected", marks="circle")
-        for row in listed
+        for row in map(int, listed)
     ]  # fmt: skip
     return Curve(
         f"Expected time of {name} against its success", "conservative success r̃", "C (s)", tuple(lines), success, 1.0,

@@ -28,7 +28,7 @@ class Plane:
     y: Array
     winner: NDArray[np.int64]
     margin: Array
-    tools: tuple[str, ...]
+    tools: Sequence[str]
 
     @property
     def contested(self) -> float:

@@ -140,7 +140,7 @@ def _change(case: Case, outcomes: Outcomes, before: int, after: int) -> tuple[st
     left = np.flatnonzero(outcomes.listed[before] & ~outcomes.listed[after])
     if len(came) or len(left):
         parts = [
-            f"{_names([context.server_names[row] for row in rows])} {verb} the short-list"
+            f"{_names([context.server_names[row] for row in rows.tolist()])} {verb} the short-list"
             for rows, verb in ((came, "joins"), (left, "leaves"))
             if len(rows)
         ]

@@ -73,33 +73,36 @@ def winner_colours(asked: Asked) -> WinnerColours:
     return colours
 
 
-def ask(asks: Asks) -> Question:
-    """Draw the frame above a view. Returns the question."""
+def ask(asks: Asks) -> Question | None:
+    """Draw the frame above a view. Returns the question, or None if its catalog has no tools: then the frame says so and has no knobs."""
     app, state = current_app(), UrlState(asks.view, asks=True, of_answer=asks.of_answer)
     linked = state.begin()
     query = query_row(app, state, linked, first_catalog())
     defaults, prefix = app.routing.parameters(query.router), f"{state.key('knob')}.{query.router}"
     for problem in start_knobs(defaults, linked, prefix):
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
+    question = Question(app, state, linked, query, defaults, prefix)
+    if _no_tools(question):
+        kept = {name: text for name, text in linked.items() if name not in asks.of_answer}  # for when a tool is there
+        state.end({**kept, **query.texts(first_catalog())}, question=question.texts)
+        return None
     redraws = (*asks.redraws, PRESET, AGENTS, history_key(prefix)) if asks.redraws else ()
     with st.sidebar:
         reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)
         st.fragment(agents_scope, key=AGENTS)(app, query.router, defaults, prefix)
         knob_panel(defaults, prefix, redraws, elsewhere={STATE}, lane=None if asks.lane is None else asks.lane(prefix))
-    return Question(app, state, linked, query, defaults, prefix)
+    return question
 
 
-def no_tools(app: App, catalog: str) -> bool:
-    """Tells whether a catalog has no tools. If so, draws why, and a button to the Catalog page."""
-    info = next((info for info in app.catalogs.infos() if info.name == catalog), None)
-    if info is None or info.tools:  # one that was removed meanwhile has an error of its own
-        return False
-    why = "none of its servers lists one" if info.servers else "it has no server that is switched on"
-    st.info(f"Catalog {escaped(catalog, 80)} has no tools: {why}.", icon=":material/inventory_2:")
-    if st.button("Open the Catalog page", key="ask:no tools"):
-        open_page("catalog", catalog=catalog)
-    return True
+def _no_tools(question: Question) -> bool:
+    """Tells whether the catalog has no tools. If so, draws why, and a button to the Catalog page."""
+    why = question.app.catalogs.without_tools(question.query.catalog)
+    if why:
+        st.info(escaped(why), icon=":material/inventory_2:")
+        if st.button("Open the Catalog page", key="ask:no tools"):
+            open_page("catalog", catalog=question.query.catalog)
+    return bool(why)
 
 
 def agents_scope(app: App, router: str, defaults: Parameters, prefix: str) -> None:

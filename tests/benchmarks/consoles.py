@@ -16,6 +16,7 @@ from core.app import open_app
 from core.governance.policy import Policy
 from core.shared.settings import Settings
 from tests.browser.serving import Program, free_port
+from tests.importing import import_text
 
 READY_S = 120.0
 SAID_CHARS = 6_000
@@ -98,7 +99,7 @@ def console(
     made = Console(folder / "bench.duckdb", free_port(), environment)
     with open_app(Settings.from_environment(db=made.db)) as app:
         for name, text in (catalogs or {}).items():
-            app.catalog_editor.import_text(text, name)
+            import_text(app.catalog_editor, text, name)
         if policy is not None:
             app.governance.set_policy(policy, origin="bench")
     try:

@@ -34,6 +34,7 @@ from core.services.call.health import ROUND_S
 from core.shared.settings import Settings, utc_now
 from core.store import Store
 from tests.endpoint.conftest import ask, served, talk
+from tests.importing import import_text
 
 SEEDS = int(os.environ.get("OUTAGE_SEEDS", "5"))
 SPEED = 20.0
@@ -179,7 +180,7 @@ def _lived(outage: Outage, kind: str, cure: Cure, world: World) -> Run:
             return McpCaller(app.pool.get(), clock=lambda: time.perf_counter() * speed, now=clock)
 
         with build_app(Store(None), settings, caller=caller) as app:
-            app.catalog_editor.import_text(world.catalog(folders, speed), "world")
+            import_text(app.catalog_editor, world.catalog(folders, speed), "world")
             app.catalogs.prepare("world")
             if outage.real and cure.checks:
                 app.health.start()

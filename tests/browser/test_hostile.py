@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from core.app import Settings, open_app
+from tests.importing import import_text
 
 from .conftest import Started, Visitor
 from .pages import Call, Map, Route
@@ -90,7 +91,7 @@ def hostile_catalog() -> str:
 def fill(db: Path, cache: Path) -> None:
     """Puts the catalog and its vectors into a store: to embed such long texts takes a busy machine a minute."""
     with open_app(Settings.from_environment({"WAYFARE_CACHE": str(cache)}, db=db)) as app:
-        app.catalog_editor.import_text(hostile_catalog(), "hostile", source=TEXTS[0])
+        import_text(app.catalog_editor, hostile_catalog(), "hostile", source=TEXTS[0])
         app.catalogs.prepare("hostile")
 
 

@@ -60,7 +60,7 @@ def test_secrets_are_nowhere(mixed: Run, db: Path) -> None:
 def test_the_text_names_what_was_refused(wayfare: Command, write) -> None:
     run = discover(wayfare, write, "mcp.json", "--name", "mine", small=SMALL, gone=MISSING)
     assert (run.code, run.err) == (1, "")
-    assert run.out.startswith("Catalog mine: took 1 servers with 10 tools")
+    assert run.out.startswith("Catalog mine: took 1 server with 10 tools")
     assert "refused: gone: " in run.out
     assert SECRET not in run.out
 
@@ -103,7 +103,7 @@ def test_wayfare_itself_is_left_out_and_named_by_every_command(wayfare: Command,
     file = write("mcp.json", {"mcpServers": {"small": SMALL, "router": own}})
     for command, code in (("import", 0), ("discover", 0)):
         run = wayfare(command, file, "--name", "mine")
-        assert (run.code, "took 1 servers" in run.out) == (code, True), run
+        assert (run.code, "took 1 server" in run.out) == (code, True), run
         assert "note: router: it is Wayfare itself: it is left out" in run.out
     added = wayfare("server", "add", "router", "--catalog", "mine", "--", "wayfare", "mcp")
     assert (added.code, "is Wayfare itself" in added.err) == (2, True)

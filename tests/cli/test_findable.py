@@ -13,6 +13,7 @@ from core.app import App
 from core.domain.feedback import By
 from core.shared.errors import CatalogError
 from tests.cli.conftest import Command
+from tests.importing import import_text
 from tests.services.world import open_test_app
 
 REQUESTS = {
@@ -45,7 +46,7 @@ def document() -> dict[str, Any]:
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
     with open_test_app(tmp_path / "wayfare.duckdb") as app:
-        app.catalog_editor.import_text(json.dumps(document()), "mine")
+        import_text(app.catalog_editor, json.dumps(document()), "mine")
         yield app
 
 

@@ -40,7 +40,7 @@ def test_the_document(wayfare: Command, write) -> None:
 def test_the_text(wayfare: Command, write) -> None:
     run = wayfare("import", write("files.json", FILES))
     taken, linted = run.out.splitlines()
-    assert (run.code, taken, run.err) == (0, "Catalog files: took 1 servers with 2 tools (plain).", "")
+    assert (run.code, taken, run.err) == (0, "Catalog files: took 1 server with 2 tools (plain).", "")
     assert linted == "  lint: no errors; `wayfare lint --catalog files` shows every finding."
 
 

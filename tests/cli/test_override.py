@@ -16,6 +16,7 @@ from core.routers.attention import SchemaLoader
 from core.shared.errors import CatalogError, UnknownNameError
 from tests.cli.conftest import Command
 from tests.endpoint.conftest import ask, served, talk
+from tests.importing import import_text
 from tests.services.world import open_test_app
 
 
@@ -39,7 +40,7 @@ def best(app: App, text: str) -> str:
 
 def test_a_wording_counts_everywhere_until_the_server_speaks_otherwise(db: Path) -> None:
     with open_test_app(db) as app:
-        app.catalog_editor.import_text(document("Handle stationery."), "mine")
+        import_text(app.catalog_editor, document("Handle stationery."), "mine")
         approved = app.governance.definitions
         approved.decide("mine", "desk::a1", approve=True, origin="test")
         assert best(app, "send a letter with stamps by post") == "desk::b2"
@@ -62,10 +63,10 @@ def test_a_wording_counts_everywhere_until_the_server_speaks_otherwise(db: Path)
         assert told[1] == "Send a letter."
         live = SchemaLoader(lambda _, server: stored(app).tools, clock=lambda: 0.0)
         assert live.load(catalog, ["desk::a1"], live=True)[0].tool.description == tool.description
-        app.catalog_editor.import_text(document("Shred paper."), "mine")  # the server changed
+        import_text(app.catalog_editor, document("Shred paper."), "mine")  # the server changed
         assert app.catalogs.catalog("mine").tools[0].description == "Shred paper."
         assert [one.tool for one in app.wordings.stale("mine")] == ["a1"]
-        app.catalog_editor.import_text(document("Handle stationery."), "mine")
+        import_text(app.catalog_editor, document("Handle stationery."), "mine")
         app.wordings.remove("mine", "desk::a1")
         assert app.catalogs.catalog("mine").tools[0].original is None
         assert stored(app).servers[0].description == "Office work."
@@ -79,7 +80,7 @@ def stored(app: App) -> Catalog:
 
 def test_an_unusable_wording_changes_nothing(db: Path) -> None:
     with open_test_app(db) as app:
-        app.catalog_editor.import_text(document("Handle stationery."), "mine")
+        import_text(app.catalog_editor, document("Handle stationery."), "mine")
         for place, text, error in (
             ("desk::a1", "  ", CatalogError),
             ("desk::a1", "x" * 10_001, CatalogError),

@@ -174,6 +174,17 @@ def test_names_of_strangers_cannot_move_the_cursor(wayfare: Command, write) -> N
     assert all(ch.isprintable() or ch == "\n" for ch in shown)
 
 
+@each("router", ["ehrr", "expected_value"])
+def test_a_catalog_without_tools_is_one_sentence(wayfare: Command, write, router: str) -> None:
+    shown = wayfare("route", TEXT, "--router", router, "--catalog", write("c.json", {"servers": [server("bare")]}))
+    assert shown == (0, "The catalog has no tools; import or discover a catalog that has some.\n", "")
+    d = wayfare(
+        "route", TEXT, "--router", router, "--catalog", write("c.json", {"servers": [server("bare")]}), "--json"
+    ).json()
+    assert d.keys() >= KEYS
+    assert (d["tools"], d["candidates"], d["confidence"]) == ([], [], "nothing")
+
+
 class TestCatalogs:
     """`--catalog NAME|PATH`."""
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import RAW
+from tests.cli.conftest import RAW, server
 
 
-def test_the_text_the_token_and_the_first_request(wayfare, db: Path) -> None:
+def test_the_text_the_token_and_the_first_request(wayfare, write, db: Path) -> None:
     plain = wayfare("setup", "codex", "--over", "stdio", "--json").json()
     entry = tomllib.loads(plain["text"])["mcp_servers"]["wayfare"]
     assert (entry["args"], "env" in entry) == (["mcp", "--db", str(db)], False)
@@ -22,6 +22,10 @@ def test_the_text_the_token_and_the_first_request(wayfare, db: Path) -> None:
     assert given["headers"] == {"Authorization": f"Bearer {made['token']}"}
     assert given["url"].endswith("/mcp?catalog=search-15")
     assert [one["client"] for one in wayfare("clients", "--json").json()["clients"]] == ["ann"]
+    wayfare("import", write("c.json", {"servers": [server("bare")]}), "--name", "hollow")
+    nothing = "Catalog hollow has no tools: none of its servers lists one. A client finds nothing in it.\n"
+    assert nothing in wayfare("setup", "cursor", "--catalog", "hollow").out
+    assert "A client finds nothing" not in wayfare("setup", "cursor").out
     assert "No request of Claude Code has come yet" in wayfare("setup", "claude-code").out
     wrong = {
         ("claude-desktop", "--over", "http", "--token", "bob"): "takes commands only",

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from core.store import Store
 from tests.cases import each
 from tests.cli.conftest import Command, server, tool
 from tests.cli.test_wrong_use import refused
@@ -103,6 +107,21 @@ def test_runs_are_listed_shown_and_repeated(wayfare: Command, files, write) -> N
     assert changed.code == 1
     assert "tool files::fast changed (latency_s)" in changed.out
     assert "Tasks whose rank differs: read." in changed.out
+
+
+def test_long_commands_are_kept_with_the_address_of_their_result(wayfare: Command, files, db: Path) -> None:
+    """A catalog that was read from a file has no page."""
+    wayfare("import", files[3], "--name", "mine")
+    ids = [wayfare("bench", *files, *more, "--json").json()["runs"][0]["id"] for more in ((), ("--catalog", "mine"))]
+    wayfare("bench", "--tasks", files[1], "--catalog", "mine", "--set", "k=0")
+    with Store(db) as store:
+        refused, named, of_file = store.command_runs.newest(9)
+    assert (of_file.why, of_file.link) == ("", "")
+    assert named.title == shlex.join(map(str, ("wayfare", "bench", *files, "--catalog", "mine", "--json")))
+    address = dict(parse_qsl(urlsplit(named.link).query))
+    assert address.pop("tasks").startswith("stored:")
+    assert (named.why, address) == ("", {"catalog": "mine", "router": "ehrr", "runs": ids[1]})
+    assert refused.why.startswith("k = 0 is outside")
 
 
 def test_what_is_not_there_is_said(wayfare: Command) -> None:

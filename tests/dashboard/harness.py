@@ -30,6 +30,7 @@ from core.domain.execution import ToolCaller
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from dashboard import session
+from tests.importing import import_text
 from tests.relevance.toy_encoders import Letters
 
 Catalogs = Mapping[str, Mapping[str, Any]]
@@ -60,7 +61,7 @@ def opened(
         )
         with build_app(store, settings, encoder=vectors, caller=caller) as app:
             for name, catalog in (catalogs or {}).items():
-                app.catalog_editor.import_text(json.dumps(catalog), name, "test")
+                import_text(app.catalog_editor, json.dumps(catalog), name, "test")
             session.use_app(app)
             try:
                 yield app
@@ -87,9 +88,9 @@ def app_with(
 def _draw(name: str) -> None:
     from importlib import import_module
 
-    from dashboard.navigation import frame
+    from dashboard.navigation import framed
 
-    import_module(f"dashboard.pages.{name}.view").page(*frame(name))
+    framed(name, import_module(f"dashboard.pages.{name}.view").page)
 
 
 def with_services(app: App, **services: object) -> App:

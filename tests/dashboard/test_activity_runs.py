@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import partial
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.cli import main
+from core.cli.options import working_on
 from core.services.background_jobs import Job
 from core.shared.errors import WayfareError
+from tests.cli.conftest import wait_for
 from tests.dashboard.harness import TIMEOUT_S, app_with, checked, open_page, press, text_of
 
 app = app_with()
@@ -17,7 +25,7 @@ visit = partial(open_page, "activity")
 def test_a_run_is_listed_in_every_visit_until_it_is_stopped_and_after_it(app: App) -> None:
     app.routing.route("read a file")
     app.store.events.flush()
-    assert "No long run since the console was started" in text_of(visit(view="runs"))
+    assert "No long run yet" in text_of(visit(view="runs"))
     begun = threading.Event()
 
     def work(job: Job) -> None:
@@ -50,3 +58,35 @@ def test_runs_are_listed_where_nothing_else_has_happened(app: App) -> None:
     page = visit()
     assert "No activity yet" in text_of(page)
     assert "✓ finished" in text_of(page)
+
+
+def test_a_command_is_listed_can_be_stopped_and_leads_to_its_result(app: App, tmp_path: Path) -> None:
+    """Over tasks of one's own, which no stored run has yet. Commands beside a console run like this in it."""
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"id": "t", "subtask": "convert miles", "relevant": ["unit-exchange::convert_units"]}\n')
+    ends = list[object]()
+
+    def command(*words: str) -> None:
+        with working_on(app):
+            try:
+                main([*words, "--tasks", str(tasks)])
+            except SystemExit as end:
+                ends.append(end.code)
+
+    long = threading.Thread(target=command, args=("sweep", "--axis", "alpha_t=0:1:0.0002"))
+    long.start()
+    wait_for(lambda: any(job.done for job in app.background.listed()))
+    page = visit(view="runs")
+    assert re.match(r"\*\*wayfare sweep .* of 5,001, ", page.get("progress")[0].proto.text)
+    press(page, "activity.runs.stop.0")
+    long.join(TIMEOUT_S)
+    assert ends == [130]
+    assert "stopped after" in text_of(visit(view="runs"))
+    command("sweep", "--axis", "alpha_t=0:1:0.5")
+    found = linked(visit(view="runs"))
+    assert open_page("lab", **found).session_state["lab.sweep"] == found["sweep"]
+
+
+def linked(page: AppTest) -> dict[str, str]:
+    """What the link of the newest run says."""
+    return dict(parse_qsl(urlsplit(page.get("link_button")[0].proto.url).query))

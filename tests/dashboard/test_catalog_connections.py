@@ -16,6 +16,7 @@ from dashboard.pages.catalog.connection_job import JOB, Asked
 from dashboard.pages.catalog.connections import connection_frame
 from tests.dashboard.catalog_visits import CATALOG, CONFIG, SECRET, button, everything, paste, visit
 from tests.dashboard.harness import app_with, text_of
+from tests.importing import import_text
 
 app = app_with({"mine": CATALOG})
 
@@ -46,7 +47,7 @@ def test_connecting_warns_asks_for_values_and_reports(app: App) -> None:
 
 
 def test_a_value_is_changed_for_one_catalog_at_its_server(app: App) -> None:
-    app.catalog_editor.import_text(json.dumps(CATALOG), "twin")
+    import_text(app.catalog_editor, json.dumps(CATALOG), "twin")
     page = visit(catalog="mine", server="weather")
     assert "All values are entered" in text_of(page)
     page.text_input(key="catalog.detail.value.mine::weather.0").set_value("x" * 40)

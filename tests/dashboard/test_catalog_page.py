@@ -11,6 +11,7 @@ from core.domain.catalog import Catalog, Server
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.dashboard.catalog_visits import CATALOG, button, visit
 from tests.dashboard.harness import app_with, text_of
+from tests.importing import import_text
 
 app = app_with({"mine": CATALOG})
 
@@ -108,7 +109,7 @@ def test_what_is_no_price_changes_nothing(app: App) -> None:
 def test_hostile_names_are_text(app: App) -> None:
     name = "<script>alert(1)</script> **bold** :red[x] $a$ [l](http://x.org)"
     hostile = {"servers": [{"name": name, "description": name, "tools": [{"name": name, "description": name}]}]}
-    app.catalog_editor.import_text(json.dumps(hostile), name, "test")
+    import_text(app.catalog_editor, json.dumps(hostile), name, "test")
     for query in ({"server": name}, {"tool": f"{name}::{name}"}):
         page = visit(catalog=name, **query)
         for element in page.markdown:

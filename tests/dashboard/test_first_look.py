@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from dashboard import session
 from tests.dashboard.catalog_visits import importing
-from tests.dashboard.harness import app_with, checked, open_page, press, text_of, with_services
+from tests.dashboard.harness import app_with, checked, open_page, press, text_of, titles, with_services
+from tests.importing import import_text
 from tests.planning import endpoints
 
 LIMIT_S = 120
@@ -41,6 +42,9 @@ def document(*, with_requests: bool = True) -> str:
     return json.dumps({"servers": list(servers.values())})
 
 
+EXAMPLE = ":gray-badge[example] The sample catalog"
+
+
 def imported(app: App, text: str) -> AppTest:
     """The Catalog page after an import and its look."""
     page = press(importing(text), "catalog.import.go")
@@ -65,12 +69,13 @@ def test_an_import_ends_with_the_tools_that_will_hardly_be_found(app: App) -> No
     assert "Of 1 tool nothing is known" in said
     assert page.button(key="catalog.write.prompt").label == "Write requests by a prompt"
     assert "hardly be found" in text_of(open_page("route", catalog="imported-1"))
+    assert EXAMPLE not in text_of(open_page("catalog", catalog="imported-1", view="findable"))
     assert "hardly be found" not in text_of(open_page("route"))
     assert "hardly be found" not in text_of(press(page, "catalog.first.close"))
 
 
 def test_a_start_with_ones_own_catalog_looks_at_it(app: App) -> None:
-    app.catalog_editor.import_text(document(), "mine")
+    import_text(app.catalog_editor, document(), "mine")
     open_page("route", catalog="mine")
     ended(app, "first look", "mine")
     assert "1 of 6 tools of mine will hardly be found" in text_of(open_page("route", catalog="mine"))
@@ -81,10 +86,12 @@ def test_without_requests_it_says_so_and_findable_opens_the_prompt(app: App) -> 
     assert "None of the 6 tools of imported-1 has example requests" in text_of(page)
     findable = open_page("catalog", catalog="imported-1", view="findable")
     assert "No tool of this catalog has two example requests" in text_of(findable)
+    assert EXAMPLE in text_of(findable)
+    assert "Meant (rows) and found first (columns)" in titles(findable)
     (fold,) = [fold for fold in findable.expander if "without requests" in fold.label]
     assert fold.proto.expanded
     assert not [button for button in findable.button if button.label == "Estimate"]
-    app.catalog_editor.import_text('{"servers": [{"name": "bare", "connection": {"command": "none"}}]}', "bare")
+    import_text(app.catalog_editor, '{"servers": [{"name": "bare", "connection": {"command": "none"}}]}', "bare")
     assert "No server of this catalog lists a tool" in text_of(open_page("catalog", catalog="bare", view="findable"))
 
 

@@ -11,6 +11,7 @@ from core.app import App
 from core.domain.feedback import MOST_NOTE_CHARACTERS
 from dashboard.ui.judging import JUDGE, SET
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of
+from tests.importing import import_text
 
 HOSTILE = ":red[z]"
 ASKED = "read a file"
@@ -106,7 +107,7 @@ def test_what_cannot_be_stored_is_one_sentence(app: App) -> None:
     page = opened(open_page("route", q=ASKED, catalog="small"), "why")
     page = checked(page.radio[0].set_value(3).run())
     assert page.text_area[0].proto.max_chars == MOST_NOTE_CHARACTERS
-    app.catalog_editor.import_text('{"servers": [{"name": "mail", "tools": [{"name": "send"}]}]}', "small")
+    import_text(app.catalog_editor, '{"servers": [{"name": "mail", "tools": [{"name": "send"}]}]}', "small")
     page = press(page, "judging:why:store")
     assert "There is no tool 'files::read'" in text_of(page)
     assert app.judgments.sets("small") == {}
@@ -116,6 +117,7 @@ def test_without_runs_there_is_no_pool_and_a_sentence_says_what_to_do(app: App) 
     app.judgments.judge(ASKED, "files::read", 2, judge="ann", set_name="trip", catalog="small")
     page = lab(view="Judge", tasks="judgments: trip")
     assert "Measure the routers that you compare under Runs" in text_of(page)
+    assert press(page, "lab:judge-runs").button_group(key="lab.view").value == "Runs"
 
 
 def test_a_pool_is_gone_through_by_grades_and_back(app: App) -> None:

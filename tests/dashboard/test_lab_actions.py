@@ -7,8 +7,9 @@ from contextlib import suppress
 from functools import partial
 
 from core.app import App
+from core.domain.lab_runs import OPTUNA
 from core.lab.sweep import read_axis
-from core.services.lab.sweeps import OPTUNA, SweepPlan
+from core.services.lab.sweeps import SweepPlan
 from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles
 from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, table
 
@@ -44,7 +45,7 @@ def test_a_search_is_started_on_the_page(app: App) -> None:
 
 def test_a_search_is_drawn_and_a_trial_of_it_applied(app: App) -> None:
     searched(app, 14, "budget_usd=0:0.004", "auction=False,True")
-    page = given(visit(view="Search"))
+    page = visit(view="Search")  # over the tasks that the search was stored with
     (sweep,) = app.lab_runs.sweeps()
     document = app.sweeps.document(sweep.id)
     shown = [title.partition(":")[0].partition(",")[0].partition(";")[0] for title in titles(page)]
@@ -68,7 +69,7 @@ def test_a_clear_gain_is_applied_to_the_question_of_all_pages(app: App) -> None:
     searched(app, 6, "budget_usd=0:0.004", tasks=MANY, budget_usd=0.0)
     page = visit(view="Search", budget_usd="0.0")
     page.session_state["url:question"] = {"q": "read a file", "catalog": "small", "kappa": "7"}
-    page = checked(page.file_uploader(key="lab:file").upload("mine.jsonl", MANY.encode(), "text/plain").run())
+    page = checked(page.run())
     signs = charts(page)[0]["data"][0]["marker"]["symbol"]
     assert (signs[0], signs.count("star")) == ("square", 1)
     page = finished(press(page, "lab:change"))
@@ -97,7 +98,7 @@ def test_a_search_that_was_ended_goes_on(app: App) -> None:
 
     with suppress(Enough):
         searched(app, 6, "alpha_t=0:1", progress=stop)
-    page = given(visit(view="Search"))
+    page = visit(view="Search")
     assert "4 of 6 trials are finished" in text_of(page)
     page = finished(press(page, "lab:search-on"))
     (sweep,) = app.lab_runs.sweeps()

@@ -194,7 +194,7 @@ def test_a_sweep_is_drawn_and_a_point_that_loses_is_not_offered_to_apply(app: Ap
     assert "does not gain beyond noise in “Solved”" in text_of(page)
     assert "lab:apply" not in [button.key for button in page.button]
 
-    later = given(visit(view="Sweep"))  # without a link: the newest that is stored
+    later = visit(view="Sweep")  # without a link: the newest that is stored
     assert later.query_params["sweep"] == sweep.id
     assert later.selectbox(key="lab.sweep").options[0].startswith("2 points over budget_usd · 20")
     worse = turn(page, "lab.knob.ehrr", budget_usd=0.0)

@@ -11,6 +11,7 @@ from core.app import App
 from core.domain.lab_runs import LabRun
 from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles
 from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, stored, table
+from tests.importing import import_text
 
 app = app_with({"small": CATALOG})
 visit = partial(open_page, "lab", catalog="small")
@@ -43,7 +44,7 @@ def test_a_run_is_repeated_from_its_page_and_what_is_other_is_said(app: App) -> 
     assert "Equal to the last byte" in text_of(page)
     other = json.loads(json.dumps(CATALOG))
     other["servers"][0]["tools"][0] |= {"name": "peek", "description": "Looks into <b>things</b>."}
-    app.catalog_editor.import_text(json.dumps(other), "small", "test")
+    import_text(app.catalog_editor, json.dumps(other), "small", "test")
     page = finished(press(visit(tasks=tasks_of(app, run)), "lab:repeat"))
     said = text_of(page)
     assert "Different: " in said

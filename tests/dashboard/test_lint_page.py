@@ -14,6 +14,7 @@ from core.relevance.encoder import EncoderError, EncoderSource
 from core.services.decide.catalog_editor import findings_csv
 from dashboard.pages.catalog.lint import finding_id, marked
 from tests.dashboard.harness import app_with, open_page, opened
+from tests.importing import import_text
 from tests.lint.tidy import TIDY
 from tests.relevance.toy_encoders import WordEncoder
 
@@ -119,7 +120,7 @@ def test_an_encoder_that_fails_leaves_the_other_findings() -> None:
 
 
 def test_nothing_found(app: App) -> None:
-    app.catalog_editor.import_text(json.dumps(TIDY), "tidy", "test")
+    import_text(app.catalog_editor, json.dumps(TIDY), "tidy", "test")
     page = visit(catalog="tidy")
     assert "No findings" in shown(page)
     assert not page.dataframe

@@ -13,6 +13,7 @@ from core.app import App
 from core.routers.why import why
 from tests.cases import each
 from tests.dashboard.harness import app_with, charts, checked, open_page, text_of
+from tests.importing import import_text
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
 CATALOG = {
@@ -184,7 +185,7 @@ def test_confused_tools_are_joined_where_an_estimate_is_known(app: App) -> None:
     page = visit(catalog="small", edges="on")
     assert page.toggle(key="map.edges").disabled
     assert len(hovers(page)) == 0  # drawing estimates nothing
-    app.catalog_editor.import_text(json.dumps(CONFUSED), "web")
+    import_text(app.catalog_editor, json.dumps(CONFUSED), "web")
     found = app.findable.estimate("web")
     (pair,) = found.confused(2)
     of_pair = partial(visit, catalog="web", edges="on", tool=pair.one)

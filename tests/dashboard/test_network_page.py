@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from urllib.parse import parse_qsl
 
@@ -221,3 +222,18 @@ def test_the_newest_events_come_first_and_those_to_come_do_not() -> None:
     frame = events_frame(found, 12)
     assert frame["step"].tolist() == list(range(12, 12 - NEWEST, -1))
     assert events_frame([Event(1, "a\u202eb", "x")], 1)["who"][0] != "a\u202eb"
+
+
+def test_a_catalog_of_ones_own_is_simulated_over_its_labels_as_they_are_now(app: App) -> None:
+    servers = [
+        {"name": name, "description": text, "tools": [{"name": "do", "description": text, "inputSchema": {"type": "object"}}]}
+        for name, text in (("files", "Read a file."), ("post", "Send a letter."))
+    ]  # fmt: skip
+    app.catalog_editor.import_text(json.dumps({"servers": servers}), "mine", "test")
+    mine = {"catalog": "mine", "profile": "ideal"}
+    assert "No labelled tasks are known for catalog 'mine'" in text_of(visit(**mine))
+    for number, (text, tool) in enumerate((("read a file", "files::do"), ("send a letter", "post::do")), start=1):
+        app.feedback.label(text, tool, right=True, catalog="mine")
+        page = visit(**mine)
+        assert tool in text_of(page)
+        assert f"Each of the {number} sub-tasks is asked once" in text_of(page)

@@ -11,6 +11,7 @@ from core.domain.feedback import By
 from core.shared import units
 from dashboard.ui.labels import LISTED
 from tests.dashboard.harness import app_with, checked, live_of, markdown_of, open_page, press, text_of
+from tests.importing import import_text
 
 HOSTILE = ":red[z]"
 TASK = "read a file"
@@ -144,7 +145,7 @@ def test_what_the_fit_is_made_of_adds_up_with_labels_too(app: App) -> None:
 
 def test_what_cannot_be_stored_is_one_sentence(app: App) -> None:
     page = visit()
-    app.catalog_editor.import_text('{"servers": [{"name": "mail", "tools": [{"name": "send"}]}]}', "small")
+    import_text(app.catalog_editor, '{"servers": [{"name": "mail", "tools": [{"name": "send"}]}]}', "small")
     press(page, f"label:card:right:{READ}")
     assert "There is no tool 'files::read'" in text_of(page)
     assert said(app) == {}

@@ -31,8 +31,10 @@ from tests.dashboard.harness import (
     turn,
     words_of,
 )
+from tests.importing import import_text
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
+FIELDS = ("text_input", "selectbox", "multiselect", "slider", "number_input", "toggle", "button_group")
 ASKED = {"q": "read a file", "catalog": "small"}
 CATALOG = {
     "servers": [
@@ -158,13 +160,16 @@ def test_nothing_fits_in_a_catalog_without_tools(app: App) -> None:
 
 
 @each("view", ["route", "whatif", "compare", "map", "call", "agent"])
-def test_a_catalog_without_tools_says_so_and_what_to_do(app: App, view: str) -> None:
+def test_below_the_question_of_a_catalog_without_tools_stands_what_to_do_and_nothing_else(app: App, view: str) -> None:
     for query in ({}, {"q": "anything"}):
-        page = open_page(view, catalog="hollow", **query)
+        page = open_page(view, catalog="hollow", rounds="5", k="3", **query)
         assert "Catalog hollow has no tools: none of its servers lists one." in text_of(page)
-        assert [button.label for button in page.button if button.label == "Open the Catalog page"]
+        assert [button.label for button in page.button] == ["Open the Catalog page"]
+        fields = [field.label for kind in FIELDS for field in page.get(kind)]
+        assert fields == ["What is needed?", "Server hint (optional)", "Catalog", "Router"]
         assert not titles(page)
-        assert page.query_params["catalog"] in ("hollow", ["hollow"])
+        address = {name: "".join(text) for name, text in page.query_params.items()}
+        assert address == {"catalog": "hollow", "rounds": "5", "k": "3", **query}
 
 
 def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused(app: App) -> None:
@@ -252,7 +257,7 @@ def test_strangers_names_are_text_everywhere(app: App) -> None:
         "description": HOSTILE,
         "tools": [{"name": "t", "description": HOSTILE, "price_usd": 0.001}],
     }
-    app.catalog_editor.import_text(json.dumps({"servers": [server]}), "evil")
+    import_text(app.catalog_editor, json.dumps({"servers": [server]}), "evil")
     page = visit(q=HOSTILE, catalog="evil")
     assert f"{HOSTILE}::t" in text_of(page)
     assert not [html for html in live_of(page).values() if "<b>x" in html]

@@ -17,6 +17,7 @@ from core.services.decide.whatif import Asked
 from dashboard import session
 from dashboard.pages.route.story import KNOBS, story_of
 from tests.dashboard.harness import charts, markdown_of, open_page, press
+from tests.importing import import_text
 
 
 def tool(name: str, text: str, **figures: float) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def app(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.TempPath
     db = Path(shutil.copy(warm_store, tmp_path_factory.mktemp("story") / "story.duckdb"))
     with open_app(Settings(db=db, cache=encoder_cache, words_after_s=60.0)) as app:
         for name, catalog in (("mine", MINE), ("alone", ALONE)):
-            app.catalog_editor.import_text(json.dumps(catalog), name, "test")
+            import_text(app.catalog_editor, json.dumps(catalog), name, "test")
         session.use_app(app)
         yield app
         session.use_app(None)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.app import App
-from tests.dashboard.harness import app_with, open_page, press, text_of
+from tests.dashboard.harness import BARE, app_with, open_page, press, text_of
 
-app = app_with()
+app = app_with({"hollow": BARE})
 
 
 def test_the_text_the_token_and_the_check(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,3 +36,10 @@ def test_the_text_the_token_and_the_check(app: App, tmp_path: Path, monkeypatch:
     press(page, "setup:token-copied")
     assert token not in str(page)
     assert token not in str(open_page("setup", client="cursor", over="stdio"))
+
+
+def test_a_catalog_without_tools_is_told_before_a_client_is_set_up() -> None:
+    assert "has no tools" not in text_of(open_page("setup"))
+    assert "Catalog hollow has no tools: none of its servers lists one." in text_of(
+        open_page("setup", catalog="hollow")
+    )

@@ -14,6 +14,7 @@ from core.shared.settings import Launch, set_launch
 from tests.authorization_server import guarded_server
 from tests.dashboard.catalog_visits import CATALOG, button, everything, visit
 from tests.dashboard.harness import app_with, text_of
+from tests.importing import import_text
 
 app = app_with({"mine": CATALOG})
 
@@ -30,7 +31,7 @@ def test_a_server_that_asks_for_a_sign_in(app: App) -> None:
     with guarded_server() as guarded:
         connection = {"type": "http", "url": guarded.url}
         known = {"name": "tickets", "connection": connection, "tools": [{"name": "count", "description": "Count."}]}
-        app.catalog_editor.import_text(json.dumps({"servers": [known]}), "work")
+        import_text(app.catalog_editor, json.dumps({"servers": [known]}), "work")
         assert "Servers that ask who you are" not in text_of(visit(catalog="work"))
         assert app.calls.run(ToolCall("tickets", "count", catalog="work")).outcome.kind is OutcomeKind.NOT_TRIED
 

@@ -10,6 +10,7 @@ from mcp import Client
 from core.app import App
 from core.relevance.encoder import EncoderError, Vectors
 from tests.endpoint.conftest import ask, served, talk
+from tests.importing import import_text
 from tests.relevance.toy_encoders import Gated, WordEncoder
 from tests.services.world import document, open_test_app
 
@@ -26,7 +27,7 @@ def encoder() -> Iterator[Gated]:
 @pytest.fixture
 def app(encoder: Gated) -> Iterator[App]:
     with open_test_app(None, encoder=encoder, words_after_s=0.0) as made:
-        made.catalog_editor.import_text(document(), "world")
+        import_text(made.catalog_editor, document(), "world")
         yield made
 
 
@@ -67,7 +68,7 @@ class Broken(WordEncoder):
 def test_vectors_that_cannot_be_made_are_said_and_not_tried_with_each_search() -> None:
     encoder = Broken()
     with open_test_app(None, encoder=encoder) as app:
-        app.catalog_editor.import_text(document(), "world")
+        import_text(app.catalog_editor, document(), "world")
 
         async def script(agent: Client) -> None:
             for _ in range(2):

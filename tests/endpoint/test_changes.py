@@ -19,6 +19,7 @@ from core.app import App
 from core.domain.catalog import Server, ServerId, Tool
 from core.mcp_bridge.asking_back import _subscribed
 from tests.endpoint.conftest import policy
+from tests.importing import import_text
 from tests.mcp_bridge.conftest import Web
 from tests.services.test_upkeep import config, living
 from tests.services.world import call
@@ -225,8 +226,8 @@ def test_a_subscription_goes_on_after_its_server_ended_and_came_back(world: App,
 def test_wayfares_own_tools_never_change(world: App, url: str) -> None:
     async def script() -> None:
         async with Client(url) as client, client.listen(tools_list_changed=True) as events:
-            world.catalog_editor.import_text(
-                json.dumps({"servers": [{"name": "a", "tools": [{"name": "b"}]}]}), "world"
+            import_text(
+                world.catalog_editor, json.dumps({"servers": [{"name": "a", "tools": [{"name": "b"}]}]}), "world"
             )
             with anyio.move_on_after(SILENCE_S):
                 pytest.fail(str(await anext(events)))

@@ -11,6 +11,7 @@ from mcp import Client
 from core.app import App
 from core.governance.budgets import Budget
 from tests.endpoint.conftest import ask, policy, refused, served, talk
+from tests.importing import import_text
 from tests.services.world import RAW
 
 WORDS = {"type": "object", "properties": {"words": {"type": "string"}}, "required": ["words"]}
@@ -34,7 +35,7 @@ def world(app: App) -> App:
         server("strict", "${python}", "echo", inputSchema={**WORDS, "required": ["words", "more"]}),
         server("works", "${python}", "echo"),
     ]
-    app.catalog_editor.import_text(json.dumps({"servers": servers}), "world")
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
     policy(app, lint_errors="last")  # one tool asks for more than it declares
     return app
 
@@ -88,7 +89,7 @@ def test_no_fallback(world: App, options: dict[str, Any], given: dict[str, Any])
 
 def test_a_tool_that_may_write_has_no_fallback(app: App) -> None:
     servers = [server("gone", "/nowhere/at-all", "echo", annotations={}), server("works", "${python}", "echo")]
-    app.catalog_editor.import_text(json.dumps({"servers": servers}), "world")
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
 
     async def script(client: Client) -> None:
         route = (await ask(client, "search_tools", task="Echo words.", n=20))["route_id"]

@@ -20,6 +20,7 @@ from core.routers.presets import DEFAULT_PRESET, applied
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import FastLanes
 from tests.endpoint.fuzzed_requests import Fuzzed, fuzzed
+from tests.importing import import_text
 from tests.services.world import document
 
 NUMBER, LIMIT_S = 210, 20.0
@@ -27,7 +28,7 @@ LANE = "a lane"
 
 
 def test_fuzzed_requests(app: App, caplog: pytest.LogCaptureFixture) -> None:
-    app.catalog_editor.import_text(document(), "world")
+    import_text(app.catalog_editor, document(), "world")
     endpoint, door, lanes = EndpointApp(lambda: app, catalog="world"), CommandDoor(lambda: app, Uses()), FastLanes()
     lanes.open(LANE, {"decision": lambda values: {"taken": str(applied(EhrrParameters, DEFAULT_PRESET, values))}})
     routes = [

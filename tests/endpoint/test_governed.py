@@ -13,6 +13,7 @@ from core.governance.approvals import ApprovalRules
 from core.governance.budgets import Budget
 from core.services.govern.status import budgets
 from tests.endpoint.conftest import ask, policy, refused, talk
+from tests.importing import import_text
 from tests.services.world import document
 
 SECRET = "sk-abcdefghijklmnop"
@@ -68,7 +69,7 @@ def test_a_client_that_goes_away_gives_back_what_was_reserved(world: App, url: s
 
 def test_secrets_in_tasks_notes_and_errors_are_masked_in_the_store(world: App, url: str, path: Path) -> None:
     tools = [{"name": name, "description": "Echo words.", "price_usd": 0.002} for name in ("echo", "refuse")]
-    world.catalog_editor.import_text(document(tools=tools), "world")
+    import_text(world.catalog_editor, document(tools=tools), "world")
     policy(world, approvals=ApprovalRules(above_usd=0.0, hold_s=0))
 
     async def script(client: Client) -> None:
@@ -93,7 +94,7 @@ def test_an_agent_is_not_shown_a_definition_that_is_held_back(world: App, url: s
 
     async def script(client: Client) -> None:
         await ask(client, "execute_tool", tool="raw::echo")
-        world.catalog_editor.import_text(changed, "world")
+        import_text(world.catalog_editor, changed, "world")
         found = await client.call_tool("search_tools", {"task": "Echo words.", "n": 20})
         assert "Ignore" not in found.model_dump_json()
         for name, arguments in (("describe_tool", {"tools": ["raw::echo"]}), ("execute_tool", {"tool": "raw::echo"})):

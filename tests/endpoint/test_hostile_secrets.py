@@ -24,6 +24,7 @@ from dashboard import session
 from tests.dashboard.harness import open_page, text_of
 from tests.endpoint.conftest import ask, refused, talk, with_token
 from tests.endpoint.serving import served
+from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 
 KEY, WORD, TOLD, TYPED = (
@@ -55,7 +56,7 @@ def app(tmp_path: Path) -> Iterator[App]:
             "env": {"SERVICE_API_KEY": "${env:SERVICE_KEY}"},
         }
         telling = {"name": "telling", "description": "Work words.", "tools": tools, "connection": connection}
-        app.catalog_editor.import_text(json.dumps({"servers": [telling]}), "world")
+        import_text(app.catalog_editor, json.dumps({"servers": [telling]}), "world")
         session.use_app(app)
         yield app
         session.use_app(None)

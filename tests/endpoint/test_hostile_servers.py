@@ -16,10 +16,11 @@ from tests.benchmarks.broken_server import KINDS
 from tests.benchmarks.failing import MAY_BE, OUTCOMES, PRICE_USD, catalog
 from tests.endpoint.conftest import talk
 from tests.endpoint.serving import served
+from tests.importing import import_text
 
 
 def test_each_call_is_answered_and_counted_once(app: App, tmp_path: Path) -> None:
-    app.catalog_editor.import_text(catalog(KINDS, str(tmp_path)), "world")
+    import_text(app.catalog_editor, catalog(KINDS, str(tmp_path)), "world")
     limit = Budget(client="", usd=PRICE_USD * len(KINDS), calls=len(KINDS))
     app.governance.set_policy(replace(app.governance.policy, budgets=(limit,)), origin="test")
     answers: dict[str, str] = {}

@@ -20,6 +20,7 @@ from core.endpoint.endpoint import Endpoint
 from core.endpoint.server import mcp_server
 from core.governance.scope import Scope
 from tests.endpoint.conftest import Console, ask, refused, stdio, talk, with_token
+from tests.importing import import_text
 from tests.planning import endpoints
 from tests.services.world import document
 
@@ -138,7 +139,7 @@ def test_the_clients_own_model_writes_where_it_offers_one(world: App, url: str, 
 
 
 def test_of_several_catalogs_the_first_is_improved(world: App) -> None:
-    world.catalog_editor.import_text(document(), "second")
+    import_text(world.catalog_editor, document(), "second")
     world.governance.clients.make("ann", Scope(improve=True), origin="test")
     endpoint, chosen = Endpoint(Services(world)), EndpointOptions(catalog="world", further=("second",))
     target = mcp_server(endpoint.call, lambda _: chosen, lambda _: "ann", listing=endpoint.listed)

@@ -13,6 +13,7 @@ from mcp import Client
 from core.app import App
 from core.governance.budgets import Budget
 from tests.endpoint.conftest import Console, ask, policy, refused, served, talk
+from tests.importing import import_text
 
 SERVER = """
 import sys
@@ -39,7 +40,7 @@ def linking(app: App, tmp_path: Any) -> App:
     tools = [{"name": "links", "description": "Link to notes.", "annotations": {"readOnlyHint": True}}]
     connection = {"type": "stdio", "command": "${python}", "args": [str(script)]}
     catalog = {"servers": [{"name": "linker", "description": "Notes.", "tools": tools, "connection": connection}]}
-    app.catalog_editor.import_text(json.dumps(catalog), "world")
+    import_text(app.catalog_editor, json.dumps(catalog), "world")
     return app
 
 

@@ -12,6 +12,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from core.app import App
 from tests.endpoint.conftest import ROOT, Console, refused, served, stdio, talk
 from tests.forking import FORKS
+from tests.importing import import_text
 from tests.services.world import RAW
 
 READS = {"annotations": {"readOnlyHint": True}}
@@ -31,7 +32,7 @@ def world(app: App) -> App:
         tool("read_result"),
         tool("say", inputSchema={"required": ["n"], "type": "object"}),
     ]
-    app.catalog_editor.import_text(json.dumps({"servers": [
+    import_text(app.catalog_editor, json.dumps({"servers": [
         {"name": "one", "description": "Echo.", "tools": one, "connection": raw},
         {"name": "one.b", "description": "Echo.", "tools": [tool("echo"), tool("x" * 80)], "connection": raw},
         {"name": "mail", "description": "Post.", "tools": [tool("send")]},

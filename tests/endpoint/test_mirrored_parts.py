@@ -20,6 +20,7 @@ from tests.endpoint.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT
 from tests.endpoint.conformance_server import SCHEMAS, conformance_server
 from tests.endpoint.conftest import ROOT, served, talk, with_token
 from tests.endpoint.serving import served as served_over_http
+from tests.importing import import_text
 from tests.services.world import RAW
 
 FIXTURE = "tests.endpoint.conformance_server"
@@ -34,7 +35,7 @@ SHAPELESS = {"type": "stdio", "command": "${python}", "args": ["-S", RAW, "--sha
 def world_of(app: App, **connections: dict[str, Any]) -> App:
     """A catalog with one server for each connection, all of the same tools."""
     servers = [{"name": name, "tools": TOOLS, "connection": launch} for name, launch in connections.items()]
-    app.catalog_editor.import_text(json.dumps({"servers": servers}), "world")
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
     return app
 
 

@@ -13,6 +13,7 @@ from mcp import Client
 from core.app import App
 from tests.endpoint.conftest import ROOT, served, talk
 from tests.endpoint.test_mirrored_parts import STDIO, world_of
+from tests.importing import import_text
 
 ASKING = {"type": "stdio", "command": "${python}", "args": ["-m", "tests.endpoint.asking_server"], "cwd": str(ROOT)}
 
@@ -37,7 +38,7 @@ def asking(app: App) -> App:
     """A catalog with the server that is written by hand."""
     tools = [{"name": "who", "description": "Who.", "inputSchema": {"type": "object"}}]
     servers = [{"name": "asking", "tools": tools, "connection": ASKING}]
-    app.catalog_editor.import_text(json.dumps({"servers": servers}), "world")
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
     return app
 
 

@@ -19,6 +19,7 @@ from core.endpoint.passing_on import given_tokens, passed_on, text_of
 from core.shared.tokens import count_tokens
 from tests.endpoint.conformance_server import SCHEMAS, TEMPERATURE, conformance_server
 from tests.endpoint.conftest import ROOT, served, talk
+from tests.importing import import_text
 from tests.services.world import NOON, call
 
 SECRET = "hunter2hunter2"
@@ -32,7 +33,7 @@ def world(app: App) -> App:
     tools = [{"name": name, "description": "A tool.", "inputSchema": schema} for name, schema in SCHEMAS.items()]
     server = {"name": "conformance", "description": "Tools of every kind.", "tools": tools}
     connection = {"type": "stdio", **launch, "env": {"EXAMPLE_TOKEN": SECRET}}
-    app.catalog_editor.import_text(json.dumps({"servers": [{**server, "connection": connection}]}), "world")
+    import_text(app.catalog_editor, json.dumps({"servers": [{**server, "connection": connection}]}), "world")
     return app
 
 
@@ -70,7 +71,7 @@ def test_of_a_server_that_tells_too_much_no_answer_has_its_key_and_no_list_is_lo
     launch = {"command": "${python}", "args": ["-S", str(ROOT / "tests/endpoint/telling_server.py")]}
     connection = {"type": "stdio", **launch, "env": {"SERVICE_API_KEY": SECRET}}
     server = {"name": "telling", "description": "Work words.", "tools": [{"name": "work"}], "connection": connection}
-    app.catalog_editor.import_text(json.dumps({"servers": [server]}), "world")
+    import_text(app.catalog_editor, json.dumps({"servers": [server]}), "world")
 
     async def mirrored(client: Client) -> list[str]:
         given = (
@@ -116,7 +117,7 @@ def test_a_definition_has_the_servers_schema_icons_and_metadata(world: App) -> N
     assert catalog is not None
     launch = {"type": "stdio", "command": catalog.command, "args": [*catalog.args], "cwd": catalog.cwd}
     server = {"name": "conformance", "tools": [tool], "connection": launch}
-    world.catalog_editor.import_text(json.dumps({"servers": [server]}), "measuring")
+    import_text(world.catalog_editor, json.dumps({"servers": [server]}), "measuring")
 
     async def script(client: Client) -> Any:
         assert (await client.call_tool("measure", {})).structured_content == {"celsius": 21.5}

@@ -20,6 +20,7 @@ from tests.endpoint.conftest import ROOT, Console, stdio, talk
 from tests.endpoint.serving import served as served_over_http
 from tests.endpoint.test_status import samples, total
 from tests.forking import FORKS
+from tests.importing import import_text
 
 
 def gremlin() -> StdioServerParameters:
@@ -46,8 +47,8 @@ def test_images_sound_and_resources_are_the_servers_own(console: Console) -> Non
 def test_a_large_image_passes_through_a_process_that_has_joined(app: App) -> None:
     raw = {"type": "stdio", "command": "${python}", "args": ["-S", str(ROOT / "tests/mcp_bridge/servers/raw.py")]}
     tools = [{"name": "image", "description": "An image.", "inputSchema": {"type": "object"}}]
-    app.catalog_editor.import_text(
-        json.dumps({"servers": [{"name": "raw", "tools": tools, "connection": raw}]}), "world"
+    import_text(
+        app.catalog_editor, json.dumps({"servers": [{"name": "raw", "tools": tools, "connection": raw}]}), "world"
     )
     asked = Request("execute_tool", {"tool": "raw::image", "arguments": {"size": 4_000_000}}, client="tests")
 

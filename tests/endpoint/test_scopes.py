@@ -19,6 +19,7 @@ from core.governance.budgets import Budget
 from core.governance.scope import Scope
 from core.shared.errors import WayfareError
 from tests.endpoint.conftest import ask, policy, refused, served, talk
+from tests.importing import import_text
 from tests.services.world import RAW, open_test_app
 
 
@@ -37,7 +38,7 @@ def server(name: str, argument: str) -> dict[str, Any]:
 def world(app: App) -> App:
     """Two servers, and the client ann, who may use one of them."""
     servers = [server("open", "words"), server("hidden", "hush")]
-    app.catalog_editor.import_text(json.dumps({"servers": servers}), "world")
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
     for tool in ("echo", "echoes", "mirror"):  # they rank first
         app.feedback.label("Echo words.", f"hidden::{tool}", right=True, catalog="world")
     app.governance.clients.make("ann", Scope(tools=("open::*",)), origin="test")

@@ -16,6 +16,7 @@ from core.endpoint.server import mcp_server
 from core.governance.scope import Scope
 from core.shared.errors import ParameterError
 from tests.endpoint.conftest import ask, refused, served, talk
+from tests.importing import import_text
 from tests.services.world import RAW
 
 
@@ -31,7 +32,7 @@ def both(app: App) -> App:
             {**raw, "tools": tools},
             {"name": f"{own}-desk", "description": f"All about {own}.", "tools": plants},
         ]
-        app.catalog_editor.import_text(json.dumps({"servers": servers}), name)
+        import_text(app.catalog_editor, json.dumps({"servers": servers}), name)
     return app
 
 

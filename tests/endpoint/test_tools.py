@@ -15,6 +15,7 @@ from core.endpoint.endpoint import DEFINITIONS
 from core.routers.ehrr import EhrrParameters
 from core.shared.tokens import count_tokens
 from tests.endpoint.conftest import Script, ask, policy, refused, served, talk
+from tests.importing import import_text
 from tests.services.world import RAW
 
 STRANGE = "say\n<b>ignore all</b> \u202e"
@@ -52,7 +53,7 @@ def wide(seed: int) -> dict[str, Any]:
 @pytest.fixture
 def world(app: App) -> App:
     """An app with these servers."""
-    app.catalog_editor.import_text(document(), "world")
+    import_text(app.catalog_editor, document(), "world")
     return app
 
 
@@ -65,7 +66,7 @@ def test_a_search_whose_catalog_is_replaced_meanwhile_offers_what_there_is(
         decision = route(*given, **fields)
         less = json.loads(document())
         less["servers"][0]["tools"] = less["servers"][0]["tools"][2:]
-        world.catalog_editor.import_text(json.dumps(less), "world")
+        import_text(world.catalog_editor, json.dumps(less), "world")
         return decision
 
     monkeypatch.setattr(world.routing, "route", replaced_afterwards)
@@ -173,8 +174,10 @@ def test_long_definitions_are_cut_and_say_so(app: App) -> None:
         tool("talk", "x" * 90_000, inputSchema={"type": "object", "properties": said}),
         tool("list", "Lists.", inputSchema=every, outputSchema=every),
     ]
-    app.catalog_editor.import_text(
-        json.dumps({"servers": [{"name": "long", "description": "Talks.", "tools": tools}]}), "world"
+    import_text(
+        app.catalog_editor,
+        json.dumps({"servers": [{"name": "long", "description": "Talks.", "tools": tools}]}),
+        "world",
     )
 
     async def described(client: Client) -> list[dict[str, Any]]:

@@ -63,9 +63,9 @@ def alike(router: str, settings: dict[str, object], two_steps: RoutingContext, e
         assert few.tokens == whole.tokens
         assert (few.fit.confidence, few.writing == ()) == (whole.fit.confidence, whole.writing == ())
         for ours, theirs in zip(few.trace()["servers"], whole.trace()["servers"], strict=True):
-            assert ours == pytest.approx(theirs, abs=1e-5, nan_ok=True)
+            assert ours == pytest.approx(theirs, abs=1e-6, nan_ok=True)
         for ours, theirs in zip(few.trace()["tools"], whole.trace()["tools"], strict=True):
-            assert ours == pytest.approx(theirs, abs=1e-5, nan_ok=True)
+            assert ours == pytest.approx(theirs, abs=1e-6, nan_ok=True)
         sizes.append(len(few.tools.ids))
     return sizes
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from core.lab.execution import Playing
+from tests.importing import import_text
 from tests.services.test_lab_runs import MANY
 from tests.services.world import document, open_test_app
 
@@ -21,7 +22,7 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     with open_test_app(Path(path)) as app:
-        app.catalog_editor.import_text(document(), "world")
+        import_text(app.catalog_editor, document(), "world")
         app.measuring.measure(
             MANY, source="t.jsonl", catalog="world", router="ehrr", preset="balanced", playing=Playing(2),
             parameters=app.routing.parameters("ehrr", {"n": 10}), progress=progress,

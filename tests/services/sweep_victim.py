@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from core.app import App
+from core.domain.lab_runs import OPTUNA
 from core.lab.sweep import read_axis
-from core.services.lab.sweeps import GRID, OPTUNA, RANDOM, SweepPlan
+from core.services.lab.sweeps import GRID, RANDOM, SweepPlan
+from tests.importing import import_text
 from tests.services.test_lab_runs import TASKS
 from tests.services.world import document, open_test_app
 
@@ -42,7 +44,7 @@ def main() -> None:
     """Sweep and die."""
     path, kind, stop_after = sys.argv[1:]
     with open_test_app(Path(path)) as app:
-        app.catalog_editor.import_text(document(), "world")
+        import_text(app.catalog_editor, document(), "world")
         print(json.dumps(swept(app, kind, int(stop_after))))
 
 

@@ -22,6 +22,7 @@ from core.services.call.calls import CallService
 from core.services.decide.decision_log import DecisionLog
 from core.services.decide.routing import RoutingService
 from core.services.govern.governed_calls import GovernedCalls
+from tests.importing import import_text
 from tests.services.world import Scripted
 
 READ_ONLY = {"annotations": {"readOnlyHint": True}}
@@ -86,7 +87,7 @@ class Priced:
 @pytest.fixture
 def start(app: App, calls_of: Callable[[Scripted], CallService]) -> Start:
     """Begins a run; the calls end as told, or well."""
-    app.catalog_editor.import_text(json.dumps(CATALOG), "birds")
+    import_text(app.catalog_editor, json.dumps(CATALOG), "birds")
 
     def begin(task: AgentTask, *kinds: OutcomeKind, planner: RulesPlanner | None = None) -> AgentRun:
         planners = {"rules": planner or RulesPlanner()}

@@ -14,6 +14,7 @@ from core.routers import ROUTERS
 from core.routers.why import why
 from core.shared.errors import WayfareError
 from tests.cases import each
+from tests.importing import import_text
 from tests.services.world import document
 
 ATTENTION = "tool_attention"
@@ -103,7 +104,7 @@ def test_a_router_that_reports_nothing_leaves_the_trace_as_it_was(app: App) -> N
 def test_preconditions_of_a_stored_catalog_are_kept(app: App) -> None:
     servers = json.loads(document())
     servers["servers"][1]["tools"][0]["preconditions"] = ["is_authenticated('files:read')"]
-    app.catalog_editor.import_text(json.dumps(servers), "guarded")
+    import_text(app.catalog_editor, json.dumps(servers), "guarded")
     assert app.store.catalogs.load_catalog("guarded") == app.catalogs.catalog("guarded")
     decision = route(app, catalog="guarded", scopes="none")
     row = decision.tools.ids.index("files::read")
@@ -142,7 +143,7 @@ def test_a_plans_step_has_seen_what_the_steps_before_it_bring(app: App) -> None:
     servers = json.loads(document())
     letters = next(server for server in servers["servers"] if server["name"] == "mail")
     letters["tools"][0]["preconditions"] = ["has_prior_tool_output('read')"]
-    app.catalog_editor.import_text(json.dumps(servers), "ordered")
+    import_text(app.catalog_editor, json.dumps(servers), "ordered")
     question = "Read a file and send a letter about it."
 
     def plan(**values: str):

@@ -7,6 +7,9 @@ import threading
 import pytest
 
 from core.services.background_jobs import KEPT, BackgroundJobs, Job, Stopped
+from core.shared.errors import WayfareError
+from core.shared.settings import utc_now
+from core.store import Store
 
 LIMIT_S = 20
 
@@ -19,7 +22,7 @@ def until_stopped(run: Job) -> str:
 
 
 def test_one_of_a_kind_is_under_way_and_another_start_gives_that_one() -> None:
-    runs = BackgroundJobs()
+    runs = BackgroundJobs(Store(), utc_now)
     begun: list[Job] = []
     together = threading.Barrier(4)
 
@@ -45,7 +48,7 @@ def test_one_of_a_kind_is_under_way_and_another_start_gives_that_one() -> None:
 
 
 def test_the_newest_run_about_something_is_found_until_it_is_forgotten() -> None:
-    runs = BackgroundJobs()
+    runs = BackgroundJobs(Store(), utc_now)
     for number in range(KEPT + 2):
         for about in (number, "always"):
             runs.start("calls", lambda _, number=number: number, about).future.result(LIMIT_S)
@@ -62,7 +65,7 @@ def test_the_newest_run_about_something_is_found_until_it_is_forgotten() -> None
 
 
 def test_a_job_tells_its_progress_and_stops_at_its_next_step() -> None:
-    jobs, go_on = BackgroundJobs(), threading.Event()
+    jobs, go_on = BackgroundJobs(Store(), utc_now), threading.Event()
 
     def steps(job: Job) -> None:
         job.report(1, 4)
@@ -82,7 +85,7 @@ def test_a_job_tells_its_progress_and_stops_at_its_next_step() -> None:
 
 
 def test_all_jobs_with_a_title_are_listed_those_under_way_first() -> None:
-    jobs, go_on = BackgroundJobs(), threading.Event()
+    jobs, go_on = BackgroundJobs(Store(), utc_now), threading.Event()
     jobs.start("short", lambda _: 1, title="short", link="/lab?view=Sweep").wait(LIMIT_S)
     jobs.start("hidden", lambda _: 1).wait(LIMIT_S)
     long = jobs.start("long", lambda _: go_on.wait(LIMIT_S), title="long", of=3)
@@ -96,3 +99,43 @@ def test_all_jobs_with_a_title_are_listed_those_under_way_first() -> None:
     assert long.wait(LIMIT_S)
     long.future.result()
     assert [job.title for job in jobs.listed()] == ["last", "long", "short"]
+
+
+def test_commands_are_listed_while_they_run_and_from_the_store_afterwards() -> None:
+    """What a command raises passes on; the store has how it ended, also after the process."""
+    store = Store()
+    jobs = BackgroundJobs(store, utc_now)
+
+    def run(title: str, error: BaseException | None) -> None:
+        with jobs.command(title) as job:
+            job.report(1, 2)
+            assert jobs.listed_under_way == 1
+            assert [(one.title, one.done) for one in jobs.listed() if one.under_way] == [(title, 1)]
+            job.link = f"/lab?view={title}"
+            if error is not None:
+                raise error
+
+    ends = {
+        "ok": None,
+        "bad": WayfareError("No tasks."),
+        "defect": ValueError("x"),
+        "ended": Stopped(),
+        "keys": KeyboardInterrupt(),
+    }
+    for title, error in ends.items():
+        if error is None:
+            run(title, None)
+        else:
+            with pytest.raises(type(error)):
+                run(title, error)
+    after = BackgroundJobs(store, utc_now)  # another process
+    found = {job.title: job for job in after.listed()}
+    assert list(found) == [*reversed(ends)]
+    assert found["ok"].error is None
+    assert str(found["bad"].error) == "No tasks."
+    assert str(found["defect"].error) == "ValueError"
+    assert isinstance(found["ended"].error, Stopped)
+    assert isinstance(found["keys"].error, Stopped)
+    assert [job.link for job in found.values()] == [f"/lab?view={title}" for title in found]
+    assert all(0 <= job.elapsed_s < LIMIT_S and job.ended_ago_s < LIMIT_S for job in found.values())
+    assert jobs.listed_under_way == after.listed_under_way == 0

@@ -17,6 +17,7 @@ from core.shared.errors import UnknownNameError
 from core.stats.ema import Rates
 from core.stats.projection import StatisticsProjection
 from tests.cases import each
+from tests.importing import import_text
 from tests.services.world import Scripted, call, document, figures, open_test_app
 
 CallsOf = Callable[[Scripted], CallService]
@@ -166,13 +167,13 @@ def test_a_call_whose_catalog_goes_away_meanwhile_is_recorded(app: App, calls_of
         if change == "removed":
             app.catalog_editor.remove("world")
         else:
-            app.catalog_editor.import_text('{"servers": [{"name": "new", "tools": [{"name": "tool"}]}]}', "world")
+            import_text(app.catalog_editor, '{"servers": [{"name": "new", "tools": [{"name": "tool"}]}]}', "world")
 
     report = calls_of(Scripted(meanwhile=go_away)).run(call("echo"))
     assert (report.outcome.kind, report.outcome.price_usd) == (OutcomeKind.OK, 0.002)
     assert report.server_after == report.server_before
     assert app.store.activity.call_count() == 1
-    app.catalog_editor.import_text(document(), "world")
+    import_text(app.catalog_editor, document(), "world")
     assert app.catalogs.statistics("world").servers.calls[0] == 1
 
 

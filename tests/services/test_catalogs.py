@@ -13,6 +13,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from tests.cases import each
+from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import Scripted, call, document, figures, open_test_app
 
@@ -42,7 +43,7 @@ def test_a_broken_document_changes_nothing(app: App) -> None:
     broken = json.loads(document())
     broken["servers"][2]["tools"].append({"name": "send"})
     with pytest.raises(CatalogError, match="send"):
-        app.catalog_editor.import_text(json.dumps(broken), "world")
+        import_text(app.catalog_editor, json.dumps(broken), "world")
     with pytest.raises(CatalogError):
         app.catalog_editor.import_files([])
     assert len(app.catalogs.catalog("world").tools) == 7
@@ -52,9 +53,9 @@ def test_a_new_import_replaces_the_catalog_and_keeps_its_calls(app: App, calls_o
     calls: CallService = calls_of(Scripted())
     calls.run(call("echo"))
     learnt = figures(app)
-    app.catalog_editor.import_text(ONE, "world")
+    import_text(app.catalog_editor, ONE, "world")
     assert app.routing.route("a tool", catalog="world").tools.ids == ("new::tool",)
-    app.catalog_editor.import_text(document(), "world")
+    import_text(app.catalog_editor, document(), "world")
     assert figures(app) == learnt
 
 
@@ -63,7 +64,7 @@ def test_a_catalog_that_is_saved_keeps_calls_that_are_not_written_yet(app: App, 
     with app.store._database.lock:  # the background cannot write
         calls.start(call("echo"), origin="agent").report(20)
         learnt = figures(app)
-        app.catalog_editor.import_text(document(), "world")
+        import_text(app.catalog_editor, document(), "world")
     assert figures(app) == learnt
     assert app.catalogs.statistics("world").version == 1
     app.close()
@@ -74,7 +75,7 @@ def test_a_catalog_that_is_saved_keeps_calls_that_are_not_written_yet(app: App, 
 @each("name", ["sample", "attention-120", "", " ", "a\nb", "x" * 201])
 def test_names_that_cannot_be(app: App, name: str) -> None:
     with pytest.raises(CatalogError, match="name"):
-        app.catalog_editor.import_text(ONE, name)
+        import_text(app.catalog_editor, ONE, name)
     with pytest.raises(CatalogError, match="name"):
         app.catalog_editor.discover(app.catalog_editor.read(ONE, "a.json"), name, "a.json")
     assert names(app) == [*SHIPPED_CATALOGS, "world"]
@@ -157,7 +158,7 @@ class TestPrices:
 
     def test_prices_outlive_a_new_import(self, app: App) -> None:
         app.catalog_editor.set_figure("world", "files", "read", 5.0)
-        app.catalog_editor.import_text(document(), "world")
+        import_text(app.catalog_editor, document(), "world")
         row = app.catalogs.catalog("world").tool_row["files::read"]
         assert app.catalogs.statistics("world").tools.price_usd[row] == 5.0
 
@@ -177,22 +178,22 @@ class TestPrices:
 def test_only_the_texts_of_a_changed_server_are_embedded_again(path: Path) -> None:
     encoder = WordEncoder()
     with open_test_app(path, encoder=encoder) as app:
-        app.catalog_editor.import_text(document(), "mine")
+        import_text(app.catalog_editor, document(), "mine")
         app.catalogs.prepare("mine")
         changed = json.loads(document())
         changed["servers"][2]["tools"].append({"name": "weigh", "description": "Weigh a parcel."})
         encoder.seen.clear()
-        app.catalog_editor.import_text(json.dumps(changed), "mine")
+        import_text(app.catalog_editor, json.dumps(changed), "mine")
         app.catalogs.prepare("mine")
         assert {text for text in encoder.seen if "mail" not in text} == {"weigh", "weigh: Weigh a parcel."}
         encoder.seen.clear()
-        app.catalog_editor.import_text(document(), "mine")
+        import_text(app.catalog_editor, document(), "mine")
         app.catalogs.prepare("mine")
     assert encoder.seen == []
 
 
 def test_two_catalogs_are_open_side_by_side(app: App, path: Path) -> None:
-    app.catalog_editor.import_text(ONE, "one")
+    import_text(app.catalog_editor, ONE, "one")
     mail = app.catalogs.catalog("world").tools[6]
     app.close()
     with open_test_app(path) as again:

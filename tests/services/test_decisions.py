@@ -16,6 +16,7 @@ from core.relevance.refusal import understood
 from core.routers.why import why
 from core.services.decide.routing import DECISIONS_KEPT
 from core.shared.errors import ParameterError, UnknownNameError, WayfareError
+from tests.importing import import_text
 from tests.services.world import Scripted, call, document, open_test_app
 
 TEXT = "read a file"
@@ -100,7 +101,7 @@ def test_changed_parameters_are_recorded_once_and_back_again(app: App) -> None:
 
 
 def test_no_candidate_is_a_decision_with_a_reason(app: App) -> None:
-    app.catalog_editor.import_text(document().replace('"Post letters."', '"Post letters.", "ask_usd": 0.5'), "world")
+    import_text(app.catalog_editor, document().replace('"Post letters."', '"Post letters.", "ask_usd": 0.5'), "world")
     decision = route(app, "send a letter", k=1, p_bs=0, p_ofs=0)
     app.store.events.flush()
     kept = app.store.activity.decision(decision.id)
@@ -168,7 +169,7 @@ def test_one_decision_after_the_other_is_in_order_after_reopening(app: App, path
 
 def test_two_apps_decide_the_same(app: App) -> None:
     with open_test_app(None) as other:
-        other.catalog_editor.import_text(document(), "world")
+        import_text(other.catalog_editor, document(), "world")
         ours, theirs = route(app), route(other)
     assert ours.tools.utility.tolist() == theirs.tools.utility.tolist()
     assert ours.candidates == theirs.candidates

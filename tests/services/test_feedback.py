@@ -20,6 +20,7 @@ from core.relevance.feedback import BOUND, HALF, shifts
 from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from tests.cases import each
+from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import Scripted, call, document, open_test_app
 
@@ -79,7 +80,7 @@ def test_a_decision_that_is_kept_is_not_given_again_after_a_label(app: App) -> N
 
 
 def test_labels_of_one_catalog_move_no_other(app: App) -> None:
-    app.catalog_editor.import_text(json.dumps({"servers": [{"name": "files", "tools": [{"name": "read"}]}]}), "second")
+    import_text(app.catalog_editor, json.dumps({"servers": [{"name": "files", "tools": [{"name": "read"}]}]}), "second")
     app.feedback.label(TEXT, READ, right=True, **WORLD)
     assert app.catalogs.learnt_shift("second", TEXT) is None
 
@@ -204,7 +205,7 @@ class Slow(WordEncoder):
 def test_no_call_waits_for_labels_that_are_embedded(path: Path) -> None:
     encoder = Slow()
     with open_test_app(path, encoder=encoder, caller=Scripted) as app, ThreadPoolExecutor(2) as threads:
-        app.catalog_editor.import_text(document(), "world")
+        import_text(app.catalog_editor, document(), "world")
         decision = app.routing.route("swallow words", catalog="world")
         app.feedback.label(TEXT, READ, right=True, by=ANN, **WORLD)
         context = threads.submit(app.catalogs.context, "world")
@@ -222,7 +223,7 @@ def test_no_call_waits_for_labels_that_are_embedded(path: Path) -> None:
 
 def test_labels_about_tools_that_are_gone_are_kept_and_move_nothing(app: App) -> None:
     app.feedback.label(TEXT, READ, right=True, by=ANN, **WORLD)
-    app.catalog_editor.import_text(json.dumps({"servers": [{"name": "mail", "tools": [{"name": "send"}]}]}), "world")
+    import_text(app.catalog_editor, json.dumps({"servers": [{"name": "mail", "tools": [{"name": "send"}]}]}), "world")
     assert app.catalogs.learnt_shift("world", TEXT) is None
     assert len(app.feedback.labels("world")) == 1
 
@@ -256,7 +257,7 @@ def test_they_go_out_and_come_in_as_labelled_tasks(app: App, path: Path) -> None
     file.write_text(text, encoding="utf-8")
     assert app.lab.read_tasks(file)[0].relevant == (READ, ECHO)
     with open_test_app(None) as other:
-        other.catalog_editor.import_text(json.dumps({"servers": SERVERS}), "world")
+        import_text(other.catalog_editor, json.dumps({"servers": SERVERS}), "world")
         found = other.feedback.import_tasks(text, source="a.jsonl", catalog="world")
         assert (found.added, found.known, found.passed_over) == (2, 0, 1)
         again = other.feedback.import_tasks(text, source="a.jsonl", catalog="world")

@@ -13,6 +13,7 @@ from core.domain.outcome import OutcomeKind, ToolCall
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.endpoint.conftest import ask, served, talk
+from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import RAW
 
@@ -54,7 +55,7 @@ def app(clock: Clock, gate: Path, tmp_path: Path):
             "name": "raw", "description": "Echo words.", "tools": tools,
             "connection": {"type": "stdio", "command": "${python}", "args": ["-S", str(gate)]},
         }  # fmt: skip
-        made.catalog_editor.import_text(json.dumps({"servers": [raw]}), "world")
+        import_text(made.catalog_editor, json.dumps({"servers": [raw]}), "world")
         yield made
 
 

@@ -12,6 +12,7 @@ from core.app import App
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.domain.statistics import Source
 from core.shared.errors import StoreError
+from tests.importing import import_text
 from tests.services.world import RAW, call, document, figures, open_test_app, under_way
 
 
@@ -59,7 +60,7 @@ def test_a_cancelled_call_is_recorded_and_teaches_nothing(app: App) -> None:
 def test_a_hanging_server_does_not_hold_up_another(app: App) -> None:
     document_of_two = json.loads(document())
     document_of_two["servers"].append({**document_of_two["servers"][0], "name": "twin"})
-    app.catalog_editor.import_text(json.dumps(document_of_two), "world")
+    import_text(app.catalog_editor, json.dumps(document_of_two), "world")
     handle = app.calls.start(call("stall", timeout_s=60))
     under_way(app)
     assert app.calls.run(call("echo", "twin")).outcome.kind is OutcomeKind.OK
@@ -86,7 +87,7 @@ def test_secrets_are_neither_in_the_store_nor_in_its_log(app: App, path: Path, t
     secret = "correct-horse-battery-staple"
     command = {"command": "${python}", "args": ["-S", RAW, "--exit"], "env": {"LICENCE": secret}}
     config = json.dumps({"servers": [{"name": "vault", "tools": [{"name": tool}], "connection": command}]})
-    app.catalog_editor.import_text(config, "secretive")
+    import_text(app.catalog_editor, config, "secretive")
     report = app.calls.run(ToolCall("vault", tool, catalog="secretive"))
     assert report.outcome.kind is OutcomeKind.NOT_CONNECTED
     assert "no licence for •••" in report.outcome.error

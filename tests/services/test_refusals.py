@@ -6,6 +6,7 @@ from core.app import App
 from core.domain.feedback import By
 from core.relevance.calibration import LEAST_LABELS
 from core.relevance.refusal import shipped_curve
+from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import document, open_test_app
 
@@ -32,7 +33,7 @@ def test_the_limit_is_that_of_the_routers(app: App) -> None:
 def test_a_question_is_compared_with_one_request_and_a_knob_that_is_turned_runs_no_encoder() -> None:
     encoder = WordEncoder()
     with open_test_app(None, encoder=encoder) as app:
-        app.catalog_editor.import_text(document(), "world", "test")
+        import_text(app.catalog_editor, document(), "world", "test")
         app.requests.add_by_hand("world", "files::read", ["read me a file", "what does the memo say"], By())
         app.catalogs.context("world")
         known = len(encoder.seen)

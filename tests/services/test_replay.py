@@ -11,6 +11,7 @@ from core.app import App
 from core.domain.events import OutcomeEvent, Override
 from core.lab.replay import Chosen, Replayed, ReplayTotals
 from core.shared.errors import ParameterError, WayfareError
+from tests.importing import import_text
 from tests.services.world import NOON
 
 TEXT = "Read a file."
@@ -28,7 +29,7 @@ def twins(app: App) -> App:
         }
         for name, price in (("alpha", 0.001), ("beta", 0.002))
     ]
-    app.catalog_editor.import_text(json.dumps({"servers": servers}), "twins")
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "twins")
     return app
 
 

@@ -11,6 +11,7 @@ from core.domain.feedback import LabelledQuery
 from core.relevance.calibration import LEAST_LABELS, sampled
 from core.relevance.requests import Given
 from core.services.learn.findable import drawn_tools, findable, first_place, same_tools
+from tests.importing import import_text
 
 
 def given(tools: int, each: int) -> Given:
@@ -29,7 +30,7 @@ def test_whole_tools_are_drawn_and_the_same_ones_each_time() -> None:
 
 def test_an_estimate_of_a_sample_says_what_was_drawn(app: App) -> None:
     tools = [{"name": f"t{n}", "description": f"Does {n}.", "requests": [f"do {n}", f"{n} please"]} for n in range(6)]
-    app.catalog_editor.import_text(json.dumps({"servers": [{"name": "s", "tools": tools}]}), "asked")
+    import_text(app.catalog_editor, json.dumps({"servers": [{"name": "s", "tools": tools}]}), "asked")
     whole = app.findable.estimate("asked")
     assert (whole.asked, whole.requests, whole.sampled) == (12, 12, "")
     catalog, index = app.catalogs.catalog("asked"), app.catalogs.scorer("asked").index

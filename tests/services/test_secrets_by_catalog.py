@@ -11,6 +11,7 @@ from core.app import App
 from core.domain.catalog import ServerId
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.shared.errors import CatalogError
+from tests.importing import import_text
 from tests.services.world import RAW, under_way
 
 SHORT, LONG = "a-short-secret", "a-secret-that-is-longer"
@@ -24,7 +25,7 @@ def keep(app: App, catalog: str, value: str = "${input:key}") -> None:
         "tools": [{"name": "variable"}, {"name": "nap"}],
         "connection": {**LAUNCH, "env": {"KEY": value}},
     }
-    app.catalog_editor.import_text(json.dumps({"servers": [of_server]}), catalog)
+    import_text(app.catalog_editor, json.dumps({"servers": [of_server]}), catalog)
 
 
 def enter(app: App, catalog: str, value: str) -> None:

@@ -26,6 +26,7 @@ from core.services.call.health import HealthChecks
 from core.services.decide.server_sign_ins import ServerSignIn, ServerSignIns
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from tests.authorization_server import Guarded, guarded_server
+from tests.importing import import_text
 from tests.services.world import open_test_app
 
 CONSOLE = "http://127.0.0.1:8501"
@@ -43,7 +44,7 @@ def guarded() -> Iterator[Guarded]:
 def opened(guarded: Guarded, path: Path) -> Iterator[App]:
     """An app with the catalog `mine`, which knows the server's address and no tool."""
     with open_test_app(path) as app:
-        app.catalog_editor.import_text(configuration(guarded.url), "mine")
+        import_text(app.catalog_editor, configuration(guarded.url), "mine")
         yield app
 
 

@@ -13,6 +13,7 @@ from core.domain.lab_runs import differences
 from core.relevance.learnt import LearntValues
 from core.shared.errors import CatalogError, UnknownNameError
 from tests.cases import each
+from tests.importing import import_text
 from tests.services.world import NOON, document
 
 PAGES = {"route": {"q": "read a file", "catalog": "world", "alpha_t": "0.4"}, "network": {"profile": "mine"}}
@@ -44,7 +45,7 @@ def test_a_state_is_kept_and_returned_to(app: App) -> None:
 
 def test_what_cannot_be_as_it_was_is_said(app: App) -> None:
     app.snapshots.save("monday", app.snapshots.state(PAGES | {"network": {}}, "sample"))
-    app.catalog_editor.import_text(document(ask_usd=9.0), "world", "test")
+    import_text(app.catalog_editor, document(ask_usd=9.0), "world", "test")
     (remark,) = app.snapshots.restore("monday").remarks
     assert "world has changed since" in remark
     with pytest.raises(UnknownNameError, match="monday"):

@@ -17,6 +17,7 @@ from core.services.call.agent import AgentTask
 from core.services.call.calls import CallService
 from core.services.call.supervised_agent import SupervisedAgent
 from core.services.govern.governed_calls import GovernedCalls
+from tests.importing import import_text
 from tests.services.test_agent import CATALOG, ECHO
 from tests.services.world import Scripted
 
@@ -26,7 +27,7 @@ WAIT_S = 30.0
 
 @pytest.fixture
 def begin(app: App, calls_of: Callable[[Scripted], CallService]) -> Begin:
-    app.catalog_editor.import_text(json.dumps(CATALOG), "birds")
+    import_text(app.catalog_editor, json.dumps(CATALOG), "birds")
 
     def started(meanwhile: Callable[[ToolCall], None] = lambda _: None, **options: bool) -> SupervisedAgent:
         calls = calls_of(Scripted(meanwhile=meanwhile))

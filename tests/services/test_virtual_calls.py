@@ -12,6 +12,7 @@ from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, WayfareError
 from core.virtual.multiply import Recipe
+from tests.importing import import_text
 from tests.services.world import RAW, Scripted, call, figures
 
 STILL = {"call_s": 0.0, "success": 1.0, "post_accept_failure": 0.0}
@@ -31,7 +32,7 @@ VIRTUAL = {
 @pytest.fixture
 def virtual_app(app: App) -> App:
     """The app with the catalog above."""
-    app.catalog_editor.import_text(json.dumps(VIRTUAL), "books")
+    import_text(app.catalog_editor, json.dumps(VIRTUAL), "books")
     return app
 
 

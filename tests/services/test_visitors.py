@@ -10,6 +10,7 @@ import pytest
 from core.app import App
 from core.routers.ehrr import EhrrParameters
 from core.shared.errors import PlannerError
+from tests.importing import import_text
 
 TEXT = "read a file"
 GUARDED = {
@@ -51,7 +52,7 @@ def test_a_decision_that_fails_records_no_change_of_parameters(app: App) -> None
 
 
 def test_the_steps_of_a_tool_attention_plan_record_no_change_that_nobody_made(app: App) -> None:
-    app.catalog_editor.import_text(json.dumps(GUARDED), "guarded")
+    import_text(app.catalog_editor, json.dumps(GUARDED), "guarded")
     chosen = app.routing.parameters("tool_attention", {"outputs": "none", "theta": 0.0})
     plan = app.routing.plan(
         "read a file, then write it", catalog="guarded", router="tool_attention", parameters=chosen, visitor="ann"

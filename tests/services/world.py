@@ -20,6 +20,7 @@ from core.relevance.encoder import CachedEncoder, Encoder, EncoderSource
 from core.store import Store
 from core.store.connection import Table
 from tests.callers import RecordingCaller
+from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +62,7 @@ def _world() -> tuple[bytes, dict[str, Table]]:
     with TemporaryDirectory() as folder:
         file = Path(folder, "wayfare.duckdb")
         with open_test_app(file) as app:
-            app.catalog_editor.import_text(document(), "world")
+            import_text(app.catalog_editor, document(), "world")
             filled = {name: rows for name, rows in app.store.tables().items() if rows and name != "schema_migrations"}
         return file.read_bytes(), filled
 

@@ -191,7 +191,7 @@ def test_no_way_to_change_or_remove_an_event() -> None:
     replaced = set(re.findall(r'TypedTable\([\w.]+, \w+, "(\w+)"\)', text))
     assert replaced == {
         "catalogs", "settings", "scenario_runs", "snapshots", "run_parts", "equal_judgments", "spending", "lab_inputs", "lab_runs",
-        "sweeps", "sweep_points",
+        "sweeps", "sweep_points", "command_runs",
     }  # fmt: skip
     assert not (replaced | {*catalog_rows.TABLES}) & {*TABLES.values(), "seals"}
     assert set(statements) <= {"scenario_runs", "spending", "{table}"}

@@ -11,6 +11,7 @@ from core.app import Settings, build_app
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.endpoint.serving import served
+from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import FIGURES
 
@@ -33,7 +34,7 @@ def main(db: Path) -> None:
     store = Store(db)
     settings = Settings(db=db, cache=db.parent, seed=1, environment=os.environ, words_after_s=60.0)
     with build_app(store, settings, encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors)) as app:
-        app.catalog_editor.import_text(document(), "world")
+        import_text(app.catalog_editor, document(), "world")
         with served(app, "world") as url:
             loaded = sorted(name for name in sys.modules if name.startswith("opentelemetry.sdk"))
             print(json.dumps({"url": f"{url}/mcp", "loaded": loaded}), flush=True)

@@ -296,10 +296,6 @@ class CatalogEditor:
         self.followed.remember(name, files, imported, follow or (known.follow if known is not None else None))
         return report
 
-    def import_text(self, text: str | bytes, name: str, source: str = "pasted text") -> ImportReport:
-        """The same for text that was pasted or uploaded."""
-        return self.keep(read_document(text, source=source), name, source)
-
     def discover_file(self, path: Path, name: str | None = None, *, follow: Follow | None = None) -> ImportReport:
         """Read a client configuration and take its servers' tools live. The catalog follows the file."""
         imported, name = read_files([path], pack=packed), name or path.stem

@@ -23,7 +23,7 @@ from core.importers import read_files
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, check_name, shipped, shipped_size
 from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
-from core.relevance.encoder import CachedEncoder
+from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.feedback import Shift
 from core.relevance.index_files import IndexFiles, Prepared
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
@@ -43,6 +43,7 @@ from core.services.decide.loaded_catalog import (
 from core.services.decide.wordings import reworded, stored_wordings, without_wordings
 from core.services.learn.learnt_models import LearntModels
 from core.shared.errors import CatalogError, UnknownNameError
+from core.shared.untrusted_text import one_line
 from core.stats.projection import StatisticsProjection
 from core.store import Store
 
@@ -90,6 +91,14 @@ class CatalogService:
         own = (CatalogInfo(name, one.about, *shipped_size(name)) for name, one in SHIPPED_CATALOGS.items())
         stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
         return (*own, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
+
+    def without_tools(self, name: str) -> str:
+        """Returns one sentence that tells why a catalog has no tools. Returns "" if it has some, or if there is no such catalog."""
+        info = next((info for info in self.infos() if info.name == name), None)
+        if info is None or info.tools:
+            return ""
+        why = "none of its servers lists one" if info.servers else "it has no server that is switched on"
+        return f"Catalog {one_line(name, 80)} has no tools: {why}."
 
     def stored(self) -> tuple[str, ...]:
         """The names of the catalogs that are stored, which can be changed."""
@@ -304,6 +313,12 @@ class CatalogService:
         """The index of a catalog."""
         self.prepare(name)
         return _built(self._loaded_catalog(name).index, name)
+
+    def own(self, name: str) -> tuple[Catalog, Vectors]:
+        """A catalog with the vectors of its tools' names and descriptions, (T, D), by which decisions tell tools that do the same."""
+        self.prepare(name)
+        loaded = self._loaded_catalog(name)
+        return loaded.catalog, _built(loaded.relevance, name).own
 
     def scorer(self, name: str) -> IndexScorer:
         """The relevance of a catalog as a fit sees it: with example requests, without anything learnt from labels."""

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
-from core.domain.lab_runs import ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
+from core.domain.lab_runs import OPTUNA, ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
 from core.domain.params import Parameters
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
@@ -35,6 +35,7 @@ COMPUTING = ("wayfare", "numpy", "onnxruntime", "ir_measures", "optuna")
 LISTED = 500
 DIGESTS_KEPT = 2
 DRAWN = "tasks drawn with the testbed"
+STORED = "stored:"  # before the fingerprint of tasks in an address of the Lab
 
 
 def drawn_tasks(catalog: str) -> str:
@@ -129,6 +130,16 @@ class LabRunService:
         drawn = self.store.get_setting(drawn_tasks(catalog))
         known = ({drawn: DRAWN} if drawn else {}) | self.store.lab_runs.task_sets(catalog)
         return {one: source for one, source in known.items() if one not in shipped}
+
+    def place(self, found: LabConditions) -> dict[str, str]:
+        """Where the Lab shows a run or sweep: the texts of its address."""
+        shipped = {_shipped_fingerprint(path): name for name, path in self.lab.task_sets(found.catalog).items()}
+        tasks = shipped.get(found.tasks_fingerprint, f"{STORED}{found.tasks_fingerprint}")
+        texts = {"catalog": found.catalog, "router": found.router, "tasks": tasks}
+        if not isinstance(found, Sweep):
+            return texts
+        view = "Search" if json.loads(found.plan_json)["method"] == OPTUNA else "Sweep"
+        return texts | {"view": view, view.lower(): found.id}
 
     def stored_tasks(self, tasks_fingerprint: str, source: str) -> tuple[Task, ...]:
         """Tasks that a run was stored with. Raises UnknownNameError if the store lacks them."""

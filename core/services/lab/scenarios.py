@@ -12,10 +12,10 @@ from pathlib import Path
 import sample_catalog
 from core.domain.events import OutcomeEvent
 from core.domain.execution import Leave, always
-from core.domain.lab_runs import LIVE, KeptRun
+from core.domain.lab_runs import LIVE, KeptRun, fingerprint
 from core.domain.params import Parameters
 from core.domain.tasks import Task
-from core.importers import read_tasks
+from core.importers import read_tasks, tasks_text
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
 from core.lab.scenarios.records import conditions_of, storable
@@ -28,6 +28,8 @@ from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
 from core.services.background_jobs import Stopped
 from core.services.decide.catalogs import CatalogService
+from core.services.lab.lab_runs import LabRunService
+from core.services.learn.feedback import FeedbackService
 from core.shared.errors import CatalogError, ParameterError, StoreError, UnknownNameError
 from core.store import ScenarioRuns
 from sample_catalog import testbeds
@@ -64,6 +66,8 @@ class ScenarioService:
     _: KW_ONLY
     networks: NetworkProfiles
     virtual_folder: Path
+    lab_runs: LabRunService
+    feedback: FeedbackService
     vault: SecretVault | None = None
     record: Callable[[OutcomeEvent], None] = lambda _: None
     leave: Leave = always
@@ -155,10 +159,25 @@ class ScenarioService:
         self.store.save(rows)
         return tuple(row for row, _ in rows)
 
+    def inputs(self, catalog: str) -> str:
+        """The fingerprint of a catalog of one's own and its labelled tasks, which may change; "" for a shipped one. Raises CatalogError
+        without tasks."""
+        if catalog in TASKS:
+            return ""
+        return fingerprint([self.lab_runs.digest(catalog).fingerprint, tasks_text(self._tasks(catalog))])
+
     def _tasks(self, catalog: str) -> tuple[Task, ...]:
-        if catalog not in TASKS:
-            raise CatalogError(f"No labelled tasks come with catalog {catalog!r}; give a file of them with --tasks.")
-        return read_tasks(TASKS[catalog].read_bytes(), source=TASKS[catalog].name)
+        """The tasks that came with a catalog, or were drawn with it, or are of its newest run, else its labels. Raises CatalogError."""
+        if catalog in TASKS:
+            return read_tasks(TASKS[catalog].read_bytes(), source=TASKS[catalog].name)
+        for known, source in self.lab_runs.task_sets(catalog).items():
+            return self.lab_runs.stored_tasks(known, source)
+        if labelled := self.feedback.export(catalog):
+            return read_tasks(labelled.encode(), source=f"labels of {catalog}")
+        raise CatalogError(
+            f"No labelled tasks are known for catalog {catalog!r}: label tools of it, run tasks over it in the Lab, or give a file with "
+            "`wayfare scenario --tasks`."
+        )
 
 
 def planned(

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from core.domain.lab_runs import Sweep, SweepPoint, lab_id
+from core.domain.lab_runs import OPTUNA, Sweep, SweepPoint, lab_id
 from core.domain.params import Parameters
 from core.domain.tasks import Task
 from core.lab.sweep import (
@@ -39,7 +39,7 @@ from core.services.lab.lab_runs import LabRunService
 from core.store import Store
 
 BLOCK = 64  # points of EHRR computed and committed together; other routers have one
-GRID, RANDOM, OPTUNA = "grid", "random", "optuna"
+GRID, RANDOM = "grid", "random"
 
 Progress = Callable[[int, int], None]
 

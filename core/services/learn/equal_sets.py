@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Task, contradictions, joined, ordered
 from core.lab.levels import Proposals, proposed, widened
-from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import Vectors
 from core.services.decide.catalogs import CatalogService
 from core.services.learn.learnt_models import LearntModels
 from core.shared import documents
@@ -60,7 +60,7 @@ class EqualSetsService:
     now: Callable[[], datetime]
 
     def __post_init__(self) -> None:
-        self._proposed: LRUCache[str, tuple[CatalogIndex, Proposals]] = LRUCache(CATALOGS_KEPT)
+        self._proposed: LRUCache[str, tuple[Vectors, Proposals]] = LRUCache(CATALOGS_KEPT)
 
     def of_catalog(self, catalog: str) -> EqualSets:
         """The equal sets of a catalog. Builds a missing index."""
@@ -139,14 +139,14 @@ class EqualSetsService:
     def proposed(self, catalog: str) -> bool:
         """Whether the pairs of a prepared catalog were found already, so that `of_catalog` takes a moment."""
         known = self._proposed.get(catalog)
-        return known is not None and known[0] is self.catalogs.index(catalog)
+        return known is not None and known[0] is self.catalogs.own(catalog)[1]
 
     def propose(self, catalog: str, progress: Callable[[int, int], object] | None = None) -> Proposals:
         """Find the pairs of a catalog, once. Builds a missing index. `progress` gets the tools that are compared, and of how many."""
-        index = self.catalogs.index(catalog)
+        opened, own = self.catalogs.own(catalog)
         known = self._proposed.get(catalog)
-        if known is None or known[0] is not index:
-            known = self._proposed[catalog] = (index, proposed(index, progress=progress))
+        if known is None or known[0] is not own:
+            known = self._proposed[catalog] = (own, proposed(opened.tools, own, progress=progress))
         return known[1]
 
 

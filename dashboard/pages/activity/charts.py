@@ -194,6 +194,9 @@ def success_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: 
     )
 
 
+DECADES_S = [10.0**power for power in range(-3, 5)]
+
+
 def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: str, height: int = 340) -> go.Figure:
     """Draws p50 solid and p95 dotted on a logarithmic axis, because a timeout is a thousand times longer than a quick answer."""
     traces = [
@@ -211,8 +214,8 @@ def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: 
         top=78,  # four names: two lines of legend on a narrow chart
         xaxis=time_axis(frame, bucket, zone),
         yaxis={
-            "title": {"text": "latency (logarithmic)", "font": SMALL},
-            "type": "log", "tickformat": "~s", "ticksuffix": "s", "dtick": 1,
+            "title": {"text": "latency (logarithmic)", "font": SMALL, "standoff": 10}, "automargin": True,
+            "type": "log", "tickvals": DECADES_S, "ticktext": [units.seconds(value) for value in DECADES_S],
         },
     )  # fmt: skip
 

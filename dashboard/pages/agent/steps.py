@@ -211,8 +211,9 @@ def _call(key: str, proposal: Proposal) -> Action | None:
     name = st.selectbox("Tool", list(tools), list(tools).index(first), key=f"{key}:tool")
     tool = tools[name]
     st.caption(escaped(signature(tool), 600))
-    start = action.arguments if name == action.tool and action.arguments else filled(tool.input_schema, turn.subtask)[0]
-    text = st.text_area("Arguments, JSON", json.dumps(dict(start) or _blank(tool.input_schema), ensure_ascii=False, indent=1),
+    own = action.arguments if name == action.tool else None
+    start = own or _blank(tool.input_schema) | filled(tool.input_schema, turn.subtask, tool.server)[0]
+    text = st.text_area("Arguments, JSON", json.dumps(dict(start), ensure_ascii=False, indent=1),
                         key=f"{key}:arguments:{name}", height=110)  # fmt: skip
     try:
         given: object = json.loads(text)
@@ -225,6 +226,6 @@ def _call(key: str, proposal: Proposal) -> Action | None:
     return Action("execute", "", name, cast("dict[str, Any]", given))
 
 
-def _blank(schema: Any) -> dict[str, str]:
+def _blank(schema: Any) -> dict[str, Any]:
     """Returns the required names with empty values."""
     return {str(name): "" for name in (schema or {}).get("required", ())}

@@ -16,7 +16,7 @@ from core.shared import units
 from dashboard.pages.agent.form import WRITE, Filled, task_form
 from dashboard.pages.agent.steps import steps, your_turn
 from dashboard.ui.query_form import planner_usage, show_preparing
-from dashboard.ui.question import Asks, Question, no_tools
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState
@@ -91,7 +91,7 @@ def page(question: Question) -> None:
         run = _controls(app, filled, run)
         if run is not None:
             _run(app, run, question.state)
-        elif not no_tools(app, filled.task.catalog):
+        else:
             _empty(app, question.state, filled.task.catalog)
     planner_usage(app)
     question.state.end({**question.texts, **texts}, question=question.texts)
@@ -133,7 +133,7 @@ def _empty(app: App, state: UrlState, catalog: str) -> None:
             if own
             else "These examples run on servers that come with Wayfare, without a network. "
         )
-        + "Rules take arguments from numbers, units, places, addresses and quotes; a model needs none of these."
+        + "Rules take arguments from numbers, dates, units, names, addresses and quotes; a model needs none of these."
     )
     if own:
         show_preparing(app, catalog, decides=True)

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from core.domain.catalog import Tool
-from core.planning.arguments import in_no_argument, suggested
+from core.planning.arguments import filled, in_no_argument
 from core.shared.json_schema import argument_problems
 from dashboard.pages.call.schema import SAFE_INTEGER, UNSET, Field, Kind, form_fields, is_number, skeleton
 from dashboard.ui.text import escaped
@@ -264,7 +264,7 @@ def call_form(catalog: str, tool: Tool, question: str, *, attempted: bool) -> Fi
 
 def _suggest(fields: Sequence[Field], prefix: str, tool: Tool, question: str) -> dict[str, Any]:
     """Put the arguments that a question gives into empty fields, once for each question. Returns them."""
-    said = suggested(tool.input_schema, question, tool.server) if question else {}
+    said = filled(tool.input_schema, question, tool.server)[0] if question else {}
     said = {field.name: said[field.name] for field in fields if field.name in said and not field.secret}
     asked = f"{prefix}.question"
     if said and st.session_state.get(asked) != question:

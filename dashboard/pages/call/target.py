@@ -22,7 +22,7 @@ from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import supposed
 from dashboard.ui.pick import pick
 from dashboard.ui.query_form import show_preparing
-from dashboard.ui.question import Question, no_tools
+from dashboard.ui.question import Question
 from dashboard.ui.text import Colour, escaped
 from dashboard.ui.url_state import UrlState
 
@@ -58,8 +58,6 @@ def choose_target(question: Question) -> Target | None:
     tool_id = _tool(state, linked.get("tool", ""), catalog, decision)
     state.end({**question.texts, "tool": tool_id or "", "decision": linked_decision}, question=question.texts)
     _notes(linked, catalog, forgotten=decision is None and linked_decision != "")
-    if no_tools(app, catalog.name):
-        return None
     if tool_id is None:
         st.info(
             "No tool is chosen yet: choose one above, or ask, and the router chooses it.", icon=":material/touch_app:"

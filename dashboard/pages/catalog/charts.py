@@ -49,6 +49,6 @@ def taken_for_map(tools: Sequence[ToolFound]) -> go.Figure:
         [trace],
         title="Meant (rows) and found first (columns)",
         height=max(LEAST_PX, 110 + ROW_PX * len(names)),
-        xaxis={**axis, **room, "tickangle": -60, "tickfont": {"size": 10}},
+        xaxis={**axis, **room, "tickangle": -90, "tickfont": {"size": 9}},
         yaxis={**axis, "range": [len(names) - 0.3, -0.7], "tickfont": {"size": 10}},
     )

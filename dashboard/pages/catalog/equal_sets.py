@@ -12,6 +12,7 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import Catalog, Json, Tool
 from core.domain.tasks import Proposal, Says
+from core.lab.levels import LEAST_COSINE
 from core.services.learn.equal_sets import EqualSets
 from core.shared import units
 from core.shared.untrusted_text import one_line
@@ -28,7 +29,7 @@ def pair_cards(catalog: Catalog, pair: tuple[str, str]) -> None:
     """Draw both tools in two columns, or one below the other on a narrow screen."""
     columns = st.grid(2, min_column_width=360, gap="small")
     for place, name in zip(("one", "other"), pair, strict=True):
-        with columns.cell(), st.container(border=True, key=f"equal:{place}"):
+        with columns.cell(), st.container(border=True, key=f"equal:{place}", height="stretch"):
             _card(catalog, catalog.tools[catalog.tool_row[name]])
 
 
@@ -83,7 +84,7 @@ def equal_sets_body(app: App, catalog: Catalog, query: str) -> None:
     """Draw the view. `query` filters the table of pairs."""
     st.caption(
         "Tools with the same function form an equal function set: if one is right, all are right. Proposed pairs are a tool and one of its ten "
-        "nearest with a cosine above 0.8. Your judgments form the sets, which ETOM's measures of this catalog use "
+        f"nearest whose names and descriptions have a cosine above {LEAST_COSINE}. Your judgments form the sets, which ETOM's measures of this catalog use "
         "(wayfare bench, levels L2 to L4)."
     )
     if len(catalog.tools) < 2:
@@ -110,7 +111,7 @@ def _progress(known: EqualSets) -> None:
     total = len(known.proposals)
     if not total:
         st.info(
-            "No two tools of this catalog have a cosine above 0.8, so there are no proposals.",
+            f"No two tools of this catalog have a cosine above {LEAST_COSINE}, so there are no proposals.",
             icon=":material/search_off:",
         )
         return
@@ -122,7 +123,7 @@ def _progress(known: EqualSets) -> None:
     )
     if known.left_out:
         st.caption(
-            f"The {total:,} nearest pairs are proposed. {known.left_out:,} further ones have a cosine above 0.8, too: more than anybody "
+            f"The {total:,} nearest pairs are proposed. {known.left_out:,} further ones have a cosine above {LEAST_COSINE}, too: more than anybody "
             "judges, so they are left out."
         )
     for one, other in known.contradictions[:5]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import compress
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.grid_container import GridContainer
 
 from core.app import App
 from core.domain.catalog import Catalog
-from core.domain.findable import Findable, ToolFound
+from core.domain.findable import Findable, Missed, ToolFound
 from core.domain.tasks import Says
 from core.services.background_jobs import Job
 from core.shared import units
@@ -24,7 +26,7 @@ from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
 from dashboard.ui.first_look import work_panel, write_button, writing_model
-from dashboard.ui.table import Column, choice_table, page_of
+from dashboard.ui.table import Column, choice_table, page_of, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -56,9 +58,10 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
     found, current = app.findable.latest(catalog.name)
     if found is None:
         possible = app.findable.can_estimate(catalog.name)
+        asked = sum(map(len, app.requests.of_catalog(catalog.name).values()))
         st.info(
-            "Which tools would people and agents find? The example requests of this catalog tell: each is asked as if it were new. "
-            f"This takes about {5 + len(catalog.tools) / 5_000:.0f} seconds for 1,000 requests."
+            f"Which tools would people and agents find? The {asked:,} example requests of this catalog tell: each is asked as if it "
+            f"were new. 1,000 take about {5 + len(catalog.tools) / 5_000:.0f} seconds."
             if possible else "No tool of this catalog has two example requests, so nothing tells yet which tools would be found.",
             icon=":material/troubleshoot:",
         )  # fmt: skip
@@ -69,6 +72,7 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
                 write_button(app, catalog.name, "findable")
         lacking_requests(app, catalog.name, None, expanded=not possible)
         uncounted_requests(app, catalog.name)
+        _example()
         return
     _headline(app, catalog.name, found, current)
     lacking_requests(app, catalog.name, found)
@@ -76,12 +80,12 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
     if all(one.first == one.of for one in found.tools):
         st.caption("Every request that was left out finds its tool first.")
         return
-    left, right = st.columns([1.25, 1], gap="medium")
-    with left:
+    grid = _grid()
+    with grid.cell(column_span=3):
         chosen = _tools(found, query)
         if chosen is not None:
             _tool(app, catalog, chosen)
-    with right:
+    with grid.cell(column_span=2):
         chart(taken_for_map(found.tools), key="catalog:findable.map", choose=_of_servers)
 
 
@@ -116,12 +120,7 @@ def _button(app: App, catalog: str, words: str, *, primary: bool = False) -> Non
 
 def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        for name, share, (low, high), left_out in (
-            ("Found first, about", found.hit_1, found.interval_1, found.left_out_1),
-            ("Among three, about", found.hit_3, found.interval_3, found.left_out_3),
-        ):
-            said = f"{units.share(low)} to {units.share(high)} (95 %, over tools). Of the requests left out, {units.share(left_out)}."
-            st.metric(name, units.share(share), help=f"{said} {HELP}")
+        _shares(found)
         st.metric("Seldom found", f"{len(found.seldom):,} of {len(found.tools):,}", help="Tools that less than half of their requests find among three.")  # fmt: skip
         if found.without:
             st.metric("Without requests", f"{found.without:,}", help="Tools of which nothing is known.")
@@ -133,6 +132,20 @@ def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
         st.caption(found.sampled)
     if not current:
         st.caption(":orange[The catalog, its requests or its equal sets have changed since. Estimate again.]")
+
+
+def _grid() -> GridContainer:
+    """Draw the place of the table and, beside it or below, of the chart."""
+    return st.grid(5, min_column_width=200, gap="medium")
+
+
+def _shares(found: Findable) -> None:
+    for name, share, (low, high), left_out in (
+        ("Found first, about", found.hit_1, found.interval_1, found.left_out_1),
+        ("Among three, about", found.hit_3, found.interval_3, found.left_out_3),
+    ):
+        said = f"{units.share(low)} to {units.share(high)} (95 %, over tools). Of the requests left out, {units.share(left_out)}."
+        st.metric(name, units.share(share), help=f"{said} {HELP}", width="content")
 
 
 def _of_servers(names: str) -> None:
@@ -160,15 +173,48 @@ def _tools(found: Findable, query: str) -> ToolFound | None:
                 type="tertiary",
             )
     shown = [shown[row] for row in page_of(np.arange(len(shown)), "catalog.findable").tolist()]
-    frame = pd.DataFrame({
-        "tool": [one.tool for one in shown], "first": [f"{one.first} of {one.of}" for one in shown],
-        "among three": [f"{one.found} of {one.of}" for one in shown], 
-        "taken for": [", ".join(f"{other} ({times})" for other, times in one.taken_for[:3]) for one in shown],
-    })  # fmt: skip
     row = choice_table(
-        frame, COLUMNS, labels=list(range(len(shown))), key="catalog.findable.tools", about="Tools that are not always found first"
+        _frame(shown), COLUMNS, labels=list(range(len(shown))), key="catalog.findable.tools", about="Tools that are not always found first"
     )  # fmt: skip
     return None if row is None else shown[row]
+
+
+def _frame(shown: Sequence[ToolFound]) -> pd.DataFrame:
+    return pd.DataFrame({
+        "tool": [one.tool for one in shown], "first": [f"{one.first} of {one.of}" for one in shown],
+        "among three": [f"{one.found} of {one.of}" for one in shown],
+        "taken for": [", ".join(f"{other} ({times})" for other, times in one.taken_for[:3]) for one in shown],
+    })  # fmt: skip
+
+
+# Measured once over the sample catalog, of its 950 tools six: first, among three, and what was found first in its place.
+EXAMPLE = Findable(
+    0.718, 0.853, 0.522, 0.738, (0.705, 0.731), (0.845, 0.861), without=0,
+    tools=tuple(
+        ToolFound(tool, first, found, 12, tuple(Missed("", other, 0) for other, times in taken_for.items() for _ in range(times)))
+        for tool, first, found, taken_for in (
+            ("Bullring::market.candles", 0, 0, {"stock-desk::price_history": 4, "fx-rates::rate_series": 2, "shop-finder::price_trend": 2}),
+            ("Folio::folio.graph.inbound", 0, 1, {"page-reader::list_links": 4, "Folio::folio.page.find": 2, "Trawler::trawl.deadLinks": 2}),
+            ("Parley::nudgeMe", 1, 1, {"calendar-desk::add_reminder": 4, "team-chat::remind_me": 3}),
+            ("Lodestar::instantAnswer", 0, 2, {"quick-answers::entity_facts": 3, "waypoint-atlas::find_city": 2}),
+            ("git-forge::search_code", 0, 2, {"Anvil::code.search": 4, "git-forge::search_repositories": 2}),
+            ("quick-answers::web_results", 0, 2, {"web-search::search_web": 4, "page-reader::search_pages": 2}),
+        )
+    ),
+)  # fmt: skip
+
+
+def _example() -> None:
+    """Draw faintly what an estimate will look like."""
+    st.markdown(f":gray-badge[example] The sample catalog, and {len(EXAMPLE.tools)} of its tools that are seldom found")
+    with st.container(key="findable-example"):
+        with st.container(horizontal=True, gap="medium"):
+            _shares(EXAMPLE)
+        grid = _grid()
+        with grid.cell(column_span=3):
+            table(_frame(EXAMPLE.tools), COLUMNS, key="catalog.findable.example")
+        with grid.cell(column_span=2):
+            chart(taken_for_map(EXAMPLE.tools), key="catalog:findable.example-map")
 
 
 def _is_of(one: ToolFound, meant: str, found: str) -> bool:

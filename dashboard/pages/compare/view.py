@@ -21,7 +21,7 @@ from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import badge, supposed
 from dashboard.ui.query_form import QueryForm, example_subtasks, planner_usage, show_preparing
-from dashboard.ui.question import Asks, Question, no_tools
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.table import table
 from dashboard.ui.text import DROPPED, escaped
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter
@@ -137,13 +137,13 @@ def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision,
             card(app, variant, decision, texts)
     if len(decisions) < 2:
         return
+    places_table(app, variants, decisions)  # as wide as the page: a column for each router
     below = st.grid(3, min_column_width=330, gap="small")
     with below.cell(column_span=2):
-        places_table(app, variants, decisions)
+        difference(variants, decisions)
     with below.cell():
         names = [variant.name for variant in variants]
         chart(agreement_map(names, agreement(decisions)), key="compare:agreement")
-    difference(variants, decisions)
 
 
 ASKED_HERE = ("q", "hint", "catalog")  # the rest of the question is a variant
@@ -164,8 +164,6 @@ def page(question: Question) -> None:
         {**question.texts, "with": ",".join(variant.text for variant in variants), **assumed.texts()},
         question=question.texts,
     )
-    if no_tools(app, query.catalog):
-        return
     if not query.subtask:
         _empty_page(state, query)
         return

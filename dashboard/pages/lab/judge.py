@@ -22,6 +22,7 @@ from dashboard.pages.lab.run import Chosen, begin, start_button, taken
 from dashboard.pages.lab.tasks import JUDGED
 from dashboard.pages.lab.words import choose_some, run_names
 from dashboard.ui.judging import choose_set, set_and_judge
+from dashboard.ui.query_form import fill
 from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
@@ -182,6 +183,7 @@ def judge_view(app: App, state: UrlState, linked: Mapping[str, str], chosen: Cho
             "The pool comes from stored runs over these tasks, so that each router is judged on its own results. Measure "
             "the routers that you compare under Runs first.", icon=":material/science:",
         )  # fmt: skip
+        st.button("Open Runs", key="lab:judge-runs", on_click=fill, args=({state.key("view"): "Runs"},))
     _judging(app, chosen, set_name, judge, runs)
     made: Made | None = st.session_state.get(POOL) if runs else None
     model_judge(app, chosen.catalog, set_name, [(one.query, one.tool) for one in made[1]] if made else [])

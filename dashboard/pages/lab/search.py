@@ -9,11 +9,11 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_runs import Sweep
+from core.domain.lab_runs import OPTUNA, Sweep
 from core.domain.params import Knob, Parameters
 from core.lab.sweep import AGAINST, OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, gains, read_axis
 from core.services.background_jobs import Job
-from core.services.lab.sweeps import OPTUNA, SweepPlan
+from core.services.lab.sweeps import SweepPlan
 from core.shared import units
 from core.shared.errors import WayfareError
 from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices

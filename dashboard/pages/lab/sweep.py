@@ -12,13 +12,13 @@ from typing import Any
 import streamlit as st
 
 from core.app import App
-from core.domain.lab_runs import Sweep
+from core.domain.lab_runs import OPTUNA, Sweep
 from core.domain.params import CUBE_ROOT, Knob, Value
 from core.lab.benchmark import MEASURES
 from core.lab.stored_runs import task_changes
 from core.lab.sweep import COMPARED, OBJECTIVES, SECONDS, SOLVED, USD, Axis, Change, evenly, refused
 from core.services.background_jobs import Job
-from core.services.lab.sweeps import GRID, OPTUNA, SweepPlan
+from core.services.lab.sweeps import GRID, SweepPlan
 from core.shared import units
 from core.shared.errors import UnknownNameError
 from core.shared.untrusted_text import one_line

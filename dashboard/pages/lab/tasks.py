@@ -11,10 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 from core.app import App
 from core.domain.tasks import Task
 from core.lab.agreement import JUDGE, RULE_WORDS, RULES
+from core.services.lab.lab_runs import STORED
 from core.shared.untrusted_text import one_line
 from dashboard.ui.url_state import UrlState, select
 
-OWN_FILE, LABELS, STORED, JUDGED = "a file of mine", "the labels of this catalog", "stored:", "judgments: "
+OWN_FILE, LABELS, JUDGED = "a file of mine", "the labels of this catalog", "judgments: "
 
 
 @dataclass(frozen=True, slots=True)

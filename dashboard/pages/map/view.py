@@ -22,7 +22,7 @@ from dashboard.ui.catalog_frames import matching_rows
 from dashboard.ui.chart import chart
 from dashboard.ui.pick import PLAIN
 from dashboard.ui.query_form import show_preparing
-from dashboard.ui.question import Asks, Question, no_tools
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -145,9 +145,6 @@ def page(question: Question) -> None:
     except WayfareError as error:
         state.end(texts, question=texts)
         st.error(escaped(str(error)), icon=":material/error:")
-        return
-    if no_tools(app, query.catalog):
-        state.end(content.texts, question=content.question)
         return
     grid = st.grid(3, min_column_width=390, gap="small")
     with grid.cell(column_span=2):

@@ -14,7 +14,7 @@ from core.domain.outcome import CallMode
 from core.domain.params import Value
 from core.lab.scenarios.measures import SETTINGS, Setting, parameters_under
 from core.network.profiles import Profile
-from core.services.lab.scenarios import TASKS, TESTBED
+from core.services.lab.scenarios import TESTBED
 from dashboard.pages.network.editor import editor
 from dashboard.pages.network.editor_state import after_editing, open_editor
 from dashboard.ui.calling import MODES
@@ -109,6 +109,7 @@ class Choice:
     seed: int
     steps: int
     live: bool = False
+    inputs: str = ""  # the fingerprint of a catalog of one's own and its tasks, which may change
 
     @property
     def calls(self) -> int:
@@ -137,7 +138,10 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
             "Edit", icon=":material/tune:", key="network:change", on_click=open_editor, args=(profile,),
             help="Edit the states of servers and their values, and save them under a name.",
         )  # fmt: skip
-        catalog = _select("Catalog", "catalog", tuple(TASKS), TESTBED, state, linked, 140)
+        catalog = _select(
+            "Catalog", "catalog", [info.name for info in app.catalogs.infos()], TESTBED, state, linked, 140,
+            note="The queries are its labelled tasks: those that came with it, those of its newest run in the Lab, or its labels.",
+        )  # fmt: skip
         one = _select("Router", "one", tuple(titles), ROUTERS[0], state, wanted, 165, titles.__getitem__)
         other = _select("and router", "other", tuple(titles), ROUTERS[1], state, wanted, 165, titles.__getitem__)
         settings = {setting.name: setting for setting in SETTINGS}
@@ -162,7 +166,9 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
         )
     st.caption(f"**{escaped(_spaced(profile))}:** {escaped(network.about)}")
     named = (title_with_mark(titles[one], knobs[0]), title_with_mark(titles[other], knobs[1]))
-    return Choice(profile, network, catalog, (one, other), named, knobs, settings[setting], seed, steps, live)
+    return Choice(
+        profile, network, catalog, (one, other), named, knobs, settings[setting], seed, steps, live, app.scenarios.inputs(catalog)
+    )  # fmt: skip
 
 
 def _spaced(profile: str) -> str:

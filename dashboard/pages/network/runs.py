@@ -180,12 +180,12 @@ def _chart(figure: go.Figure, name: str) -> None:
 
 
 COLUMNS = (
-    Column("at", "when", width=125, format="YYYY-MM-DD HH:mm"), Column("network", width=115),
+    Column("at", "when", width=120, format="YYYY-MM-DD HH:mm"), Column("network", width=105),
     Column("catalog", width=90), Column("router", width=85), Column("setting", "short-list", width=70),
-    Column("seed", width=45), Column("steps", width=55), Column("mode", width=80), Column("ssr", SPELLED["ssr"], width=125, help=HELPS["ssr"]),
-    Column("ee", SPELLED["ee"], width=100, help=HELPS["ee"]), Column("al_ms", SPELLED["al"], width=90, help=HELPS["al"]),
+    Column("seed", width=42), Column("steps", width=50), Column("mode", width=80), Column("ssr", SPELLED["ssr"], width=120, help=HELPS["ssr"]),
+    Column("ee", SPELLED["ee"], width=100, help=HELPS["ee"]), Column("al_ms", SPELLED["al"], width=85, help=HELPS["al"]),
     Column("sl_ms", SPELLED["sl"], width=100, help=HELPS["sl"]), Column("fr", SPELLED["fr"], width=95, help=HELPS["fr"]),
-    Column("cost_usd", "cost", width=80), Column("utility", width=60),
+    Column("cost_usd", "cost", width=60), Column("utility", width=60),
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from core.domain.decision import Decision
 from core.domain.feedback import RefusalCurve, RefusalPoint
 from core.domain.plans import Plan, PlannedStep
 from core.domain.trace import Drop, ServerRow, ToolRow
-from core.routers.why import lessened, why_tool
+from core.routers.why import condition, lessened, why_tool
 from core.shared import units
 from core.shared.untrusted_text import one_line
 from dashboard.theme import (
@@ -301,8 +301,14 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
         [*bars, utility, *texts],
         title=f"3 · Tools: {_in(CHOSEN, '◆')} = {_in(SIMILARITY, 'similarity')} − {_in(TIME, 'time')} − {_in(MONEY, 'money')}",
         height=height, barmode="relative", xaxis2=EDGES, yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
-        xaxis={"title": {"text": "U = Sim − αt·(time + κ·price)", "font": {"size": 11}}},
+        xaxis=_tools_axis(decision, "U = Sim − αt·(time + κ·price)"),
     )  # fmt: skip
+
+
+def _tools_axis(decision: Decision, score: str) -> dict[str, object]:
+    """Returns the axis of a score. Its title says under which condition the tools beside it fit."""
+    beside = "" if decision.fit is None else condition(decision.fit)
+    return {"title": {"text": f"{score} · fits{beside}" if beside else score, "font": {"size": 11}}}
 
 
 def _in(colour: str, word: str) -> str:
@@ -365,7 +371,7 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
         title=f"3 · Tools by {label(decision.score, 30)}",
         height=height,
         xaxis2=EDGES,
-        xaxis={"title": {"text": label(decision.score), "font": {"size": 11}}},
+        xaxis=_tools_axis(decision, label(decision.score)),
         yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
     )
 

@@ -26,7 +26,7 @@ from dashboard.ui.knobs import LaneLink
 from dashboard.ui.layer import supposed
 from dashboard.ui.long_work import by_words_first
 from dashboard.ui.query_form import fill, planner_usage, show_preparing
-from dashboard.ui.question import Asks, Question, no_tools
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.token_meter import read_meter, start_meter
 from dashboard.ui.url_state import UrlState
@@ -92,7 +92,7 @@ EXAMPLES = (
 )  # fmt: skip
 LOOK_AT = (
     (":material/arrow_right_alt:", "**From left to right:** servers, auction, tools, candidates, and the reason for each dropped one."),
-    (":material/tune:", "**On the left:** the knobs. Every chart follows while you move them. Rare ones are under Advanced."),
+    (":material/tune:", "**On the left,** behind » in a narrow window: the knobs. Every chart follows while you move them. Rare ones are under Advanced."),
     (":material/play_arrow:", "**Call** opens the call. Its outcome counts in the next decision."),
 )  # fmt: skip
 
@@ -198,8 +198,6 @@ def _result(question: Question) -> None:
     linked = question.texts
     planner = plan_choice(app, state, query.subtask) if query.subtask else ""
     state.end({**linked, **read_meter(state).texts(), "plan": planner}, question=linked)
-    if no_tools(app, query.catalog):
-        return
     if not query.subtask:
         home(question)
         return

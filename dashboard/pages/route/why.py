@@ -91,8 +91,9 @@ def _take_listed(key: str, listed: str) -> None:
 def _subjects(decision: Decision) -> list[str]:
     """Returns the best fitting tools, then the servers, then all other tools. This order does not depend on prices and times, so that
     the list is not sent again when a knob moves."""
-    tools = [decision.tools.ids[row] for row in np.argsort(-decision.tools.similarity, kind="stable")[:LISTED]]
-    servers = [decision.servers.names[row] for row in np.argsort(-decision.servers.similarity, kind="stable")]
+    likeliest, nearest = (np.argsort(-of.similarity, kind="stable") for of in (decision.tools, decision.servers))
+    tools = [decision.tools.ids[row] for row in map(int, likeliest[:LISTED])]
+    servers = [decision.servers.names[row] for row in map(int, nearest)]
     listed = [*tools[:FITTING], *servers, *tools[FITTING:]]
     of_many = (
         [decision.tools.ids[row] for row in decision.evaluated_tools()] if len(decision.tools.ids) > LISTED else []

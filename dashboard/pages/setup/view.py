@@ -16,7 +16,7 @@ from core.shared.untrusted_text import visible
 from dashboard.pages.setup.configurations import configurations
 from dashboard.session import current_app, first_catalog, origin
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState, select
+from dashboard.ui.url_state import UrlState, open_page, select
 
 TOKEN, SINCE, PROBLEM = "setup:token", "setup:since", "setup:problem"
 WAY_WORDS = {"http": "HTTP: the running console", "stdio": "stdio: the client starts a command"}
@@ -28,12 +28,12 @@ def page() -> None:
     app, state = current_app(), UrlState("setup")
     linked = state.begin()
     st.markdown("#### Connect a client\nGive your MCP client one server, Wayfare, in place of all others.")
-    text, found = st.columns([3, 2], gap="large")
-    with text:
+    grid = st.grid(5, min_column_width=170, gap="large")
+    with grid.cell(column_span=3):
         client, way, catalog = _choices(app, state, linked)
         _text(app, client, way, catalog)
         _first_request(app, client)
-    with found:
+    with grid.cell(column_span=2):
         configurations(app, Path.home())
     state.end({"client": client.id, "over": way, "catalog": "" if catalog == first_catalog() else catalog})
 
@@ -49,6 +49,10 @@ def _choices(app: App, state: UrlState, linked: dict[str, str]) -> tuple[SetupCl
 
 
 def _text(app: App, client: SetupClient, way: Way, catalog: str) -> None:
+    if why := app.catalogs.without_tools(catalog):
+        st.warning(f"{escaped(why)} A client finds nothing in it.", icon=":material/inventory_2:")
+        if st.button("Open the Catalog page", key="setup:no tools"):
+            open_page("catalog", catalog=catalog)
     name, token = st.session_state.get(TOKEN, ("", ""))
     target = target_of(app.settings, catalog, token)
     st.markdown(f"**{client.where}**")

@@ -20,7 +20,7 @@ from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import curve_chart
 from dashboard.ui.layer import supposed
 from dashboard.ui.query_form import QueryForm, example_subtasks, show_preparing
-from dashboard.ui.question import Asks, Question, no_tools
+from dashboard.ui.question import Asks, Question
 from dashboard.ui.table import table
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, select
@@ -113,8 +113,6 @@ def page(question: Question) -> None:
     view = _choice(state, question.linked)
     own = {name: st.session_state[state.key(name)] for name in KEPT}
     state.end({**question.texts, "view": "" if view == "Winners" else view, **own}, question=question.texts)
-    if no_tools(app, query.catalog):
-        return
     if not query.subtask:
         _empty_page(state, query)
         return

@@ -134,7 +134,7 @@ def _likely(decision: Decision) -> list[str]:
     """Returns the tools that were looked at, the best first: by fit, then by relevance, as many fit equally little."""
     fit, relevance = decision.tools.similarity, None if decision.fit is None else decision.fit.relevance
     order = np.argsort(-fit, kind="stable") if relevance is None else np.lexsort((-relevance, -fit))
-    return [decision.tools.ids[row] for row in order.tolist()]
+    return [decision.tools.ids[row] for row in map(int, order)]
 
 
 def _sentence(found: Counterfactual, asked: Asked) -> str:
@@ -174,7 +174,8 @@ def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
             )
             st.button("Try it", key=f"whatif:try:{change.name}", **arguments)
             st.markdown(f":small[{words(change, asked)}]")
-    for why in dict.fromkeys(found.blocked.values()):
+    reasons = list(dict.fromkeys(found.blocked.values()))
+    for why in reasons if found.changes or len(reasons) > 1 else ():  # a single reason is in the sentence above
         *names, last = [name for name, known in found.blocked.items() if known == why]
         figures = f"{', '.join(names)} or {last}" if names else last
         st.markdown(f":small[:gray[No value of {figures} makes it win:] {escaped(why, 300)}.]")

@@ -15,6 +15,7 @@ from core.domain.outcome import ToolCall
 from core.governance.calls import NotAllowedError, Wanted
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
+from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 from tests.services.world import document
 
@@ -62,7 +63,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterato
     """An app with the catalog `world`."""
     again = "opened" in request.fixturenames
     with request.getfixturevalue("opened")() if again else open_app(Store(), tmp_path, clock) as app:
-        app.catalog_editor.import_text(document(), "world")
+        import_text(app.catalog_editor, document(), "world")
         yield app
 
 

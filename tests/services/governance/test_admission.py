@@ -19,6 +19,7 @@ from core.governance.scope import Scope
 from core.services.govern.governance import GovernanceService
 from core.services.govern.status import Metrics, servers
 from core.shared.errors import UnknownNameError, WayfareError
+from tests.importing import import_text
 from tests.services.governance.conftest import policy, refused, wanted
 from tests.services.world import document
 
@@ -66,7 +67,7 @@ def test_a_lost_server_is_left_alone_then_tried_once(app: App) -> None:
 
 
 def test_a_server_of_the_same_name_in_another_catalog_is_not_left_alone(app: App) -> None:
-    app.catalog_editor.import_text(document(), "other")
+    import_text(app.catalog_editor, document(), "other")
     policy(app, breaker=BreakerRules(failures=1, open_s=10))
     here, there = wanted(app), wanted(app, catalog="other")
     app.governance.after(app.governance.before(here), OutcomeKind.CRASH, 0)
@@ -84,7 +85,7 @@ def test_a_server_of_the_same_name_in_another_catalog_is_not_left_alone(app: App
 
 def test_a_tool_that_its_catalog_has_just_lost_is_said_to_be_gone(app: App) -> None:
     lost = wanted(app)
-    app.catalog_editor.import_text(document(tools=[]), "world")
+    import_text(app.catalog_editor, document(tools=[]), "world")
     with pytest.raises(UnknownNameError, match="no tool 'echo'"):
         app.governance.before(lost)
 

@@ -20,6 +20,7 @@ from core.services.call.agent import AgentRun
 from core.services.call.calls import CallService
 from core.services.govern.governed_calls import GovernedCalls
 from core.services.govern.status import budgets
+from tests.importing import import_text
 from tests.services.governance.conftest import policy
 from tests.services.test_agent import CATALOG, TASK, Told, of
 from tests.services.world import Scripted
@@ -31,7 +32,7 @@ Start = Callable[..., AgentRun]
 
 @pytest.fixture
 def start(app: App, calls_of: Callable[[Scripted], CallService]) -> Start:
-    app.catalog_editor.import_text(json.dumps(CATALOG), "birds")
+    import_text(app.catalog_editor, json.dumps(CATALOG), "birds")
 
     def begin(*kinds: OutcomeKind, planner: RulesPlanner | None = None) -> AgentRun:
         governed = GovernedCalls(app.governance, app.catalogs, calls_of(Scripted(*kinds)))

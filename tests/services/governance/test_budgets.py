@@ -16,6 +16,7 @@ from core.governance.budgets import Amount, Budget
 from core.governance.calls import NotAllowedError, Permit
 from core.services.govern.governed_calls import GovernedCall
 from core.services.govern.status import Metrics, budgets
+from tests.importing import import_text
 from tests.services.governance.conftest import Clock, policy, refused, wanted
 from tests.services.world import document
 
@@ -112,7 +113,7 @@ def test_results_are_cut_to_the_tokens_that_are_left(app: App) -> None:
 
 
 def test_budgets_go_by_catalog_and_server(app: App) -> None:
-    app.catalog_editor.import_text(document(), "other")
+    import_text(app.catalog_editor, document(), "other")
     limits = (
         Budget(catalog="*", calls=2),
         Budget(catalog="world", server="raw", tokens=150),
