@@ -21,6 +21,7 @@ from dashboard.pages.network.job import JOB
 from dashboard.pages.network.run_timeline import Event
 from dashboard.pages.network.tables import NEWEST, events_frame
 from tests.dashboard.harness import app_with, charts, checked, open_page, text_of, turn
+from tests.importing import import_text
 
 QUERY = {"routers": "prag,sonar", "steps": "60"}
 DOWN, UP = 13, 35  # web-finder under hybrid_default, seed 0
@@ -229,7 +230,7 @@ def test_a_catalog_of_ones_own_is_simulated_over_its_labels_as_they_are_now(app:
         {"name": name, "description": text, "tools": [{"name": "do", "description": text, "inputSchema": {"type": "object"}}]}
         for name, text in (("files", "Read a file."), ("post", "Send a letter."))
     ]  # fmt: skip
-    app.catalog_editor.import_text(json.dumps({"servers": servers}), "mine", "test")
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "mine", "test")
     mine = {"catalog": "mine", "profile": "ideal"}
     assert "No labelled tasks are known for catalog 'mine'" in text_of(visit(**mine))
     for number, (text, tool) in enumerate((("read a file", "files::do"), ("send a letter", "post::do")), start=1):
