@@ -14,7 +14,7 @@ from core.domain.outcome import CallMode
 from core.domain.params import Value
 from core.lab.scenarios.measures import SETTINGS, Setting, parameters_under
 from core.network.profiles import Profile
-from core.services.lab.scenarios import TESTBED
+from core.services.lab.scenarios import TASKS, TESTBED
 from dashboard.pages.network.editor import editor
 from dashboard.pages.network.editor_state import after_editing, open_editor
 from dashboard.ui.calling import MODES
@@ -138,10 +138,8 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
             "Edit", icon=":material/tune:", key="network:change", on_click=open_editor, args=(profile,),
             help="Edit the states of servers and their values, and save them under a name.",
         )  # fmt: skip
-        catalog = _select(
-            "Catalog", "catalog", [info.name for info in app.catalogs.infos()], TESTBED, state, linked, 140,
-            note="The queries are its labelled tasks: those that came with it, those of its newest run in the Lab, or its labels.",
-        )  # fmt: skip
+        names = [info.name for info in app.catalogs.infos()]
+        catalog = _select("Catalog", "catalog", names, TESTBED, state, linked, 140)
         one = _select("Router", "one", tuple(titles), ROUTERS[0], state, wanted, 165, titles.__getitem__)
         other = _select("and router", "other", tuple(titles), ROUTERS[1], state, wanted, 165, titles.__getitem__)
         settings = {setting.name: setting for setting in SETTINGS}
@@ -164,7 +162,8 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
             router_knobs(app, 0, one, titles[one], settings[setting], linked),
             router_knobs(app, 1, other, titles[other], settings[setting], linked),
         )
-    st.caption(f"**{escaped(_spaced(profile))}:** {escaped(network.about)}")
+    queries = "" if catalog in TASKS else " The queries are the catalog's labelled tasks, or its labels."
+    st.caption(f"**{escaped(_spaced(profile))}:** {escaped(network.about)}{queries}")
     named = (title_with_mark(titles[one], knobs[0]), title_with_mark(titles[other], knobs[1]))
     return Choice(
         profile, network, catalog, (one, other), named, knobs, settings[setting], seed, steps, live, app.scenarios.inputs(catalog)
