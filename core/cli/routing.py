@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -178,7 +179,7 @@ def call(
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Make one MCP call and record its outcome. A tool that fails is an outcome, and exits 0.
+    """Make one MCP call and record its outcome. Exits 1 where the call did not end well; with --simulate there is none.
 
     Example: wayfare call unit-exchange convert_units --args '{"value": 300, "source": "mi", "target": "km"}'
     """
@@ -199,6 +200,8 @@ def call(
         print_json(_document(report))
     else:
         _print_report(report)
+    if mode is not CallMode.DRAWN and not report.outcome.kind.success:
+        sys.exit(1)
 
 
 def _mode(*, virtual: bool, simulate: bool) -> CallMode:

@@ -57,7 +57,7 @@ def test_pictures_are_named_where_text_is_printed(wayfare: Command) -> None:
 
 def test_a_polite_failure_is_an_outcome_said_once(wayfare: Command) -> None:
     run = wayfare("call", "gremlin", "fail_politely", "--args", '{"message": "no luck"}')
-    assert (run.code, run.err) == (0, "")
+    assert (run.code, run.err) == (1, "")
     assert run.out.count("no luck") == 1
     assert "tool error" in run.out
 
@@ -68,13 +68,13 @@ def test_progress_is_taken(wayfare: Command) -> None:
 
 
 def test_a_crash(wayfare: Command) -> None:
-    d = wayfare("call", "gremlin", "crash", "--json").json()
+    d = wayfare("call", "gremlin", "crash", "--json").json_with(1)
     assert (d["outcome"], d["price_usd"], d["content"]) == ("crash", 0, [])
     assert "connection was lost" in d["error"]
 
 
 def test_a_hang_ends_at_the_limit(wayfare: Command) -> None:
-    d = wayfare("call", "gremlin", "hang", "--timeout", "0.2", "--json").json()
+    d = wayfare("call", "gremlin", "hang", "--timeout", "0.2", "--json").json_with(1)
     assert (d["outcome"], d["price_usd"]) == ("timeout", 0)
     assert "0.2 s" in d["error"]
     assert d["latency_s"] > 0.1  # the limit counts from before the call is sent
@@ -84,19 +84,19 @@ def test_a_hang_ends_at_the_limit(wayfare: Command) -> None:
 
 def test_a_server_that_is_not_there(wayfare: Command, write) -> None:
     lost = server("lost", tool("find"), connection={"type": "stdio", "command": "no-such-command-here"})
-    d = wayfare("call", "lost", "find", "--catalog", write("c.json", {"servers": [lost]}), "--json").json()
+    d = wayfare("call", "lost", "find", "--catalog", write("c.json", {"servers": [lost]}), "--json").json_with(1)
     assert d["outcome"] == "not_connected"
     assert "no-such-command-here was not found" in d["error"]
 
 
 def test_a_server_without_connection(wayfare: Command, raw_catalog: Path) -> None:
     wayfare("import", raw_catalog)
-    d = wayfare("call", "island", "swim", "--catalog", "tools", "--json").json()
+    d = wayfare("call", "island", "swim", "--catalog", "tools", "--json").json_with(1)
     assert (d["outcome"], d["latency_s"], d["connect_s"], d["price_usd"]) == ("not_tried", 0, None, None)
     assert d["error"] == "Server island has no command or URL in catalog tools; add a connection to call it."
     assert d["statistics"]["server_after"]["latency_s"] == d["statistics"]["server_before"]["latency_s"]
     text = wayfare("call", "island", "swim", "--catalog", "tools")
-    assert (text.code, text.err) == (0, "")
+    assert (text.code, text.err) == (1, "")
     assert "add a connection" in text.out
 
 
@@ -104,7 +104,7 @@ def test_a_server_whose_secret_is_not_there(wayfare: Command, write) -> None:
     hidden = server("vault", tool("open"), connection=stdio("-c", "", env={"API_KEY": "tr0ub4dor&3"}))
     wayfare("import", write("c.json", {"servers": [hidden]}))
     assert wayfare("secrets", "remove", "vault", "API_KEY", "--catalog", "c").code == 0
-    d = wayfare("call", "vault", "open", "--catalog", "c", "--json").json()
+    d = wayfare("call", "vault", "open", "--catalog", "c", "--json").json_with(1)
     assert d["outcome"] == "not_tried"
     assert "${secret:vault/API_KEY}" in d["error"]
 
@@ -176,8 +176,8 @@ class TestLearning:
         wayfare("import", raw_catalog)
         nap = ("--args", '{"seconds": 0.5}', "--timeout", "0.1")
         call = ("call", "raw", "nap", *nap, "--catalog", "tools", "--json")
-        assert process(*call).json()["outcome"] == "timeout"
-        d = wayfare(*call).json()
+        assert process(*call).json_with(1)["outcome"] == "timeout"
+        d = wayfare(*call).json_with(1)
         conn_s = d["connect_s"]
         assert d["statistics"]["server_before"]["calls"] == 1
         assert d["statistics"]["server_before"]["post_accept_failure"] == pytest.approx(0.85 * 0.1 + 0.15)

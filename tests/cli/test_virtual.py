@@ -43,7 +43,7 @@ class TestCall:
         assert (kept.simulated, kept.kind, kept.connect_s > 0) == (True, "ok", True)
 
     def test_its_crash_is_simulated_as_well(self, wayfare: Command, world: Path) -> None:
-        d = wayfare("call", "fragile", "do", "--catalog", world, "--json").json()
+        d = wayfare("call", "fragile", "do", "--catalog", world, "--json").json_with(1)
         assert (d["outcome"], d["simulated"], d["price_usd"]) == ("crash", True, 0)
         assert d["statistics"]["server_before"] == d["statistics"]["server_after"]
 
