@@ -72,7 +72,11 @@ def test_the_commands_of_shell_blocks_run(document: str, elsewhere: Path, capsys
     for line in commands(document):
         if line.startswith("wayfare "):
             words = re.findall(r'"[^"]*"|\S+', line)[1:]
-            main([word.strip('"') for word in words])
+            try:
+                main([word.strip('"') for word in words])
+            except SystemExit as end:  # the outcome of a virtual server is drawn
+                if (words[0], end.code) != ("call", 1):
+                    raise
             assert capsys.readouterr().out, line
 
 
