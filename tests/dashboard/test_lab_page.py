@@ -91,6 +91,10 @@ def test_without_tasks_and_without_runs_a_sentence_says_what_to_do_and_an_exampl
     assert "press Run" in text_of(page)
     assert ":gray-badge[example] 4 routers" in text_of(page)
     assert [title for title in titles(page) if "Example" in title]
+    for view, drawn in (("Sweep", "over alpha_t"), ("Search", "Pareto front")):
+        empty = given(visit(view=view))
+        assert ":gray-badge[example] EHRR at nine values" in text_of(empty)
+        assert [title for title in titles(empty) if drawn in title]
     page = finished(press(page, "lab:run-example"))
     assert {run.router for run in app.lab_runs.runs()} == {"ehrr", "expected_value", "rag_mcp", "tool_attention"}
     assert all(run.played for run in app.lab_runs.runs())

@@ -20,8 +20,10 @@ from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
 from dashboard.pages.lab.run import Chosen, begin, busy, start_button, taken
 from dashboard.pages.lab.sweep import (
     CHOSEN_ON_THE_SAME,
+    EXAMPLE,
     OBJECTIVE_WORDS,
     apply_point,
+    example_points,
     stored_sweeps,
     sweep_name,
     values_text,
@@ -135,6 +137,7 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     stored = stored_sweeps(app, chosen, searches=True)
     if not stored:
         st.info("No search over these tasks is stored yet. Press Search.", icon=":material/travel_explore:")
+        example_points(pareto(EXAMPLE, range(len(EXAMPLE)), chosen=1))
         return texts
     if fresh:
         st.session_state[state.key("search")] = fresh

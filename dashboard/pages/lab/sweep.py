@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.app import App
@@ -242,6 +243,12 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
     stored = {sweep.id: sweep for sweep in stored_sweeps(app, chosen, linked.get("sweep", ""))}
     if not stored:
         st.info("Choose a knob and its values, and press Sweep.", icon=":material/stacked_line_chart:")
+        example_points(
+            sweep_lines(
+                [point["values"]["alpha_t"] for point in EXAMPLE], [point["mrr"] for point in EXAMPLE],
+                range(len(EXAMPLE)), axis="alpha_t", measure=MEASURES["mrr"], chosen=0, now=0.02,
+            )
+        )  # fmt: skip
         return texts
     id_ = select(
         st.container(), state, linked, "sweep", "Stored sweep", list(stored), show=lambda one: sweep_name(stored[one], "points"),
@@ -330,3 +337,21 @@ def _start(app: App, chosen: Chosen, axes: tuple[Axis, ...], points: int) -> Non
         return document["sweep"]
 
     begin(SWEEP, f"Sweeping over {chosen.tasks.option}", points, work)
+
+
+# Measured once at the defaults, before anything was learnt: alpha_t, RR, share solved, USD and seconds a task.
+EXAMPLE = tuple(
+    {"number": number, "values": {"alpha_t": value}, "mrr": rank, SOLVED: solved, USD: usd, SECONDS: seconds}
+    for number, (value, rank, solved, usd, seconds) in enumerate((
+        (0.0, 0.845, 0.827, 0.00861, 2.28), (0.05, 0.822, 0.809, 0.00663, 1.77), (0.1, 0.789, 0.759, 0.00527, 1.42),
+        (0.15, 0.774, 0.732, 0.00445, 1.26), (0.2, 0.696, 0.661, 0.00248, 0.99), (0.25, 0.667, 0.63, 0.00185, 0.86),
+        (0.3, 0.641, 0.6, 0.00152, 0.78), (0.35, 0.591, 0.552, 0.00106, 0.66), (0.4, 0.558, 0.523, 0.00097, 0.57),
+    ))
+)  # fmt: skip
+
+
+def example_points(figure: go.Figure) -> None:
+    """Draw faintly what points of a sweep or a search will look like."""
+    st.markdown(":gray-badge[example] EHRR at nine values of alpha_t over 160 everyday questions of the sample catalog")
+    with st.container(key="lab-example"):
+        chart(figure, key="lab:example-points")
