@@ -111,24 +111,16 @@ def moments(x: Signal, prior: tuple[float, float]) -> tuple[float, float]:
 
 
 def moments_around(size: int, mean: float, square: float, prior: tuple[float, float]) -> tuple[float, float]:
-    """`moments` from the number of values, their mean, and the sum of their squares around it.
+    """`moments` from the number of values, their mean, and the sum of their squares around it: as if N0 more values with the prior's
+    mean and deviation were there.
 
     >>> moments_around(2, 1.5, 0.5, (0.0, 1.0)) == moments(np.array([1.0, 2.0], dtype=np.float32), (0.0, 1.0))
     True
     """
-    shrunk = shrunk_mean(size, size * mean, prior)
-    return shrunk, shrunk_deviation(size, square + size * (mean - shrunk) ** 2, shrunk, prior)
-
-
-def shrunk_mean(size: int, total: float, prior: tuple[float, float]) -> float:
-    """A mean as if N0 more values were there, with the prior's mean."""
-    return (total + N0 * prior[0]) / (size + N0)
-
-
-def shrunk_deviation(size: int, square: float, mean: float, prior: tuple[float, float]) -> float:
-    """A deviation as if N0 more values were there. `square` is the sum of squares around the mean."""
-    mixed = (square + N0 * (prior[1] ** 2 + (prior[0] - mean) ** 2)) / (size + N0)
-    return max(mixed**0.5, LEAST)
+    shrunk = (size * mean + N0 * prior[0]) / (size + N0)
+    around = square + size * (mean - shrunk) ** 2
+    mixed = (around + N0 * (prior[1] ** 2 + (prior[0] - shrunk) ** 2)) / (size + N0)
+    return shrunk, max(mixed**0.5, LEAST)
 
 
 def damped(scores: Floats) -> Floats:
