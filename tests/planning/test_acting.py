@@ -93,6 +93,7 @@ def test_an_optional_place_is_filled_and_other_optional_arguments_are_not() -> N
 )
 def test_what_is_missing_or_in_doubt_is_named(properties, text, missing) -> None:
     assert filled(schema(query={"type": "string"}, **properties), text) == ({"query": text}, (missing,))
+    assert filled(schema(**properties), text) == ({}, (missing,))
 
 
 def test_a_model_sees_the_turn_as_data_and_its_action_is_read(endpoint, planner) -> None:
