@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Fit
-from core.relevance.coarse import Coarse, products, runs_of
+from core.relevance.coarse import Coarse, runs_of
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.lexical import words_and_stems
@@ -96,7 +96,7 @@ class BoundedFit:
         near = self._base >= np.float32(reached(self._base, TOP) - 2 * (self._error + ROUNDING))
         near[nearest] = True  # the greatest cosine tells whether nothing fits
         self.near: Rows = np.flatnonzero(near)
-        cosines = products(index.rows, self.near, self._dense)
+        cosines = index.rows.products(self.near, self._dense)
         runs = runs_of(index.server_of[self.near])
         judged = Judged(index.own, self.near, runs[1], len(runs[0]))
         shift = None if self._shift is None else self._shift[self.near]
@@ -124,7 +124,7 @@ class BoundedFit:
         """(C,) what the tools that have requests get: their exact relevance; what requests add to it where every tool has enough of them."""
         exact = None
         if not requests.enough:
-            cosines = requests.cosines(self._index.rows, self._dense)
+            cosines = requests.cosines(self._dense)
             exact = self._without_requests(requests.tools, cosines, requests.runs).sum(axis=0)
         self._asked, self._asked_line = requests.of_covered(words, self._vector, exact, self._model.requests)
         added = sum_of({name: self._model.weights[name] * values for name, values in self._asked.items()})
@@ -159,7 +159,7 @@ class BoundedFit:
         index = self._index
         servers, places = runs_of(index.server_of[rows]) if runs is None else runs
         found = np.empty((len(SIGNALS), len(rows)))
-        found[0] = products(index.rows, rows, self._dense) if cosines is None else cosines
+        found[0] = index.rows.products(rows, self._dense) if cosines is None else cosines
         found[1] = index.profiles(self._vector, servers)[places]
         found[2:] = self._words.take(rows, axis=1)
         return self._lines.of(found)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.feedback import LabelledQuery
+from core.relevance.coarse import StoredRows
 from core.relevance.feedback import BOUND, FLOOR, HALF, QueryMap, Vectors, closeness, shifts, targets_of
 
 # scipy carries no types
@@ -96,7 +97,7 @@ class Scorer(Protocol):
         ...
 
     @property
-    def rows(self) -> Vectors:
+    def rows(self) -> Vectors | StoredRows:
         """(T, D): the rows that the dense signal compares with a query."""
         ...
 

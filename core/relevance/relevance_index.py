@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Tool
-from core.relevance.coarse import Coarse, products
+from core.relevance.coarse import Coarse, StoredRows
 from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
@@ -234,10 +234,10 @@ class RelevanceIndex:
     def __init__(
         self,
         catalog: Catalog,
-        mixed: Vectors,
-        own: Vectors,
-        profiles: Vectors,
-        concepts: Vectors,
+        mixed: StoredRows,
+        own: StoredRows,
+        profiles: StoredRows,
+        concepts: StoredRows,
         lexical: LexicalIndex,
         examples: Examples | None = None,
         coarse: Coarse | None = None,
@@ -267,20 +267,21 @@ class RelevanceIndex:
         vectors = encoder.encode_documents(texts, progress=progress)
         count, servers = len(catalog.tools), len(catalog.servers)
         views = {name: vectors[place * count : (place + 1) * count] for place, name in enumerate(VIEW_MIX)}
-        profiles = vectors[len(VIEW_MIX) * count :][:servers]
+        profiles = StoredRows.of(vectors[len(VIEW_MIX) * count :][:servers])
         concepts = vectors[len(VIEW_MIX) * count + servers :]
         mixed = np.zeros_like(views["full"])
         for name, share in VIEW_MIX.items():
             mixed += np.float32(share) * views[name]
+        rows = StoredRows.of(mixed)
         return cls(
             catalog,
-            mixed,
-            views["own"],
+            rows,
+            StoredRows.of(views["own"]),
             profiles,
-            _spread(concepts @ views["full"].T),
+            StoredRows.of(_spread(concepts @ views["full"].T)),
             words_of_tools(catalog) if words is None else words,
             shipped_examples(encoder.model),
-            Coarse.of(mixed, profiles, server_of_tools(catalog)) if count > LOOK_AT_ALL else None,
+            Coarse.of(rows, profiles, server_of_tools(catalog)) if count > LOOK_AT_ALL else None,
         )
 
     @classmethod
@@ -289,19 +290,21 @@ class RelevanceIndex:
         lexical = LexicalIndex.from_arrays(_of_part(arrays, "words"), len(catalog.tools), words_of=words_and_stems)
         tools, profiles_of = (_of_part(arrays, part) for part in ("coarse", "coarse_profiles"))
         coarse = Coarse.from_arrays(tools, profiles_of, server_of_tools(catalog)) if tools else None
-        mixed, own, profiles, concepts = (np.asarray(arrays[name]) for name in ("mixed", "own", "profiles", "concepts"))
+        mixed, own, profiles, concepts = (
+            StoredRows(_of_part(arrays, part)) for part in ("mixed", "own", "profiles", "concepts")
+        )
         return cls(catalog, mixed, own, profiles, concepts, lexical, shipped_examples(model), coarse)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that it is made of, by name."""
-        found = {"mixed": self._mixed, "own": self.own, "profiles": self._profiles, "concepts": self._concepts}
-        parts = {"words": self.lexical.arrays}
+        rows = {"mixed": self._mixed, "own": self.own, "profiles": self._profiles, "concepts": self._concepts}
+        parts = {part: one.arrays for part, one in rows.items()} | {"words": self.lexical.arrays}
         if self.coarse is not None:
             parts |= {"coarse": self.coarse.tools.arrays, "coarse_profiles": self.coarse.profiles.arrays}
-        return found | {f"{part}.{name}": array for part, of in parts.items() for name, array in of.items()}
+        return {f"{part}.{name}": array for part, of in parts.items() for name, array in of.items()}
 
     @property
-    def rows(self) -> Vectors:
+    def rows(self) -> StoredRows:
         """(T, D): the tools' mixed views."""
         return self._mixed
 
@@ -336,7 +339,7 @@ class RelevanceIndex:
 
     def profiles(self, vector: Vectors, servers: NDArray[np.int64] | None = None) -> Vectors:
         """(S,) cosines with the profiles of the servers, or of some of them."""
-        return self._profiles @ vector if servers is None else products(self._profiles, servers, vector)
+        return self._profiles @ vector if servers is None else self._profiles.products(servers, vector)
 
     def signals_of_words(self, text: str) -> dict[str, Vectors]:
         """The signals of a query that no vector is compared for, (T,) each."""
@@ -349,8 +352,8 @@ class RelevanceIndex:
         words, tool_words, concept = zeros
         self.lexical.add(dict.fromkeys(with_stems, 1.0), words)
         self.lexical.add(self._everyday.words_of(everyday), tool_words)
-        for row, weight in everyday.items():  # a copy of all rows would take longer than the sum
-            concept += self._concepts[row] if weight == 1.0 else np.float32(weight) * self._concepts[row]
+        for row, weight in everyday.items():
+            concept += self._concepts.times(row, weight)
         return zeros
 
 

@@ -18,13 +18,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.tool_table import Texts
-from core.relevance.coarse import in_groups, products, runs_of
+from core.relevance.coarse import StoredRows, runs_of
 from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.refusal import Like
@@ -129,7 +130,8 @@ class RequestIndex:
         self._rows, self._lengths, self._means = (np.asarray(arrays[name]) for name in ("rows", "lengths", "means"))
         self._own = own
         # side by side, because picking them among all costs more than their product
-        self._mixed = index.rows[in_groups(self.tools)] if len(self.tools) < TOGETHER * len(own) else None
+        few = len(self.tools) < TOGETHER * len(own)
+        self._mixed = index.rows.side_by_side(self.tools) if few else partial(index.rows.products, self.tools)
         self.runs = runs_of(index.server_of[self.tools])
         self._counts = sizes[self.tools]
         width = np.arange(max(int(sizes.max(initial=0)), 1))
@@ -170,9 +172,9 @@ class RequestIndex:
             scores[name] = line + np.where(change > 0, change, self._against * change)
         return scores, (mean, deviation)
 
-    def cosines(self, rows: Vectors, vector: Vectors) -> Vectors:
-        """(C,) products of the mixed views of the tools that have some, among `rows` (T, D), with a query."""
-        return products(rows, self.tools, vector) if self._mixed is None else (self._mixed @ vector)[: len(self.tools)]
+    def cosines(self, vector: Vectors) -> Vectors:
+        """(C,) products of the mixed views of the tools that have some with a query."""
+        return self._mixed(vector)
 
     def near(self, row: int, vector: Vectors) -> Near | None:
         """The nearest request of a tool. Returns None if none of its requests counts."""
@@ -252,7 +254,7 @@ def counting(given: Given, index: RelevanceIndex) -> tuple[NDArray[np.bool_], di
     return counts, greedy
 
 
-def foreign(given: Given, own: Vectors) -> NDArray[np.bool_]:
+def foreign(given: Given, own: StoredRows) -> NDArray[np.bool_]:
     """(N,) the requests that are not about their tool: a fifth of all tools are clearly nearer by definition. `own` (T, D)."""
     found = np.zeros(len(given.texts), dtype=np.bool_)
     others = own[:: -(-len(own) // SEEN)]

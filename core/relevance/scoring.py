@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from core.domain.decision import Fit
 from core.domain.feedback import LabelledQuery
+from core.relevance.coarse import StoredRows
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.labelled import DENSE, QuerySignals
 from core.relevance.refusal import Evidence, Like, chance_of_nothing, confidence_of, evidence_of
@@ -194,7 +195,7 @@ def fit_of(
 class Judged:
     """The tools that a fit is of: `own` (T, D) of the catalog, of which they are the `rows` (K,); `server_of` (K,) and the number of their servers."""
 
-    own: Vectors
+    own: StoredRows
     rows: NDArray[np.int64]
     server_of: NDArray[np.int64]
     servers: int
@@ -354,7 +355,7 @@ class IndexScorer:
         return self.model.weights
 
     @property
-    def rows(self) -> Vectors:
+    def rows(self) -> StoredRows:
         """The index's mixed views."""
         return self.index.rows
 

@@ -11,7 +11,7 @@ from core.domain.catalog import Catalog
 from core.importers.shipped_catalogs import SAMPLE, shipped
 from core.lab.large_testbed import LargeTestbed
 from core.lab.testbed import Source
-from core.relevance.coarse import Coarse
+from core.relevance.coarse import Coarse, StoredRows
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.feedback import Evidence, Memory
 from core.relevance.learnt import Learnt
@@ -43,7 +43,7 @@ def many_tools(size: int = TOOLS, *, coarse: bool = True) -> ManyTools:
     asked = [task.subtask for task in bed.tasks()]
     index = RelevanceIndex.build(catalog, encoder)
     if coarse and index.coarse is None:
-        profiles = encoder.encode_documents([profile(server) for server in catalog.servers])
+        profiles = StoredRows.of(encoder.encode_documents([profile(server) for server in catalog.servers]))
         index.coarse = Coarse.of(index.rows, profiles, index.server_of)
     vague = [
         "help me",

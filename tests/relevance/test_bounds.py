@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.relevance.bounds import FitMatcher, reached
-from core.relevance.coarse import CoarseRows, products
+from core.relevance.coarse import BLOCK, CoarseRows, StoredRows
 from core.relevance.encoder import unit_rows
 from core.relevance.learnt import NOTHING_LEARNT, LearntValues
 from core.relevance.relevance_index import RelevanceIndex
@@ -127,8 +127,22 @@ def test_a_small_catalog_has_no_bounds() -> None:
 def test_products_of_some_rows_are_those_of_all_to_the_last_bit() -> None:
     """Also those of the last rows, which BLAS adds up in another order where they fill no group."""
     rng = np.random.default_rng(5)
-    matrix, vector = rng.standard_normal((400, 384), dtype=np.float32), rng.standard_normal(384, dtype=np.float32)
+    matrix, vector = StoredRows.of(drawn(BLOCK + 400, 384, 5)), drawn(1, 384, 6)[0]
     whole = matrix @ vector
     for count in range(20):
         rows = np.sort(rng.choice(len(matrix), count, replace=False))
-        assert np.array_equal(products(matrix, rows, vector), whole[rows])
+        assert np.array_equal(matrix.products(rows, vector), whole[rows])
+        assert np.array_equal(matrix.side_by_side(rows)(vector), whole[rows])
+
+
+def test_rows_in_sixteen_bits_read_as_single_precision() -> None:
+    exact = unit_rows(drawn(BLOCK + 40, 384, 1))
+    exact[3] = 0
+    rows, queries = StoredRows.of(exact), unit_rows(drawn(2, 384, 2))
+    assert np.abs(rows @ queries[0] - exact @ queries[0]).max() < 1e-5
+    assert np.abs(rows @ queries.T - exact @ queries.T).max() < 1e-5
+    assert np.abs(rows[:] - exact).max() < 5e-6  # half a step of a part of 0.3
+    for at in (7, [3, 7], np.array([7, BLOCK + 1]), slice(None, None, 9)):
+        assert np.array_equal(rows[at], rows[:][at])
+    np.testing.assert_allclose(rows.times(7, 1.5), 1.5 * rows[7], rtol=1e-6)
+    assert (rows.shape, rows[3].any()) == (exact.shape, False)

@@ -64,7 +64,7 @@ def test_opened_is_built_to_the_last_bit(world: ManyTools, files: IndexFiles, ma
     first, second = (files.prepared(world.catalog, MODEL, makes) for _ in range(2))
     assert makes.times == 1
     for opened in (first, second):
-        assert isinstance(opened.index.rows.base, np.memmap)
+        assert isinstance(opened.index.rows.arrays["whole"], np.memmap)
         assert opened.tokens.tolist() == makes.made.tokens.tolist()
         for question in world.questions[:40]:
             vector = world.encoder.encode_query(question)
@@ -110,7 +110,7 @@ def test_damage_of_any_file_is_noticed_and_said_once(
         with caplog.at_level(logging.WARNING):
             opened = files.prepared(world.catalog, MODEL, makes)
         assert (makes.times, len(caplog.records)) == (times, times - 1), name
-        assert np.array_equal(opened.index.rows, world.index.rows)
+        assert np.array_equal(opened.index.rows[:], world.index.rows[:])
 
 
 def test_a_changed_text_has_an_index_of_its_own_in_place_of_the_one_before(
@@ -164,7 +164,7 @@ def test_of_two_processes_at_once_the_first_keeps_it(
 
     with caplog.at_level(logging.WARNING):
         opened = files.prepared(world.catalog, MODEL, slower)
-    assert isinstance(opened.index.rows.base, np.memmap)
+    assert isinstance(opened.index.rows.arrays["whole"], np.memmap)
     assert (len(folders(files)), caplog.records) == (1, [])
 
 

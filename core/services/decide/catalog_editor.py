@@ -26,6 +26,7 @@ from core.lint import Context, lint
 from core.mcp_bridge.lazy_pool import load_protocol
 from core.mcp_bridge.secrets import SecretVault
 from core.relevance.catalog_index import CatalogIndex
+from core.relevance.coarse import StoredRows
 from core.relevance.encoder import CachedEncoder, Vectors, VectorStore
 from core.relevance.map_layout import ALL_ARRANGED, LANDMARKS, coordinates, kept_share, placed
 from core.services.decide.catalogs import CatalogService
@@ -165,7 +166,7 @@ class _Meanings:
     """What the tools of a catalog do: unit rows (T, D), and the encoder that made them."""
 
     index: CatalogIndex
-    rows: Vectors
+    rows: Vectors | StoredRows
     encoder: CachedEncoder
 
 
@@ -187,8 +188,9 @@ class CatalogMaps:
         with self._drawing:
             drawn = self._maps.get(meanings.index)
             if drawn is None:
-                xy, ids = self._coordinates(meanings.rows), meanings.index.catalog.tool_ids
-                drawn = CatalogMap(catalog, ids, xy, kept_share(meanings.rows, xy), self.landmarks(len(ids)))
+                rows, ids = meanings.rows[:], meanings.index.catalog.tool_ids
+                xy = self._coordinates(rows)
+                drawn = CatalogMap(catalog, ids, xy, kept_share(rows, xy), self.landmarks(len(ids)))
                 self._maps[meanings.index] = drawn
             return drawn
 
@@ -203,14 +205,14 @@ class CatalogMaps:
         ids, row = meanings.index.catalog.tool_ids, meanings.index.catalog.tool_row.get(tool_id)
         if row is None:
             raise UnknownNameError(f"There is no tool {tool_id!r} in catalog {catalog!r}; check the name.")
-        cosines = np.vecdot(meanings.rows, meanings.rows[row])
+        cosines = meanings.rows @ meanings.rows[row]
         nearest: list[int] = np.argsort(-cosines, kind="stable")[: count + 1].tolist()
         return tuple(Neighbour(ids[one], float(cosines[one])) for one in nearest if one != row)[:count]
 
     def place(self, catalog: str, text: str) -> Placement:
         """Where a text lies on the map: among the tools that are most similar to it."""
         meanings = self._meanings(catalog)
-        cosine = np.vecdot(meanings.rows, meanings.encoder.encode_query(text))
+        cosine = meanings.rows @ meanings.encoder.encode_query(text)
         x, y = placed(cosine[None, :], self.map(catalog).xy)[0].tolist()
         return Placement(x, y, cosine)
 

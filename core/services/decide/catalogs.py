@@ -23,7 +23,8 @@ from core.importers import read_files
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, check_name, shipped, shipped_size
 from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
-from core.relevance.encoder import CachedEncoder, Vectors
+from core.relevance.coarse import StoredRows
+from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import Shift
 from core.relevance.index_files import IndexFiles, Prepared
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
@@ -314,7 +315,7 @@ class CatalogService:
         self.prepare(name)
         return _built(self._loaded_catalog(name).index, name)
 
-    def own(self, name: str) -> tuple[Catalog, Vectors]:
+    def own(self, name: str) -> tuple[Catalog, StoredRows]:
         """A catalog with the vectors of its tools' names and descriptions, (T, D), by which decisions tell tools that do the same."""
         self.prepare(name)
         loaded = self._loaded_catalog(name)

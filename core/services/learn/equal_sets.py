@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Task, contradictions, joined, ordered
 from core.lab.levels import Proposals, proposed, widened
-from core.relevance.encoder import Vectors
+from core.relevance.coarse import StoredRows
 from core.services.decide.catalogs import CatalogService
 from core.services.learn.learnt_models import LearntModels
 from core.shared import documents
@@ -60,7 +60,7 @@ class EqualSetsService:
     now: Callable[[], datetime]
 
     def __post_init__(self) -> None:
-        self._proposed: LRUCache[str, tuple[Vectors, Proposals]] = LRUCache(CATALOGS_KEPT)
+        self._proposed: LRUCache[str, tuple[StoredRows, Proposals]] = LRUCache(CATALOGS_KEPT)
 
     def of_catalog(self, catalog: str) -> EqualSets:
         """The equal sets of a catalog. Builds a missing index."""
@@ -146,7 +146,7 @@ class EqualSetsService:
         opened, own = self.catalogs.own(catalog)
         known = self._proposed.get(catalog)
         if known is None or known[0] is not own:
-            known = self._proposed[catalog] = (own, proposed(opened.tools, own, progress=progress))
+            known = self._proposed[catalog] = (own, proposed(opened.tools, own[:], progress=progress))
         return known[1]
 
 

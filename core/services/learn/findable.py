@@ -149,7 +149,7 @@ def same_tools(
         for row in members & found.keys():
             found[row] |= members
     of, twins, _ = nearest_above(
-        index.own, TWINS, SAME_HIGH, of=np.sort(np.array(asked, dtype=np.int64)),
+        index.own[:], TWINS, SAME_HIGH, of=np.sort(np.array(asked, dtype=np.int64)),
         allowed=lambda one, other: servers[one] != servers[other],
     )  # fmt: skip
     for row, twin in zip(of.tolist(), twins.tolist(), strict=True):

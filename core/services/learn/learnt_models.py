@@ -163,7 +163,7 @@ class LearntModels:
         fresh = [row for row in rows if row not in known.shared]
         for at in range(0, len(fresh), TOGETHER):
             block = fresh[at : at + TOGETHER]
-            for row, same in zip(block, index.own[block] @ index.own.T >= SAME_HIGH, strict=True):
+            for row, same in zip(block, (index.own @ index.own[block].T).T >= SAME_HIGH, strict=True):
                 elsewhere = index.server_of != index.server_of[row]
                 known.shared[row] = sharing(same & elsewhere, equal.get(row, ()), different.get(row, ()))
         return dict(known.shared)
