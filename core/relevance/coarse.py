@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -163,20 +163,17 @@ class CoarseRows:
     def started(self, vector: Vectors) -> Callable[[], tuple[Vectors, float]]:
         """The same, under way in another thread where there are many rows: what is returned waits for them."""
         step, asked = _sixteen_bits(vector)
-        given = {"query": asked}
-        beside = _beside().submit(self._product.run, None, given) if len(self._scale) >= BESIDE else None
+        scan = partial(self._scanned, asked, step)
+        beside = _beside().submit(scan) if len(self._scale) >= BESIDE else None
+        lost = step * math.sqrt(len(vector))  # twice what rounding takes at most
+        error = math.sqrt(float(vector @ vector)) * self._farthest + lost * self._longest
+        return lambda: (scan() if beside is None else beside.result(), error)
 
-        def finished() -> tuple[Vectors, float]:
-            by_high, by_low = (self._product.run(None, given) if beside is None else beside.result())[0]
-            by_high *= HIGH
-            by_high += by_low
-            found = by_high.astype(np.float32)
-            found *= self._scale
-            found *= np.float32(step)
-            lost = step * math.sqrt(len(vector))  # twice what rounding takes at most
-            return found, math.sqrt(float(vector @ vector)) * self._farthest + lost * self._longest
-
-        return finished
+    def _scanned(self, asked: NDArray[np.uint8], step: float) -> Vectors:
+        by_high, by_low = self._product.run(None, {"query": asked})[0]
+        by_high *= HIGH
+        by_high += by_low
+        return np.multiply(by_high, np.float32(step) * self._scale, dtype=np.float32)
 
     def moments(self, vector: Vectors) -> tuple[int, float, float]:
         """How many exact products with a query (D,) there are, their mean, and the sum of their squares around it."""

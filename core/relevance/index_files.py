@@ -43,7 +43,7 @@ T = TypeVar("T")
 MANIFEST = "manifest.json"
 TOKENS = "tokens"
 UNFINISHED = ".making-"
-KEPT = 12  # folders, those used last: an index of 100,000 tools takes 0.5 GB, one of 10,000 requests 10 MB
+KEPT = 12  # folders, those used last: an index of 100,000 tools takes 0.3 GB, one of 10,000 requests 10 MB
 STALE_S = 3600.0  # a folder that is still unfinished at this age was left by a process that was killed
 TEXTS = ("server", "name", "description")
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
