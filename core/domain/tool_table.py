@@ -425,10 +425,10 @@ def packed(catalog: Catalog) -> Catalog:
     >>> packed(weather) == weather, type(packed(weather).tools).__name__
     (True, 'ToolRows')
     """
-    if isinstance(catalog.tools, ToolRows) and not catalog.off:
-        return catalog
     servers, made, first = (*catalog.servers, *catalog.off), list[Server](), 0
     table = ToolTable.of([server.tools for server in servers])
+    if all(isinstance(server.tools, ToolRows) and server.tools.table is table for server in servers):
+        return catalog
     for server in servers:
         made.append(replace(server, tools=ToolRows(table, first, first + len(server.tools))))
         first += len(server.tools)
