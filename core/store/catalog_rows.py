@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
-from core.domain.tool_table import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable, packed
+from core.domain.tool_table import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable, packed, table_of
 from core.shared.errors import StoreError
 from core.shared.leaks import plain_value
 from core.store.connection import Array, Table, insert_arrow, pa
@@ -47,8 +47,7 @@ def write_rows(
     """
     kept = packed(catalog)
     servers, switched_off = (*kept.servers, *kept.off), len(kept.servers)
-    table = ToolTable.of([server.tools for server in servers])
-    places = _places(servers, table)
+    table, places = table_of(kept), _places(kept)
     runs = _Runs.of(before, catalog, places)
     for first, last in runs.others:
         for server in servers[first:last]:
@@ -71,9 +70,10 @@ def write_rows(
     return kept
 
 
-def _places(servers: Sequence[Server], table: ToolTable) -> NDArray[np.int64]:
+def _places(catalog: Catalog) -> NDArray[np.int64]:
     """(S + 1, 3) the number of each server in TABLES: of itself, its first tool, its block of schemas; in the end those after the last."""
-    tools = np.cumsum([0, *(len(server.tools) for server in servers)])
+    table = table_of(catalog)
+    tools = np.cumsum([0, *(len(server.tools) for server in (*catalog.servers, *catalog.off))])
     return np.stack([np.arange(len(tools)), tools, np.append(table.block, len(table.schemas))[tools]], axis=1)
 
 
@@ -95,14 +95,13 @@ class _Runs:
         whole = cls(none, none, none, np.array([[0, len(places) - 1]]))
         if before is None:
             return whole
-        known = (*before.servers, *before.off)
-        row_of = {id(server): row for row, server in enumerate(known)}
+        row_of = {id(server): row for row, server in enumerate((*before.servers, *before.off))}
         was = np.array([row_of.get(id(server), ABSENT) for server in (*after.servers, *after.off)], dtype=np.int64)
         was[(was >= len(before.servers)) != (np.arange(len(was)) >= len(after.servers))] = ABSENT  # switched off or on
         starts = np.flatnonzero(np.diff(was, prepend=ABSENT) != 1)
         stops = np.append(starts[1:], len(was))[was[starts] >= 0]
         starts = starts[was[starts] >= 0]
-        old, old_places = was[starts], _places(known, ToolTable.of([server.tools for server in known]))
+        old, old_places = was[starts], _places(before)
         old_stops = old + stops - starts
         first, stop = old_places[old], old_places[old_stops]
         shift = places[starts] - first

@@ -126,7 +126,9 @@ class CatalogService:
     def save(self, catalog: Catalog, source: str) -> None:
         """Keep a catalog, replacing the one of that name; its calls so far stay with it."""
         check_name(catalog.name)
-        catalog = without_wordings(catalog)
+        self._save(without_wordings(catalog), source)
+
+    def _save(self, catalog: Catalog, source: str) -> None:
         with self._lock:
             catalog = self._store.catalogs.save_catalog(catalog, source)
             before = self._loaded.get(catalog.name)
@@ -159,7 +161,7 @@ class CatalogService:
             before = without_wordings(self.catalog(name))
             after = without_wordings(change(before))
             if after != before:
-                self.save(after, row.source)
+                self._save(after, row.source)
             return self.catalog(name)
 
     def remove(self, name: str) -> None:
