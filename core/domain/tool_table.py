@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, Protocol, cast, overload
 from weakref import ref
 
@@ -77,8 +78,16 @@ class Texts:
 
     def same_as(self, other: Texts) -> bool:
         """Whether another column has the same values."""
-        one, its = (part.data[part.offsets[0] : part.offsets[-1]] for part in (self, other))
-        return one == its and np.array_equal(np.diff(self.offsets), np.diff(other.offsets))
+        one, its = (np.asarray(part.data[part.offsets[0] : part.offsets[-1]]) for part in (self, other))
+        return np.array_equal(np.diff(self.offsets), np.diff(other.offsets)) and np.array_equal(one, its)
+
+    def every(self) -> list[str]:
+        """All texts. Those of one buffer of ASCII are cut from it without reading each."""
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        text = str(self.data[first:last], "utf-8")
+        if len(text) < last - first:
+            return [self[place] for place in range(len(self))]
+        return [text[start:stop] for start, stop in pairwise((self.offsets - first).tolist())]
 
     def add_to(self, digest: Digest) -> None:
         """Adds the values to a digest."""
@@ -359,8 +368,8 @@ class ToolRows(ToolSequence):
 
     def ids(self) -> tuple[str, ...]:
         """The `server::tool` of each."""
-        servers, names = (self.table.texts[column] for column in ("server", "name"))
-        return tuple(tool_id(servers[row], names[row]) for row in range(self.start, self.stop))
+        servers, names = (self.table.texts[column][self.start : self.stop].every() for column in ("server", "name"))
+        return tuple(map(tool_id, servers, names))
 
     def may_have(self, name: str) -> bool:
         """See `ToolSequence`."""
