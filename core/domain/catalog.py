@@ -144,13 +144,9 @@ class Catalog:
     def tools(self) -> Sequence[Tool]:
         """All tools, server by server: the rows of a table where `core.domain.tool_table` has packed them."""
         found = [server.tools for server in self.servers if server.tools]
-        whole = found[0] if found else ()
-        for tools in found[1:]:
-            both = whole.followed_by(tools) if isinstance(whole, ToolSequence) else None
-            if both is None:
-                return tuple(tool for tools in found for tool in tools)
-            whole = both
-        return whole if isinstance(whole, ToolSequence) else tuple(whole)
+        first = found[0] if found else ()
+        whole = first.followed_by(found[1:]) if isinstance(first, ToolSequence) else None
+        return tuple(tool for tools in found for tool in tools) if whole is None else whole
 
     @cached_property
     def tool_ids(self) -> tuple[str, ...]:

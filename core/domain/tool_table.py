@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, Protocol, cast, overload
 from weakref import ref
 
@@ -77,8 +78,16 @@ class Texts:
 
     def same_as(self, other: Texts) -> bool:
         """Whether another column has the same values."""
-        one, its = (part.data[part.offsets[0] : part.offsets[-1]] for part in (self, other))
-        return one == its and np.array_equal(np.diff(self.offsets), np.diff(other.offsets))
+        one, its = (np.asarray(part.data[part.offsets[0] : part.offsets[-1]]) for part in (self, other))
+        return np.array_equal(np.diff(self.offsets), np.diff(other.offsets)) and np.array_equal(one, its)
+
+    def every(self) -> list[str]:
+        """All texts. Those of one buffer of ASCII are cut from it without reading each."""
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        text = str(self.data[first:last], "utf-8")
+        if len(text) < last - first:
+            return [self[place] for place in range(len(self))]
+        return [text[start:stop] for start, stop in pairwise((self.offsets - first).tolist())]
 
     def add_to(self, digest: Digest) -> None:
         """Adds the values to a digest."""
@@ -127,7 +136,7 @@ class ToolTable(Columns):
     A block is opened when a schema of its tools is asked for.
     """
 
-    __slots__ = ("__weakref__", "_compared", "_opened", "at", "block", "figures", "hints", "schemas", "texts")
+    __slots__ = ("__weakref__", "_compared", "_opened", "at", "block", "figures", "hints", "may_have", "schemas", "texts")  # fmt: skip
 
     def __init__(
         self,
@@ -141,6 +150,7 @@ class ToolTable(Columns):
         self.texts, self.figures, self.hints = texts, figures, hints
         self.schemas, self.block, self.at = schemas, block, at
         self._opened = lru_cache(SCHEMA_BLOCKS_OPEN)(partial(_opened, schemas))
+        self.may_have = lru_cache(len(SELDOM))(partial(_says, texts["seldom"]))
         self._compared: tuple[ref[ToolTable] | None, bool] = None, False
 
     @classmethod
@@ -151,25 +161,27 @@ class ToolTable(Columns):
         """
         parts: list[ToolTable] = []
         fresh: list[Sequence[Tool]] = []
-        runs: list[ToolRows] = []
+        run: ToolRows | None = None
 
         def close() -> None:
-            parts.extend(run.table.part(run.start, run.stop) for run in runs)
+            if run is not None:
+                parts.append(run.table.part(run.start, run.stop))
             if fresh:
                 parts.append(_made(fresh))
-            runs.clear()
-            fresh.clear()
+                fresh.clear()
 
         for of_server in tools:
-            if isinstance(of_server, ToolRows) and of_server.of_one_block():
-                if fresh:
-                    close()
-                both = runs[-1].followed_by(of_server) if runs else None
-                runs[-1 if both else len(runs) :] = [both or of_server]
-            elif of_server:
-                if runs:
-                    close()
-                fresh.append(of_server)
+            if not (isinstance(of_server, ToolRows) and of_server.of_one_block()):
+                if of_server:
+                    if run is not None:
+                        close()
+                        run = None
+                    fresh.append(of_server)
+            elif run is not None and run.table is of_server.table and run.stop == of_server.start:
+                run.stop = of_server.stop
+            else:
+                close()
+                run = ToolRows(of_server.table, of_server.start, of_server.stop)
         close()
         return cls.joined(parts) if parts else _made([])
 
@@ -244,6 +256,11 @@ class ToolTable(Columns):
         said = self.texts["seldom"][row]
         value = json.loads(said).get(name, _DEFAULTS[name]) if said else _DEFAULTS[name]
         return tuple(cast("list[str]", value)) if isinstance(value, list) else value
+
+
+def _says(seldom: Texts, name: str) -> bool:
+    """Whether one of these texts may say something of a field that few tools have."""
+    return f'"{name}": '.encode() in bytes(seldom.data[seldom.offsets[0] : seldom.offsets[-1]])
 
 
 def _opened(schemas: Texts, block: int) -> list[tuple[Json | None, Json | None]]:
@@ -351,19 +368,21 @@ class ToolRows(ToolSequence):
 
     def ids(self) -> tuple[str, ...]:
         """The `server::tool` of each."""
-        servers, names = (self.table.texts[column] for column in ("server", "name"))
-        return tuple(tool_id(servers[row], names[row]) for row in range(self.start, self.stop))
+        servers, names = (self.table.texts[column][self.start : self.stop].every() for column in ("server", "name"))
+        return tuple(map(tool_id, servers, names))
 
     def may_have(self, name: str) -> bool:
         """See `ToolSequence`."""
-        seldom = self.table.texts["seldom"]
-        return f'"{name}": '.encode() in bytes(seldom.data[seldom.offsets[self.start] : seldom.offsets[self.stop]])
+        return self.table.may_have(name) and _says(self.table.texts["seldom"][self.start : self.stop], name)
 
-    def followed_by(self, others: Sequence[Tool]) -> ToolRows | None:
-        """Both as one. Returns None where the others are not the rows after these."""
-        if isinstance(others, ToolRows) and others.table is self.table and others.start == self.stop:
-            return ToolRows(self.table, self.start, others.stop)
-        return None
+    def followed_by(self, others: Sequence[Sequence[Tool]]) -> ToolRows | None:
+        """See `ToolSequence`."""
+        stop = self.stop
+        for rows in others:
+            if not (isinstance(rows, ToolRows) and rows.table is self.table and rows.start == stop):
+                return None
+            stop = rows.stop
+        return ToolRows(self.table, self.start, stop)
 
     def add_to(self, digest: Digest) -> None:
         """Adds everything but figures to a digest, as it is stored: no schema is opened."""
@@ -425,12 +444,22 @@ def packed(catalog: Catalog) -> Catalog:
     >>> packed(weather) == weather, type(packed(weather).tools).__name__
     (True, 'ToolRows')
     """
-    if isinstance(catalog.tools, ToolRows) and not catalog.off:
-        return catalog
-    servers, made, first = (*catalog.servers, *catalog.off), list[Server](), 0
+    servers = (*catalog.servers, *catalog.off)
     table = ToolTable.of([server.tools for server in servers])
+    if all(isinstance(server.tools, ToolRows) and server.tools.table is table for server in servers):
+        return catalog
+    made, first = list[Server](), 0
     for server in servers:
-        made.append(replace(server, tools=ToolRows(table, first, first + len(server.tools))))
-        first += len(server.tools)
+        rows = ToolRows(table, first, first + len(server.tools))
+        made.append(replace(server, tools=rows))
+        first = rows.stop
     on = len(catalog.servers)
     return replace(catalog, servers=tuple(made[:on]), off=tuple(made[on:]))
+
+
+def table_of(catalog: Catalog) -> ToolTable:
+    """The table whose rows are the tools of all servers of a catalog that is packed."""
+    for server in (*catalog.servers, *catalog.off):
+        if isinstance(server.tools, ToolRows):
+            return server.tools.table
+    return _made([])

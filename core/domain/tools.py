@@ -132,5 +132,5 @@ class ToolSequence(Sequence[Tool]):
         """Whether a tool may have a field that few have. No tool is looked at for it."""
 
     @abstractmethod
-    def followed_by(self, others: Sequence[Tool]) -> ToolSequence | None:
-        """Both as one. Returns None where the others are not the rows after these."""
+    def followed_by(self, others: Sequence[Sequence[Tool]]) -> ToolSequence | None:
+        """All as one. Returns None where each of the others is not the rows after those before it."""

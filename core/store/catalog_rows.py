@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -14,14 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
-from core.domain.tool_table import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable
+from core.domain.tool_table import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable, packed, table_of
 from core.shared.errors import StoreError
 from core.shared.leaks import plain_value
 from core.store.connection import Array, Table, insert_arrow, pa
 
 REFERENCE = re.compile(r"((bearer|basic|token|apikey) )?\$\{[^{}]+\}", re.IGNORECASE)
 TABLES = ("servers", "tools", "schema_blocks")
+BLOCKS = TABLES.index("schema_blocks")
 ROWS_AT_ONCE = 20_000  # written together: what a write takes of memory does not grow with the catalog
+MOST_RUNS = 32  # of rows that stay: a statement for each between them costs more than all rows in the end
+NO_END = 2**62
+ABSENT = -2
 
 SERVER_TEXTS = ("name", "description", "title", "category")
 SERVER_FIGURES = ("ask_usd", "conn_s", "call_s", "success", "success_variance", "post_accept_failure")
@@ -31,42 +35,105 @@ SERVER_FIGURES = ("ask_usd", "conn_s", "call_s", "success", "success_variance", 
 # Writing.
 
 
-def write_rows(connection: duckdb.DuckDBPyConnection, catalog: Catalog, name: str) -> None:
-    """Put the rows of a catalog in place of those under a name, within a transaction.
+def write_rows(
+    connection: duckdb.DuckDBPyConnection, catalog: Catalog, name: str, before: Catalog | None = None
+) -> Catalog:
+    """Put the rows of a catalog in place of those under a name, within a transaction. Returns the catalog as columns.
+
+    `before` is the catalog that those rows are, if it is known: rows of servers that are the same objects in both stay, and get another
+    number where others before them have more or fewer rows now.
 
     Raises StoreError where a connection holds a value instead of a reference, or where something is not JSON.
     """
-    servers = (*catalog.servers, *catalog.off)
-    for server in servers:
-        _require_references(server)
-    table = ToolTable.of([server.tools for server in servers])
+    kept = packed(catalog)
+    servers, switched_off = (*kept.servers, *kept.off), len(kept.servers)
+    table, places = table_of(kept), _places(kept)
+    runs = _Runs.of(before, catalog, places)
+    for first, last in runs.others:
+        for server in servers[first:last]:
+            _require_references(server)
     if not all(np.isfinite(column[~np.isnan(column)]).all() for column in table.figures.values()):
         raise ValueError("a figure of a tool is not finite")
-    delete_rows(connection, name)
-    parts = {
-        "servers": (_server_rows(servers[at:to], switched_off=len(catalog.servers) - at) for at, to in _spans(servers)),
-        "tools": (_tool_rows(table, at, to) for at, to in _spans(table)),
-        "schema_blocks": (
-            {"schemas": _arrow(table.schemas[at:to], pa.large_binary())} for at, to in _spans(table.schemas)
-        ),
-    }
-    for rows, batches in parts.items():
-        first = 0
-        for columns in batches:
-            count = len(next(iter(columns.values())))
-            place = {"catalog": [name] * count, "number": np.arange(first, first + count)}
-            insert_arrow(connection, f"INSERT INTO {rows} BY NAME SELECT * FROM incoming", pa.table(place | columns))  # noqa: S608
-            first += count
+    columns: tuple[Callable[[int, int], dict[str, Any]], ...] = (
+        lambda at, to: _server_rows(servers[at:to], switched_off=switched_off - at),
+        lambda at, to: _tool_rows(table, at, to),
+        lambda at, to: {"schemas": _arrow(table.schemas[at:to], pa.large_binary())},
+    )
+    for part, (rows, columns_of) in enumerate(zip(TABLES, columns, strict=True)):
+        runs.keep(connection, name, part)
+        for first, last in places[runs.others, part].tolist():
+            for at in range(first, last, ROWS_AT_ONCE):
+                to = min(at + ROWS_AT_ONCE, last)
+                place = {"catalog": [name] * (to - at), "number": np.arange(at, to)}
+                incoming = pa.table(place | columns_of(at, to))
+                insert_arrow(connection, f"INSERT INTO {rows} BY NAME SELECT * FROM incoming", incoming)  # noqa: S608
+    return kept
+
+
+def _places(catalog: Catalog) -> NDArray[np.int64]:
+    """(S + 1, 3) the number of each server in TABLES: of itself, its first tool, its block of schemas; in the end those after the last."""
+    table = table_of(catalog)
+    tools = np.cumsum([0, *(len(server.tools) for server in (*catalog.servers, *catalog.off))])
+    return np.stack([np.arange(len(tools)), tools, np.append(table.block, len(table.schemas))[tools]], axis=1)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Runs:
+    """Servers whose rows stay, in R runs: in TABLES those from `first` (R, 3) to `stop` stay and move by `shift`. `others` (N, 2) are the
+    servers before, between and after them, which are written."""
+
+    first: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    shift: NDArray[np.int64]
+    others: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, before: Catalog | None, after: Catalog, places: NDArray[np.int64]) -> _Runs:
+        """The runs of the servers that are in both. No row stays where there are many runs, servers of another order, or blocks that
+        two servers share."""
+        none = np.zeros((0, 3), dtype=np.int64)
+        whole = cls(none, none, none, np.array([[0, len(places) - 1]]))
+        if before is None:
+            return whole
+        row_of = {id(server): row for row, server in enumerate((*before.servers, *before.off))}
+        was = np.array([row_of.get(id(server), ABSENT) for server in (*after.servers, *after.off)], dtype=np.int64)
+        was[(was >= len(before.servers)) != (np.arange(len(was)) >= len(after.servers))] = ABSENT  # switched off or on
+        starts = np.flatnonzero(np.diff(was, prepend=ABSENT) != 1)
+        stops = np.append(starts[1:], len(was))[was[starts] >= 0]
+        starts = starts[was[starts] >= 0]
+        old, old_places = was[starts], _places(before)
+        old_stops = old + stops - starts
+        first, stop = old_places[old], old_places[old_stops]
+        shift = places[starts] - first
+        if len(old) > MOST_RUNS or (old[1:] < old_stops[:-1]).any() or (places[stops] - stop != shift).any():
+            return whole
+        others = np.stack([np.append(0, stops), np.append(starts, len(was))], axis=1)
+        return cls(first, stop, shift, others)
+
+    def keep(self, connection: duckdb.DuckDBPyConnection, name: str, part: int) -> None:
+        """Delete the rows of one of TABLES that do not stay, and move those that do."""
+        table, first, stop = TABLES[part], self.first[:, part], self.stop[:, part]
+        for gap in zip([0, *stop.tolist()], [*first.tolist(), NO_END], strict=True):
+            if gap[0] < gap[1]:
+                statement = f"DELETE FROM {table} WHERE catalog = ? AND number >= ? AND number < ?"  # noqa: S608
+                connection.execute(statement, [name, *gap])
+        shift, blocks = self.shift[:, part], self.shift[:, BLOCKS]
+        if not (shift.any() or (table == "tools" and blocks.any())):
+            return
+        moved = pa.table({"name": [name] * len(first), "first": first, "stop": stop, "shift": shift, "blocks": blocks})
+        also = ", schema_block = schema_block + blocks" if table == "tools" else ""
+        insert_arrow(
+            connection,
+            f"UPDATE {table} SET number = number + shift{also} FROM incoming "  # noqa: S608
+            "WHERE catalog = incoming.name AND number >= first AND number < stop",
+            moved,
+        )
 
 
 def delete_rows(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Delete the rows of a catalog, within a transaction."""
     for table in TABLES:
         connection.execute(f"DELETE FROM {table} WHERE catalog = ?", [name])  # noqa: S608
-
-
-def _spans(rows: Sequence[Any] | ToolTable | Texts) -> Iterator[tuple[int, int]]:
-    return ((at, min(at + ROWS_AT_ONCE, len(rows))) for at in range(0, len(rows), ROWS_AT_ONCE))
 
 
 def _server_rows(servers: Sequence[Server], switched_off: int) -> dict[str, Any]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.app import App
+from core.domain.catalog import Server
 from core.domain.statistics import Source
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.relevance.relevance_index import RelevanceIndex
 from core.services.call.calls import CallService
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from tests.cases import each
@@ -190,6 +193,36 @@ def test_only_the_texts_of_a_changed_server_are_embedded_again(path: Path) -> No
         import_text(app.catalog_editor, document(), "mine")
         app.catalogs.prepare("mine")
     assert encoder.seen == []
+
+
+def test_an_index_stays_until_a_text_changes_and_edits_of_other_catalogs_leave_it(app: App) -> None:
+    import_text(app.catalog_editor, ONE, "one")
+    catalogs = app.catalogs
+    kept = {name: (catalogs.context(name), catalogs.scorer(name).index) for name in ("one", "world")}
+    raw = catalogs.catalog("world").servers[0]
+    tool = raw.tools[0]
+
+    def edited(server: Server) -> RelevanceIndex:
+        catalogs.edit("world", lambda known: known.with_server(server))
+        assert catalogs.context("one") is kept["one"][0]
+        assert catalogs.scorer("one").index is kept["one"][1]
+        assert catalogs.context("world").catalog.server(raw.name) == server
+        assert catalogs.index("world").catalog == catalogs.catalog("world")
+        return catalogs.scorer("world").index
+
+    priced = replace(raw, ask_usd=0.25, tools=(replace(tool, price_usd=0.5), *raw.tools[1:]))
+    assert edited(priced) is kept["world"][1]
+    assert catalogs.context("world").statistics.tools.price_usd[0] == 0.5
+    for other in (
+        replace(priced, description="Else."),
+        replace(priced, tools=priced.tools[:-1]),
+        replace(priced, tools=(replace(tool, description="Else."), *raw.tools[1:])),
+        replace(
+            priced, tools=(replace(tool, input_schema={"type": "object", "properties": {"else": {}}}), *raw.tools[1:])
+        ),
+    ):
+        before = catalogs.scorer("world").index
+        assert edited(other) is not before
 
 
 def test_two_catalogs_are_open_side_by_side(app: App, path: Path) -> None:

@@ -13,7 +13,7 @@ from core.app import App
 from core.domain.outcome import OutcomeKind
 from core.store import Store
 from tests.forking import FORKS
-from tests.services.victim import large
+from tests.services.victim import changed, large
 from tests.services.world import ROOT, call, figures, open_test_app
 
 
@@ -58,6 +58,22 @@ def test_a_catalog_that_was_being_saved_is_the_old_one_or_the_new_one(tmp_path: 
             assert store.catalogs.list_catalogs()[0].tools == len(found.tools) == 8_000
             store.catalogs.save_catalog(large("again"), "")
             assert store.catalogs.load_catalog("large") == large("again")
+
+
+@pytest.mark.parametrize("lines", [1, 40])
+def test_a_catalog_that_was_being_edited_is_that_of_the_last_edit_or_the_next(tmp_path: Path, lines: int) -> None:
+    path = tmp_path / "db"
+    line = [FORKS.python, "-m", "tests.services.victim", str(path), "edit"]
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
+        said = [victim.stdout.readline() for _ in range(lines)]
+        FORKS.kill(victim)
+        said += victim.stdout.readlines()
+    saved = max(int(one) for one in said if one.endswith("\n"))
+    with Store(path) as store:
+        found = store.catalogs.load_catalog("large")
+        assert found in (changed(large("old"), saved), changed(large("old"), saved + 1))
+        store.catalogs.save_catalog(changed(found, 5), "")
+        assert store.catalogs.load_catalog("large") == changed(large("old"), 5)
 
 
 def test_every_answered_call_is_found_after_kills(app: App, path: Path) -> None:

@@ -1,8 +1,9 @@
-"""A process with an app that is killed on purpose: `python -m tests.services.victim DB decide|call|answer|save`.
+"""A process with an app that is killed on purpose: `python -m tests.services.victim DB decide|call|answer|save|edit`.
 
 It prints the id of its decision once that is on the disk; for `call` a call hangs then, and it prints the server's id. For `answer`
 it answers an agent's calls as fast as it can, and prints of each answered one the id of its outcome and that of its spending. For
-`save` it saves two large catalogs under one name by turns, and prints a line every few milliseconds.
+`save` it saves two large catalogs under one name by turns, and prints a line every few milliseconds. For `edit` it changes one of them
+and prints the number of each change once it is saved.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import itertools
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from core.app import App
@@ -49,6 +51,22 @@ def save(path: Path) -> None:
             store.catalogs.save_catalog(catalog, "")
 
 
+def edit(path: Path) -> None:
+    """Change the first and the last server of a large catalog without an end: the one has other tools each time, and its rows others' places."""
+    with Store(path) as store:
+        known = store.catalogs.save_catalog(large("old"), "")
+        for number in itertools.count(1):
+            known = store.catalogs.save_catalog(changed(known, number), "")
+            print(number, flush=True)
+
+
+def changed(catalog: Catalog, number: int) -> Catalog:
+    """One change of a large catalog, which says its number."""
+    first, last = catalog.servers[0], catalog.servers[-1]
+    fewer = tuple(Tool(first.name, f"t{n}", str(number)) for n in range(number % 3))
+    return catalog.with_server(replace(first, tools=fewer)).with_server(replace(last, description=str(number)))
+
+
 def tick() -> None:
     """Print a line every few milliseconds."""
     while not threading.Event().wait(0.005):
@@ -58,8 +76,8 @@ def tick() -> None:
 def main() -> None:
     """Decide, perhaps call, and wait for the end."""
     path, what = sys.argv[1:]
-    if what == "save":
-        save(Path(path))
+    if what in {"save", "edit"}:
+        (save if what == "save" else edit)(Path(path))
     with open_test_app(Path(path), caller=Scripted if what == "answer" else None) as app:
         if what == "answer":
             answer(app)

@@ -21,6 +21,7 @@ from core.store import Store
 from core.store.catalog_rows import ROWS_AT_ONCE
 from core.store.connection import Database
 from core.store.migrations import all_migrations
+from core.store.sharing import CONSOLE
 
 FULL = Tool(
     "files",
@@ -144,18 +145,37 @@ def test_more_rows_than_are_written_together(store: Store) -> None:
     assert store.catalogs.load_catalog("world") == WORLD  # two side by side
 
 
+def rearranged(catalog: Catalog, kind: str, to: int, fresh: Server) -> Catalog:
+    """The catalog with a server added, moved to the end, or switched off or on."""
+    on, off = list(catalog.servers), list(catalog.off)
+    if kind == "added":
+        on.insert(to, fresh)
+    elif kind == "off" and len(on) > 1:
+        off.append(on.pop(to))
+    elif kind == "on" and off:
+        on.insert(to, off.pop())
+    elif kind == "moved":
+        on.append(on.pop(to))
+    return replace(catalog, servers=tuple(on), off=tuple(off))
+
+
 @settings(max_examples=40)
 @given(data=st.data())
 def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.DataObject) -> None:
-    columns, objects = packed(WORLD), WORLD
-    for _ in range(3):
+    columns, objects = shared.catalogs.save_catalog(WORLD, ""), WORLD
+    for number in range(4):
         to, of = (data.draw(st.integers(0, len(objects.servers) - 1)) for _ in range(2))
         cut = slice(
             *(data.draw(st.none() | st.integers(-3, 3)) for _ in range(2)), data.draw(st.sampled_from([None, 1, 2, -1]))
         )
-        kind = data.draw(st.sampled_from(["slice", "both", "reworded"]))
+        kind = data.draw(st.sampled_from(["slice", "both", "reworded", "added", "off", "on", "moved"]))
+        fresh = Server(f"new{number}", tools=MAIL.tools[: of % 3])
 
-        def edited(catalog: Catalog, to: int = to, of: int = of, cut: slice = cut, kind: str = kind) -> Catalog:
+        def edited(
+            catalog: Catalog, to: int = to, of: int = of, cut: slice = cut, kind: str = kind, fresh: Server = fresh
+        ) -> Catalog:
+            if kind in {"added", "off", "on", "moved"}:
+                return rearranged(catalog, kind, to, fresh)
             tools = catalog.servers[of].tools[cut]
             if kind == "both":
                 tools = (*catalog.servers[to].tools, *tools)
@@ -165,12 +185,39 @@ def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.Data
             servers[to] = replace(servers[to], tools=tools)
             return replace(catalog, servers=tuple(servers))
 
-        columns, objects = packed(edited(columns)), edited(objects)
-        assert columns == objects
+        columns, objects = shared.catalogs.save_catalog(edited(columns), ""), edited(objects)
+        assert shared.catalogs.load_catalog("world") == columns == objects
+        for table in ("servers", "tools", "schema_blocks"):
+            rows = shared._database.read(f"SELECT number FROM {table} WHERE catalog = 'world' ORDER BY number")
+            assert rows["number"].to_pylist() == list(range(len(rows)))
+        columns = data.draw(st.sampled_from([columns, packed(objects)]))
         assert list(columns.tools) == list(objects.tools)
         assert columns.tool_row == objects.tool_row
-    shared.catalogs.save_catalog(columns, "")
-    assert shared.catalogs.load_catalog("world") == objects
+
+
+def row_ids(store: Store) -> dict[str, int]:
+    """Where the rows of servers and tools are in their tables."""
+    found = [store._database.read(f"SELECT name, rowid FROM {table}").to_pylist() for table in ("servers", "tools")]
+    return {row["name"]: row["rowid"] for rows in found for row in rows}
+
+
+def test_an_edit_writes_the_rows_of_the_servers_that_it_changes(store: Store) -> None:
+    store.catalogs.save_catalog(WORLD, "")
+    before = row_ids(store)
+    known = store.catalogs.load_catalog("world")
+    store.catalogs.save_catalog(known.with_server(replace(FILES, tools=FILES.tools[:1])), "")
+    after = row_ids(store)
+    assert {name for name, row in before.items() if after.get(name) != row} == {"files", "read", "list"}
+
+
+def test_rows_that_another_process_may_have_written_are_written_anew(tmp_path: Path) -> None:
+    with Store(tmp_path / "db", sharing=CONSOLE) as console:
+        known = console.catalogs.save_catalog(WORLD, "")
+        console._database._leave()
+        with Store(tmp_path / "db") as command:
+            command.catalogs.save_catalog(Catalog("world", (OFF, MAIL)), "")
+        console.catalogs.save_catalog(known.with_server(FILES), "")
+        assert console.catalogs.load_catalog("world") == WORLD
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from core.relevance.catalog_index import CatalogIndex
 from core.relevance.coarse import StoredRows
 from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import Shift
-from core.relevance.index_files import IndexFiles, Prepared
+from core.relevance.index_files import IndexFiles, Prepared, made_of
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.scoring import IndexScorer
@@ -126,13 +126,26 @@ class CatalogService:
     def save(self, catalog: Catalog, source: str) -> None:
         """Keep a catalog, replacing the one of that name; its calls so far stay with it."""
         check_name(catalog.name)
-        catalog = without_wordings(catalog)
+        self._save(without_wordings(catalog), source)
+
+    def _save(self, catalog: Catalog, source: str) -> None:
         with self._lock:
             catalog = self._store.catalogs.save_catalog(catalog, source)
             before = self._loaded.get(catalog.name)
             if before is not None and before.index is not None:
                 self._once_prepared.add(catalog.name)
-            self._loaded[catalog.name] = self._freshly_loaded(catalog, source)
+            fresh = self._freshly_loaded(catalog, source)
+            if before is not None:
+                self._take_over(before, fresh)
+            self._loaded[catalog.name] = fresh
+
+    def _take_over(self, before: LoadedCatalog, fresh: LoadedCatalog) -> None:
+        """Use the index of the catalog as it was before, if no text that it is made of has changed."""
+        if before.relevance is None or not (before.catalog.tools and fresh.catalog.tools):
+            return
+        if made_of(before.catalog, "") == made_of(fresh.catalog, ""):
+            fresh.relevance, fresh.tokens = before.relevance, before.tokens
+            fresh.index = CatalogIndex(fresh.catalog, self._encoder)
 
     def read_anew(self) -> None:
         """Take over catalogs, outcomes and prices that another process has written."""
@@ -159,7 +172,7 @@ class CatalogService:
             before = without_wordings(self.catalog(name))
             after = without_wordings(change(before))
             if after != before:
-                self.save(after, row.source)
+                self._save(after, row.source)
             return self.catalog(name)
 
     def remove(self, name: str) -> None:

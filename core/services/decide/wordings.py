@@ -6,6 +6,7 @@ operator looks at both.
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
@@ -140,7 +141,8 @@ def stored_wordings(store: Store, catalog: str) -> tuple[Wording, ...]:
 def without_wordings(catalog: Catalog) -> Catalog:
     """Returns the catalog in the servers' own words, as it is stored."""
     servers, off = (tuple(map(original_words, part)) for part in (catalog.servers, catalog.off))
-    return replace(catalog, servers=servers, off=off)
+    same = all(map(operator.is_, (*servers, *off), (*catalog.servers, *catalog.off)))
+    return catalog if same else replace(catalog, servers=servers, off=off)
 
 
 def _setting(catalog: str) -> str:
