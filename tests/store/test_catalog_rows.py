@@ -21,7 +21,7 @@ from core.store import Store
 from core.store.catalog_rows import ROWS_AT_ONCE
 from core.store.connection import Database
 from core.store.migrations import all_migrations
-from core.store.sharing import CONSOLE
+from core.store.sharing import COMMAND
 
 FULL = Tool(
     "files",
@@ -211,13 +211,13 @@ def test_an_edit_writes_the_rows_of_the_servers_that_it_changes(store: Store) ->
 
 
 def test_rows_that_another_process_may_have_written_are_written_anew(tmp_path: Path) -> None:
-    with Store(tmp_path / "db", sharing=CONSOLE) as console:
-        known = console.catalogs.save_catalog(WORLD, "")
-        console._database._leave()
-        with Store(tmp_path / "db") as command:
-            command.catalogs.save_catalog(Catalog("world", (OFF, MAIL)), "")
-        console.catalogs.save_catalog(known.with_server(FILES), "")
-        assert console.catalogs.load_catalog("world") == WORLD
+    with Store(tmp_path / "db", sharing=COMMAND) as first:  # a console would open the file again at once
+        known = first.catalogs.save_catalog(WORLD, "")
+        first._database._leave()
+        with Store(tmp_path / "db") as other:
+            other.catalogs.save_catalog(Catalog("world", (OFF, MAIL)), "")
+        first.catalogs.save_catalog(known.with_server(FILES), "")
+        assert first.catalogs.load_catalog("world") == WORLD
 
 
 @pytest.mark.parametrize(
