@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # Every step prints its number, what it does, how long it takes and what comes next. A step that was done before is skipped.
-STEPS := $(if $(filter test,$(MAKECMDGOALS)),5,$(if $(filter check,$(MAKECMDGOALS)),4,3))
+STEPS := $(if $(filter test check,$(MAKECMDGOALS)),4,3)
 tell = printf '\n%s/$(STEPS)  %s\n     %s\n'
 say = @$(tell)
 
@@ -21,14 +21,10 @@ run: $(VENV)/.installed
 	$(say) 3 'Starting the console: a few seconds, up to a minute the first time.' 'Next: open the address below in a browser.'
 	@$(BIN)/wayfare up $(ARGS)
 
-# the browser tests run in any case: what failed before them does not hide what they find
+# three workers on two cores: the one that drives a Chromium often waits for it
 test: lint
-	$(say) 4 'Tests on three workers, of which one often waits for a program: unit, property, contract, documents, pages. About seven minutes.' 'Next: the whole job in a real Chromium.'
-	@failed=0; \
-	$(BIN)/python -m pytest -n 3 --dist worksteal --ignore=tests/browser --durations=20 || failed=1; \
-	$(tell) 5 'Browser tests on two workers, about eight minutes: skipped where there is no Chromium, required where CI=true.' 'Next: nothing, this is the last step.'; \
-	$(BIN)/python -m pytest tests/browser $(WORKERS) --durations=20 || failed=1; \
-	exit $$failed
+	$(say) 4 'All tests on three workers, about eleven minutes. Those in a browser are skipped where there is no Chromium, required where CI=true.' 'Next: nothing, this is the last step.'
+	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=20
 
 check: $(VENV)/.installed-dev
 	$(say) 3 'Style, import rules, and the types of the files that you changed: half a minute.' 'Next: the quickest tests that tell most.'

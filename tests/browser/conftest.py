@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
@@ -16,19 +15,12 @@ from .chromium import FLAGS, NoBrowser, executable
 from .serving import ConsoleProgram
 from .visit import LIMIT_MS, Visit
 
-HERE = Path(__file__).parent
 Visitor = Callable[..., Visit]
 VISITS = pytest.StashKey[list[Visit]]()
 FAILED = pytest.StashKey[bool]()
 
 
-def as_long_as_it_may(fixture_name: str, config: pytest.Config) -> Literal["session", "module"]:
-    """Returns the scope of a browser: the session where only browser tests run. No other test can run an event loop beside it."""
-    chosen = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
-    return "session" if all(path.is_relative_to(HERE) for path in chosen) else "module"
-
-
-@pytest.fixture(scope=as_long_as_it_may)
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
     """Playwright itself: one in a process at a time. What is expected is waited for as long as what is pressed."""
     expect.set_options(timeout=LIMIT_MS)
@@ -36,7 +28,7 @@ def playwright() -> Iterator[Playwright]:
         yield playwright
 
 
-@pytest.fixture(scope=as_long_as_it_may)
+@pytest.fixture(scope="package")
 def launch(playwright: Playwright) -> Callable[..., Browser]:
     """Starts a headless Chromium with these flags. Without a Chromium the test is skipped, or fails where CI is set."""
     try:
@@ -48,14 +40,14 @@ def launch(playwright: Playwright) -> Callable[..., Browser]:
     return lambda *flags: playwright.chromium.launch(executable_path=path, args=[*FLAGS, *flags])
 
 
-@pytest.fixture(scope=as_long_as_it_may)
+@pytest.fixture(scope="package")
 def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
     """A headless Chromium."""
     with launch() as browser:
         yield browser
 
 
-@pytest.fixture(scope=as_long_as_it_may)
+@pytest.fixture(scope="package")
 def windows(browser: Browser) -> list[Page]:
     """Windows that visitors have left. A page opens three times as fast where it was open before, because its scripts are compiled."""
     return []
@@ -82,7 +74,7 @@ def started(encoder_cache: Path, warm_store: Path, tmp_path_factory: pytest.Temp
     return start
 
 
-@pytest.fixture(scope=as_long_as_it_may)
+@pytest.fixture(scope="package")
 def console(browser: Browser, started: Started) -> Iterator[ConsoleProgram]:
     """The console that tests share. A test leaves nothing behind in it that another test reads."""
     with started() as console:
