@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,12 +61,15 @@ def test_a_catalog_that_was_being_saved_is_the_old_one_or_the_new_one(tmp_path: 
             assert store.catalogs.load_catalog("large") == large("again")
 
 
-@pytest.mark.parametrize("lines", [1, 40])
-def test_a_catalog_that_was_being_edited_is_that_of_the_last_edit_or_the_next(tmp_path: Path, lines: int) -> None:
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_a_catalog_that_was_being_edited_is_that_of_the_last_edit_or_the_next(tmp_path: Path, share: float) -> None:
+    """Killed after a share of the time of an edit, the ninth: eight before it tell how long one takes."""
     path = tmp_path / "db"
     line = [FORKS.python, "-m", "tests.services.victim", str(path), "edit"]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
-        said = [victim.stdout.readline() for _ in range(lines)]
+        said, begun = [victim.stdout.readline()], time.monotonic()
+        said += [victim.stdout.readline() for _ in range(8)]
+        time.sleep(share * (time.monotonic() - begun) / 8)
         FORKS.kill(victim)
         said += victim.stdout.readlines()
     saved = max(int(one) for one in said if one.endswith("\n"))
