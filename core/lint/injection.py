@@ -152,7 +152,8 @@ def needed(pattern: str) -> list[Words]:
     >>> [sorted(words) for words in needed(r"\b(?:read|open)(?:ing)?\s+the (?:big )?files?")]
     [['open', 'read'], ['the'], ['file']]
     """
-    sets = list(dict.fromkeys(filter(None, map(_plain_words, _parts(parser.parse(pattern, re.DOTALL))[1]))))
+    parsed: Any = parser.parse(pattern, re.DOTALL)  # pyright: ignore[reportUnknownMemberType]
+    sets = list(dict.fromkeys(filter(None, map(_plain_words, _parts(parsed)[1]))))
     return [words for words in sets if min(map(len, words)) >= LEAST_LETTERS] or sets
 
 
@@ -180,12 +181,13 @@ def _parts(parsed: Any) -> tuple[set[str] | None, list[set[str]]]:
 def _part(code: str, value: Any) -> tuple[set[str] | None, list[set[str]]]:
     """Returns the same of one part of a pattern."""
     match code:
-        case "LITERAL":
-            return {chr(value)}, []
         case "AT" | "ASSERT" | "ASSERT_NOT":
             return {""}, []
-        case "IN" if all(str(kind) == "LITERAL" for kind, _ in value):
-            return {chr(letter) for _, letter in value}, []
+        case "LITERAL" | "IN":
+            letters = value if code == "IN" else [(code, value)]
+            return (
+                {chr(one) for _, one in letters} if all(str(kind) == "LITERAL" for kind, _ in letters) else None
+            ), []
         case "SUBPATTERN":
             return _parts(value[3])
         case "MAX_REPEAT" | "MIN_REPEAT":

@@ -278,7 +278,8 @@ class CatalogTexts:
             return
         numbers = [number for (text, _), number in self.different.items() if text in texts]
         places = np.flatnonzero(np.isin(self._held, numbers))
-        for row in np.unique(np.searchsorted(self._ends, places, side="right")).tolist():
+        rows: list[int] = np.unique(np.searchsorted(self._ends, places, side="right")).tolist()
+        for row in rows:
             at = int(np.searchsorted(self._first, row, side="right")) - 1
             server, tool = self._catalog.servers[at], row - int(self._first[at]) - 1
             found = server_passages(server) if tool < 0 else tool_passages(server.tools[tool])
@@ -327,9 +328,8 @@ def _add_schema(
         return
     here = f"{part} {path}" if path else f"the {whole}"
     for keyword, value in cast(Mapping[str, Any], schema).items():
-        if isinstance(value, str):
-            if keyword in SPOKEN:
-                texts.append((f"{keyword} of {here}", value))
+        if keyword in SPOKEN and isinstance(value, str):
+            texts.append((f"{keyword} of {here}", value))
         elif isinstance(value, list | tuple):
             for item in cast("list[Any]", value):
                 if keyword not in LISTED:
@@ -342,7 +342,7 @@ def _add_schema(
                 texts.append((f"{part} {inside}", str(name)))
                 _add_schema(texts, inner, whole, part, inside, depth + 1)
         else:
-            _add_schema(texts, value, whole, part, path, depth + 1)
+            _add_schema(texts, cast(object, value), whole, part, path, depth + 1)
 
 
 # Quotations: a match with the rest of its sentence --------------------------------------------------------------------
