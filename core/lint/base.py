@@ -33,7 +33,7 @@ VOCABULARY = {
 # An index of the words of a catalog's texts -------------------------------------------------------------------------------
 
 Words = frozenset[str]
-FEW = 1024  # looking for a set of words takes as long as searching one text in so many
+FEW = 1024  # looking for a set of words takes about as long as searching one text in so many
 _NO_ROWS = np.zeros(0, dtype=np.int32)
 
 
