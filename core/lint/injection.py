@@ -152,8 +152,9 @@ def needed(pattern: str) -> list[Words]:
     >>> [sorted(words) for words in needed(r"\b(?:read|open)(?:ing)?\s+the (?:big )?files?")]
     [['open', 'read'], ['file']]
     """
-    parsed: Any = parser.parse(pattern, re.DOTALL)  # pyright: ignore[reportUnknownMemberType]
-    sets = list(dict.fromkeys(filter(None, map(_plain_words, _parts(parsed)[1]))))
+    parsed: Any = parser.parse(pattern, re.DOTALL)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    found = [_plain_words(texts) for texts in _parts(parsed)[1]]
+    sets = [words for words in dict.fromkeys(found) if words]
     return [words for words in sets if min(map(len, words)) >= LEAST_LETTERS] or sets
 
 
