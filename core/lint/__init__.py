@@ -6,12 +6,12 @@ class and its name in `RULES`; a new phrase that instructs a model is an entry o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from core.domain.catalog import Catalog
 from core.domain.lint import Finding, LintReport
-from core.lint.base import Context, Rule
+from core.lint.base import Context, Rule, ToolRule
 from core.lint.collisions import LookalikeName, NameTwice, NearDuplicates, SharedName, SimilarServers, SimilarSiblings
 from core.lint.descriptions import (
     ContradictoryHints,
@@ -133,14 +133,24 @@ def lint(
     skipped = [rule.id for rule in chosen if rule.needs_vectors and seen.index is None]
     kept = [rule for rule in chosen if rule.id not in skipped]
     done, total = 0, STEPS * sum(rule.weight for rule in kept)
-    found: list[Finding] = []
+    found = _of_tools(catalog, [rule() for rule in kept if issubclass(rule, ToolRule)])
     for rule in kept:
         steps = STEPS * rule.weight
         seen.working = partial(_told, progress, done, steps, total)
-        found += rule().check(catalog, seen)
+        if rule.id not in found:
+            found[rule.id] = list(rule().check(catalog, seen))
         done += steps
         progress(done, total)
-    return LintReport.of(catalog.name, found, skipped)
+    return LintReport.of(catalog.name, (one for rule in kept for one in found[rule.id]), skipped)
+
+
+def _of_tools(catalog: Catalog, rules: Sequence[ToolRule]) -> dict[str, list[Finding]]:
+    """The findings by rule, tool by tool: the schemas of a tool are read for all rules at once, and then forgotten."""
+    found: dict[str, list[Finding]] = {rule.id: [] for rule in rules}
+    for tool in catalog.tools if rules else ():
+        for rule in rules:
+            found[rule.id] += rule.about(tool)
+    return found
 
 
 def _told(progress: Callable[[int, int], object], before: int, steps: int, total: int, done: int, of: int) -> None:

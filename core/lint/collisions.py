@@ -14,7 +14,7 @@ from core.domain.lint import Finding, Severity
 from core.lint.base import Context, Rule, listed
 from core.lint.texts import disguises, key, lookalike
 from core.relevance.encoder import Vectors
-from core.relevance.near import Pairs, Rows, joined, nearest_above
+from core.relevance.near import ROUNDING, Pairs, Rows, joined, nearest_above
 
 _DISGUISED = re.compile(r"[01]|rn|vv|[^\x00-\x7f]", re.IGNORECASE)  # what else has none of the forms of `disguises`
 SHORTEST_SIMILAR = 5  # characters: below, one letter makes a different word
@@ -216,6 +216,11 @@ class SimilarSiblings(_Nearest):
     def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:  # noqa: ARG002 - it is quick
         """See `_Nearest`. Only a server's own tools are looked at."""
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
-        within = [nearest_above(part, 1, WITHIN_SERVER) for part in np.split(vectors, starts[1:])]
-        parts = zip(within, starts, strict=True)
-        return joined([(one + start, other + start, cosine) for (one, other, cosine), start in parts])
+        parts = zip(np.split(vectors, starts[1:]), starts, strict=True)
+        within = [(nearest_above(part, 1, WITHIN_SERVER), start) for part, start in parts if _any_near(part)]
+        return joined([(one + start, other + start, cosine) for (one, other, cosine), start in within])
+
+
+def _any_near(vectors: Vectors) -> bool:
+    """Whether two rows may be as near as `WITHIN_SERVER`: of most servers none are, and one product tells it."""
+    return len(vectors) > 1 and bool((np.tril(vectors @ vectors.T, -1) >= WITHIN_SERVER - ROUNDING).any())

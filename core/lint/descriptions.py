@@ -63,7 +63,7 @@ class VagueDescription(ToolRule):
         count = word_count(text)
         if count < FEWEST_WORDS:
             return f"The description has {count} word{'s' if count != 1 else ''}.", "description", text
-        if not _IDEOGRAPH.search(text) and not _telling(text):
+        if all(word.lower() in _GENERIC for word in _WORD.findall(text)) and not _IDEOGRAPH.search(text):
             return "The description holds only words that fit every tool.", "description", text
         return None
 
@@ -78,7 +78,7 @@ class RepeatsName(ToolRule):
     advice = "Add what it works on, what it returns, and when to use it."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
-        if word_count(tool.description) >= FEWEST_WORDS and _repeats(tool):
+        if _repeats(tool) and word_count(tool.description) >= FEWEST_WORDS:
             return "The description only repeats the name.", "description", tool.description.strip()
         return None
 
@@ -106,18 +106,16 @@ def word_count(text: str) -> int:
     >>> word_count("List Git branches"), word_count("获取所有菜谱")
     (3, 3)
     """
+    if text.isascii():
+        return len(_WORD.findall(text))
     return len(_WORD.findall(_IDEOGRAPH.sub(" ", text))) + len(_IDEOGRAPH.findall(text)) // IDEOGRAPHS_A_WORD
-
-
-def _telling(text: str) -> set[str]:
-    return {word for word in map(str.lower, _WORD.findall(text)) if word not in _GENERIC}
 
 
 def _repeats(tool: Tool) -> bool:
     """Whether every word of the description, except little ones, occurs in the names of the tool or its server."""
-    said = {stem(word) for word in _WORD.findall(words(tool.description).lower()) if word not in _LITTLE}
+    said = [word for word in _WORD.findall(words(tool.description).lower()) if word not in _LITTLE]
     named = {stem(word) for word in _WORD.findall(words(f"{tool.name} {tool.server}").lower())}
-    return bool(said) and said <= named
+    return bool(said) and all(stem(word) in named for word in said)
 
 
 # Names without meaning ------------------------------------------------------------------------------------------------
@@ -180,8 +178,10 @@ class UnmarkedDestruction(ToolRule):
     advice = "Add destructiveHint: true, or rename the tool if it destroys nothing."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
+        if tool.hints.destructive is not None or tool.hints.read_only is not None:
+            return None
         verb = leading_verb(words(tool.name))
-        if verb not in DESTROYS | REMOVES or tool.hints.destructive is not None or tool.hints.read_only is not None:
+        if verb not in DESTROYS | REMOVES:
             return None
         return f"The name says “{verb}”; no hint says whether the tool destroys something.", "name", tool.name
 
@@ -215,6 +215,8 @@ class DoubtfulHints(ToolRule):
     advice = "Read the description; correct the hint or the name."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
+        if tool.hints.read_only is not True and tool.hints.destructive is not False:
+            return None
         verb = leading_verb(words(tool.name))
         if tool.hints.read_only is True and tool.hints.destructive is not True and verb in WRITES | REMOVES:
             return f"The name says “{verb}”, the hint says read-only.", "name", tool.name

@@ -74,7 +74,8 @@ class BuriedText(PassageRule):
     advice = "Read the text after the space before you give this tool to a model."
 
     def look(self, passage: Passage) -> tuple[str, str] | None:
-        match = _SPACE.search(passage.text)
+        text = passage.text
+        match = _SPACE.search(text) if len(text) > SCREEN_SPACES or text.count("\n") >= SCREEN_LINES else None
         return (_buried(passage, match), passage.text[match.end() :].lstrip()[:80]) if match else None
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
+from re import _parser as parser  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
+from typing import Any, ClassVar
 
 from core.domain.catalog import Catalog
 from core.domain.lint import Finding, Severity
-from core.lint.base import Context, Corpus, Rule
+from core.lint.base import Context, Corpus, Rule, Words
 from core.lint.texts import Passage, quoted, sentence_before
 
 # Phrases that instruct a model (`wording/<rule>.toml`), and the rule that searches every text for them ----------------
@@ -42,13 +43,13 @@ _NEGATED = re.compile(
 class Phrase:
     """One pattern with an example that it finds.
 
-    Every matching text contains one of `words`; other texts are not searched. All of `near` are within two sentences.
+    Every matching text contains one word of each of `needed`; other texts are not searched. All of `near` are within two sentences.
     `unless` excludes a match if it occurs in the match or before it in its sentence. With `negated` a "never" before
     the match is part of it.
     """
 
     example: str
-    words: tuple[str, ...]
+    needed: tuple[Words, ...]
     pattern: re.Pattern[str]
     near: tuple[re.Pattern[str], ...] = ()
     unless: re.Pattern[str] | None = None
@@ -82,7 +83,9 @@ def phrases(rule: str) -> tuple[Phrase, ...]:
     return tuple(
         Phrase(
             example=entry["example"],
-            words=tuple(entry["words"]),
+            needed=tuple(
+                words for pattern in (entry["pattern"], *entry.get("near", ())) for words in _needed(pattern, parts)
+            ),
             pattern=_compiled(entry["pattern"], parts),
             near=tuple(_compiled(pattern, parts) for pattern in entry.get("near", ())),
             unless=_compiled(entry["unless"], parts) if "unless" in entry else None,
@@ -101,8 +104,8 @@ class PhraseRule(Rule):
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
         evidence = self._evidence(context.corpus)
         places: dict[tuple[str, str], list[Passage]] = {}
-        for passage in context.passages:
-            if passage.text in evidence and (self.reads_parameters or "parameter " not in passage.where):
+        for passage in context.texts.passages(evidence):
+            if self.reads_parameters or "parameter " not in passage.where:
                 places.setdefault((passage.server, passage.tool), []).append(passage)
         for (server, tool), found in places.items():
             first = found[0]
@@ -115,18 +118,93 @@ class PhraseRule(Rule):
         """Returns the original words of each text with a phrase."""
         found: dict[str, str] = {}
         for one in phrases(self.id):
-            for text, folded in corpus.containing(one.words):
+            for text, folded in corpus.containing(one.needed):
                 if text not in found and (match := one.find(folded.text)):
                     found[text] = quoted(text, *folded.span(*match.span()))
         return found
 
 
-def _compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:
+def _written_out(pattern: str, parts: Mapping[str, str]) -> str:
     while found := _PART.search(pattern):
         pattern = pattern.replace(found[0], parts[found[1]])
     for sign, meaning in SIGNS.items():
         pattern = pattern.replace(sign, meaning)
-    return re.compile(pattern, re.DOTALL)
+    return pattern
+
+
+def _compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:
+    return re.compile(_written_out(pattern, parts), re.DOTALL)
+
+
+# The words that a text needs to have: an index of words tells sooner than a pattern whether it has them ----------------
+
+MOST_WORDS = 300  # that are written out for one place in a pattern
+LEAST_LETTERS = 3  # shorter words are in too many texts
+
+
+def _needed(pattern: str, parts: Mapping[str, str]) -> list[Words]:
+    return needed(_written_out(pattern, parts))
+
+
+def needed(pattern: str) -> list[Words]:
+    r"""Returns sets of words: whatever the pattern matches contains one word of each set.
+
+    >>> [sorted(words) for words in needed(r"\b(?:read|open)(?:ing)?\s+the (?:big )?files?")]
+    [['open', 'read'], ['file']]
+    """
+    parsed: Any = parser.parse(pattern, re.DOTALL)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    found = [_plain_words(texts) for texts in _parts(parsed)[1]]
+    sets = [words for words in dict.fromkeys(found) if words]
+    return [words for words in sets if min(map(len, words)) >= LEAST_LETTERS] or sets
+
+
+def _plain_words(texts: Iterable[str]) -> Words:
+    """Returns the longest word of each text without those that contain another one; nothing if a text has no word."""
+    words = {max(text.split(), key=len, default="") for text in texts}
+    return frozenset(
+        word for word in words if not any(other != word and other in word for other in words) and "" not in words
+    )
+
+
+def _parts(parsed: Any) -> tuple[set[str] | None, list[set[str]]]:
+    """Returns all texts that a sequence matches, None if they are too many, and the sets of texts of which it contains one each."""
+    run, whole, sets = {""}, True, list[set[str]]()
+    for code, value in parsed:
+        texts, inner = _part(str(code), value)
+        if texts is not None and len(texts) * len(run) <= MOST_WORDS:
+            run = {start + end for start in run for end in texts}
+            continue
+        sets += [run, *inner] if texts is None else [run]
+        run, whole = texts or {""}, False
+    return (run if whole else None), [*sets, run]
+
+
+def _part(code: str, value: Any) -> tuple[set[str] | None, list[set[str]]]:
+    """Returns the same of one part of a pattern."""
+    match code:
+        case "AT" | "ASSERT" | "ASSERT_NOT":
+            return {""}, []
+        case "LITERAL" | "IN":
+            letters = value if code == "IN" else [(code, value)]
+            return (
+                {chr(one) for _, one in letters} if all(str(kind) == "LITERAL" for kind, _ in letters) else None
+            ), []
+        case "SUBPATTERN":
+            return _parts(value[3])
+        case "MAX_REPEAT" | "MIN_REPEAT":
+            texts, inner = _parts(value[2])
+            return (texts | {""} if texts and tuple(value[:2]) == (0, 1) else None), inner if value[0] else []
+        case "BRANCH":
+            found = [_parts(choice) for choice in value[1]]
+            whole = [texts for texts, _ in found if texts is not None]
+            # of each choice the set with the longest words
+            best = [
+                max(inner, key=lambda texts: min(len(max(text.split(), key=len, default="")) for text in texts))
+                for _, inner in found
+            ]
+            return (set[str]().union(*whole) if len(whole) == len(found) else None), [set[str]().union(*best)]
+        case _:
+            return None, []
 
 
 # The rules -------------------------------------------------------------------------------------------------------------

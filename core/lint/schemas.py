@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
+import numpy as np
+
 from core.domain.catalog import Catalog, Json, Server, Tool
 from core.domain.lint import Finding, Severity
 from core.lint.base import Context, Rule, ServerRule, ToolRule, listed
@@ -158,9 +160,11 @@ class LargeTool(Rule):
     advice = "Shorten the description and the schema: fold rare parameters, drop examples, or split the tool."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        for tool, tokens in zip(catalog.tools, context.tokens.tolist(), strict=True):
-            if tokens > TOOL_TOKENS:
-                yield self.finding(f"The definition takes {tokens:,} tokens.", server=tool.server, tool=tool.name)
+        for row in np.flatnonzero(context.tokens > TOOL_TOKENS).tolist():
+            tool = catalog.tools[row]
+            yield self.finding(
+                f"The definition takes {context.tokens[row]:,} tokens.", server=tool.server, tool=tool.name
+            )
 
 
 class LargeServer(ServerRule):

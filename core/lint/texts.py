@@ -7,11 +7,13 @@ import binascii
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import Any, cast
 from urllib.parse import unquote
+
+import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.shared.untrusted_text import INVISIBLE, TAG_OFFSET
@@ -39,8 +41,8 @@ def decodings(text: str) -> Iterator[tuple[str, str]]:
     """
     if len(text) < SHORTEST:
         return
-    for kind, pattern, decode in _DECODERS:
-        for match in pattern.finditer(text):
+    for kind, sign, pattern, decode in _DECODERS:
+        for match in pattern.finditer(text) if sign in text else ():
             decoded = decode(match[0])
             if _SENTENCE.match(decoded):
                 yield kind, decoded.strip()
@@ -72,12 +74,13 @@ def _escapes(text: str) -> str:
     )
 
 
-_DECODERS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
-    ("base64", _BASE64, _base64),
-    ("hexadecimal", _HEX, _hex),
-    ("escape sequences", _ESCAPES, _escapes),
-    ("percent signs", _PERCENT, unquote),
-    ("character references", _ENTITIES, html.unescape),
+# The sign that each encoding needs is looked for first.
+_DECODERS: tuple[tuple[str, str, re.Pattern[str], Callable[[str], str]], ...] = (
+    ("base64", "", _BASE64, _base64),
+    ("hexadecimal", "", _HEX, _hex),
+    ("escape sequences", "\\", _ESCAPES, _escapes),
+    ("percent signs", "%", _PERCENT, unquote),
+    ("character references", "&#", _ENTITIES, html.unescape),
 )
 
 
@@ -130,7 +133,7 @@ def disguises(name: str) -> set[str]:
     >>> disguises("read_fi1e") == {"readfile", "readfiie"}, disguises("step_10")
     (True, set())
     """
-    plain = "".join(map(_as_latin, name))
+    plain = name.lower() if name.isascii() else "".join(map(_as_latin, name))
     for digit, letter in (("0", "o"), ("1", "l")):
         plain = re.sub(rf"(?<=[a-z]){digit}(?!\d)|(?<!\d){digit}(?=[a-z])", letter, plain)
     forms = {key(form) for form in (plain, plain.replace("rn", "m"), plain.replace("vv", "w"), _with_i(name, plain))}
@@ -152,7 +155,12 @@ def key(name: str) -> str:
     >>> key("Get-Weather"), key("getWeather")
     ('getweather', 'getweather')
     """
+    if name.isascii():
+        return name.lower().translate(_SEPARATORS)
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", name).casefold())
+
+
+_SEPARATORS = {code: None for code in range(128) if not chr(code).isalnum()}
 
 
 def lookalike(character: str) -> str:
@@ -219,10 +227,11 @@ def _folded(character: str) -> str:
 
 SPOKEN = ("title", "description", "default", "const", "$comment")  # schema keywords with one text
 LISTED = ("enum", "examples")  # schema keywords with several
+NAMED = ("properties", "$defs", "definitions", "patternProperties")  # with a schema for each name
 DEEPEST = 24  # levels of a schema that are read
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Passage:
     """One text. `tool` is "" for a server's own text. `encoding` names the encoding of a decoded text."""
 
@@ -232,49 +241,78 @@ class Passage:
     text: str
     encoding: str = ""
 
-    @cached_property
-    def folded(self) -> tuple[Folded, ...]:
-        """The text in the form that rules compare (`fold`)."""
-        return fold(self.text)
-
     @property
     def place(self) -> str:
         """`where`, with the encoding."""
         return f"{self.where}, decoded from {self.encoding}," if self.encoding else self.where
 
 
-def passages(catalog: Catalog, progress: Callable[[int, int], object] = lambda _, __: None) -> tuple[Passage, ...]:
-    """Returns every text of a catalog, server by server, each followed by its decoded sentences. `progress` gets the servers that are read,
-    and of how many."""
-    found: list[Passage] = []
-    for number, server in enumerate(catalog.servers):
-        progress(number, len(catalog.servers))
-        found += server_passages(server)
-        for tool in server.tools:
-            found += tool_passages(tool)
-    return tuple(found)
+class CatalogTexts:
+    """Every text of a catalog with its encoding, each once, and who has it: a large catalog has most texts several times.
+
+    `progress` gets the servers that are read, and of how many.
+    """
+
+    def __init__(self, catalog: Catalog, progress: Callable[[int, int], object] = lambda _, __: None) -> None:
+        self._catalog = catalog
+        self.different: dict[tuple[str, str], int] = {}
+        known: dict[str, list[int]] = {}
+        held, ends, first = list[int](), list[int](), [0]
+        for number, server in enumerate(catalog.servers):
+            progress(number, len(catalog.servers))
+            for texts in (_server_texts(server), *map(_tool_texts, server.tools)):
+                for _, text in texts:
+                    if text not in known:
+                        both = [(text, ""), *((decoded, encoding) for encoding, decoded in decodings(text))]
+                        known[text] = [
+                            self.different.setdefault(one, len(self.different)) for one in both if text.strip()
+                        ]
+                    held += known[text]
+                ends.append(len(held))
+            first.append(len(ends))
+        self._held, self._ends, self._first = (np.array(numbers, dtype=np.int64) for numbers in (held, ends, first))
+
+    def passages(self, texts: Collection[str]) -> Iterator[Passage]:
+        """Returns the passages with one of these texts, server by server, each followed by its decoded sentences."""
+        if not texts:
+            return
+        numbers = [number for (text, _), number in self.different.items() if text in texts]
+        places = np.flatnonzero(np.isin(self._held, numbers))
+        rows: list[int] = np.unique(np.searchsorted(self._ends, places, side="right")).tolist()
+        for row in rows:
+            at = int(np.searchsorted(self._first, row, side="right")) - 1
+            server, tool = self._catalog.servers[at], row - int(self._first[at]) - 1
+            found = server_passages(server) if tool < 0 else tool_passages(server.tools[tool])
+            yield from (passage for passage in found if passage.text in texts)
 
 
 def server_passages(server: Server) -> tuple[Passage, ...]:
-    """Yields a server's own texts."""
-    texts = (("name", server.name), ("title", server.title), ("description", server.description))
-    return tuple(_with_decoded(server.name, "", texts))
+    """Returns a server's own texts."""
+    return tuple(_with_decoded(server.name, "", _server_texts(server)))
 
 
 def tool_passages(tool: Tool) -> tuple[Passage, ...]:
-    """Yields a tool's texts, including those of its schemas.
+    """Returns a tool's texts, including those of its schemas.
 
     >>> weather = Tool("w", "today", "Now.", input_schema={"properties": {"city": {"description": "A city"}}})
     >>> [(passage.where, passage.text) for passage in tool_passages(weather)]
     [('name', 'today'), ('description', 'Now.'), ('parameter city', 'city'), ('description of parameter city', 'A city')]
     """
+    return tuple(_with_decoded(tool.server, tool.name, _tool_texts(tool)))
+
+
+def _server_texts(server: Server) -> list[tuple[str, str]]:
+    return [("name", server.name), ("title", server.title), ("description", server.description)]
+
+
+def _tool_texts(tool: Tool) -> list[tuple[str, str]]:
     texts = [("name", tool.name), ("title", tool.title), ("description", tool.description)]
-    texts += _schema_texts(tool.input_schema, "input schema", "parameter")
-    texts += _schema_texts(tool.output_schema, "output schema", "result")
-    return tuple(_with_decoded(tool.server, tool.name, texts))
+    _add_schema(texts, tool.input_schema, "input schema", "parameter")
+    _add_schema(texts, tool.output_schema, "output schema", "result")
+    return texts
 
 
-def _with_decoded(server: str, tool: str, texts: Any) -> Iterator[Passage]:
+def _with_decoded(server: str, tool: str, texts: Iterable[tuple[str, str]]) -> Iterator[Passage]:
     for where, text in texts:
         if text.strip():
             yield Passage(server, tool, where, text)
@@ -282,26 +320,29 @@ def _with_decoded(server: str, tool: str, texts: Any) -> Iterator[Passage]:
                 yield Passage(server, tool, where, decoded, encoding)
 
 
-def _schema_texts(schema: object, whole: str, part: str, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yields every text of a schema with its place, in the schema's order."""
+def _add_schema(
+    texts: list[tuple[str, str]], schema: object, whole: str, part: str, path: str = "", depth: int = 0
+) -> None:
+    """Adds every text of a schema with its place, in the schema's order."""
     if not isinstance(schema, Mapping) or depth > DEEPEST:
         return
     here = f"{part} {path}" if path else f"the {whole}"
     for keyword, value in cast(Mapping[str, Any], schema).items():
         if keyword in SPOKEN and isinstance(value, str):
-            yield f"{keyword} of {here}", value
-        elif keyword in LISTED and isinstance(value, list | tuple):
-            yield from ((f"{keyword} of {here}", item) for item in cast("list[Any]", value) if isinstance(item, str))
-        elif keyword in {"properties", "$defs", "definitions", "patternProperties"} and isinstance(value, Mapping):
-            for name, inner in cast(Mapping[str, Any], value).items():
-                inside = f"{path}.{name}" if path else str(name)
-                yield f"{part} {inside}", str(name)
-                yield from _schema_texts(inner, whole, part, inside, depth + 1)
-        elif isinstance(value, Mapping):
-            yield from _schema_texts(cast(object, value), whole, part, path, depth + 1)
+            texts.append((f"{keyword} of {here}", value))
         elif isinstance(value, list | tuple):
             for item in cast("list[Any]", value):
-                yield from _schema_texts(item, whole, part, path, depth + 1)
+                if keyword not in LISTED:
+                    _add_schema(texts, item, whole, part, path, depth + 1)
+                elif isinstance(item, str):
+                    texts.append((f"{keyword} of {here}", item))
+        elif isinstance(value, Mapping) and keyword in NAMED:
+            for name, inner in cast(Mapping[str, Any], value).items():
+                inside = f"{path}.{name}" if path else str(name)
+                texts.append((f"{part} {inside}", str(name)))
+                _add_schema(texts, inner, whole, part, inside, depth + 1)
+        else:
+            _add_schema(texts, cast(object, value), whole, part, path, depth + 1)
 
 
 # Quotations: a match with the rest of its sentence --------------------------------------------------------------------

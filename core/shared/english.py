@@ -57,8 +57,10 @@ def leading_verb(name_as_words: str) -> str:
     >>> leading_verb("jira delete issue"), leading_verb("list deleted files")
     ('delete', 'list')
     """
-    known = DESTROYS | REMOVES | WRITES | READS
-    return next((word for word in name_as_words.lower().split() if word in known), "")
+    return next((word for word in name_as_words.lower().split() if word in _KNOWN), "")
+
+
+_KNOWN = DESTROYS | REMOVES | WRITES | READS
 
 
 _BASE_FORMS = {

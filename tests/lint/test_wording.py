@@ -8,7 +8,7 @@ from re import _parser as parser
 
 from core.lint import RULES
 from core.lint.base import VOCABULARY
-from core.lint.injection import WORDING, PhraseRule, phrases
+from core.lint.injection import WORDING, PhraseRule, needed, phrases
 from core.lint.texts import fold
 from core.shared.english import DESTROYS, READS, REMOVES, WRITES
 from tests.cases import each
@@ -37,10 +37,14 @@ def test_a_phrase_finds_its_example(rule, number):
 
 
 @each(("rule", "number"), PHRASES)
-def test_every_text_that_a_phrase_can_be_in_has_one_of_its_words(rule, number):
+def test_every_text_that_a_phrase_can_be_in_has_its_words(rule, number):
     one = phrases(rule)[number]
-    assert all(re.fullmatch(r"\S+", word) for word in one.words), "a gap between two words is not always one space"
-    assert covered(parser.parse(one.pattern.pattern, re.DOTALL), one.words)
+    sets = {pattern.pattern: needed(pattern.pattern) for pattern in (one.pattern, *one.near)}
+    assert list(one.needed) == [words for of_pattern in sets.values() for words in of_pattern] != []
+    for pattern, of_pattern in sets.items():
+        for words in of_pattern:
+            assert all(re.fullmatch(r"\S+", word) for word in words), "a gap between two words is not always one space"
+            assert covered(parser.parse(pattern, re.DOTALL), words)
 
 
 @each(("rule", "number"), PHRASES)
@@ -88,6 +92,8 @@ def finite(parsed) -> set[str] | None:
         name = str(code)
         if name == "LITERAL":
             part: set[str] | None = {chr(value)}
+        elif name == "IN" and all(str(kind) == "LITERAL" for kind, _ in value):
+            part = {chr(letter) for _, letter in value}
         elif name == "SUBPATTERN":
             part = finite(value[3])
         elif name == "BRANCH":
