@@ -50,23 +50,23 @@ class Phrase:
 
     example: str
     needed: tuple[Words, ...]
-    pattern: re.Pattern[str]
-    near: tuple[re.Pattern[str], ...] = ()
-    unless: re.Pattern[str] | None = None
+    pattern: str
+    near: tuple[str, ...] = ()
+    unless: str = ""
     negated: bool = False
 
     def find(self, text: str) -> re.Match[str] | None:
         """Returns the first match in a folded text that is neither negated nor mentioned."""
-        return next((match for match in self.pattern.finditer(text) if self._meant(text, match)), None)
+        return next((match for match in _compiled(self.pattern).finditer(text) if self._meant(text, match)), None)
 
     def _meant(self, text: str, match: re.Match[str]) -> bool:
         around = text[max(0, match.start() - REACH) : match.end() + REACH]
-        if not all(pattern.search(around) for pattern in self.near):
+        if not all(_compiled(pattern).search(around) for pattern in self.near):
             return False
         before = sentence_before(text, match.start())
         if not self.negated and _NEGATED.search(before):
             return False
-        if self.unless is not None and self.unless.search(before + match[0]):
+        if self.unless and _compiled(self.unless).search(before + match[0]):
             return False
         return not (_MENTIONING.search(before) and _EXAMPLE.search(before))
 
@@ -80,19 +80,14 @@ def phrases(rule: str) -> tuple[Phrase, ...]:
     """
     document = tomllib.loads((WORDING / f"{rule}.toml").read_text(encoding="utf-8"))
     parts: dict[str, str] = document.get("parts", {})
-    return tuple(
-        Phrase(
-            example=entry["example"],
-            needed=tuple(
-                words for pattern in (entry["pattern"], *entry.get("near", ())) for words in _needed(pattern, parts)
-            ),
-            pattern=_compiled(entry["pattern"], parts),
-            near=tuple(_compiled(pattern, parts) for pattern in entry.get("near", ())),
-            unless=_compiled(entry["unless"], parts) if "unless" in entry else None,
-            negated=entry.get("negated", False),
+    found: list[Phrase] = []
+    for entry in document["phrase"]:
+        pattern, unless, *near = (
+            _written_out(one, parts) for one in (entry["pattern"], entry.get("unless", ""), *entry.get("near", ()))
         )
-        for entry in document["phrase"]
-    )
+        words = tuple(words for one in (pattern, *near) for words in needed(one))
+        found.append(Phrase(entry["example"], words, pattern, tuple(near), unless, entry.get("negated", False)))
+    return tuple(found)
 
 
 class PhraseRule(Rule):
@@ -132,18 +127,16 @@ def _written_out(pattern: str, parts: Mapping[str, str]) -> str:
     return pattern
 
 
-def _compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:
-    return re.compile(_written_out(pattern, parts), re.DOTALL)
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern is compiled when a text may match it: of a small catalog hardly one is."""
+    return re.compile(pattern, re.DOTALL)
 
 
 # The words that a text needs to have: an index of words tells sooner than a pattern whether it has them ----------------
 
 MOST_WORDS = 300  # that are written out for one place in a pattern
 LEAST_LETTERS = 3  # shorter words are in too many texts
-
-
-def _needed(pattern: str, parts: Mapping[str, str]) -> list[Words]:
-    return needed(_written_out(pattern, parts))
 
 
 def needed(pattern: str) -> list[Words]:
