@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import time
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
