@@ -40,6 +40,7 @@ WHOLE, SAFE = 127, 63
 HIGH = 256  # steps of the low half of a query
 AT_ONCE = 8192  # rows whose moments are added up in one product
 BESIDE = 50_000  # rows from which on a decision does something else during their products: below, they are too short to be handed over
+SHARED = 500_000  # rows from which on two threads share a scan
 GROUP = 16  # rows, a multiple of what kernels of BLAS take at once
 BLOCK = 64 * GROUP  # rows that become single precision at once: 1.5 MB, which the cache of a core holds
 MOST = 32_767
@@ -173,7 +174,10 @@ class CoarseRows:
         by_high, by_low = self._product.run(None, {"query": asked})[0]
         by_high *= HIGH
         by_high += by_low
-        return np.multiply(by_high, np.float32(step) * self._scale, dtype=np.float32)
+        found = by_high.astype(np.float32)  # `np.multiply` of both kinds of numbers asks the system for memory each time
+        found *= self._scale
+        found *= np.float32(step)
+        return found
 
     def moments(self, vector: Vectors) -> tuple[int, float, float]:
         """How many exact products with a query (D,) there are, their mean, and the sum of their squares around it."""
@@ -254,7 +258,9 @@ def _product_with(rows: NDArray[np.int8]) -> Any:
 
     width, count = rows.shape
     options = ort.SessionOptions()
-    options.intra_op_num_threads = 1  # a second one saves 1 ms of 2.5 on an idle machine, and costs 5 on a busy one
+    # of 100,000 rows a second thread saves 1 ms of 2.5 on an idle machine, and costs 5 on a busy one; of a million it saves 12 of 30
+    options.intra_op_num_threads = 1 if count < SHARED else 2
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     if isinstance(rows, np.memmap):
         file = Path(str(rows.filename))
