@@ -43,9 +43,9 @@ def coordinates(vectors: Vectors, *, seed: int = 0, most: int = ALL_ARRANGED, la
 
 
 def distinct_rows(rows: Vectors) -> tuple[Vectors, NDArray[np.int64]]:
-    """The different ones of rows (N, D), ascending, and the place of each row among them, (N,): `np.unique` in a tenth of the time.
+    """The different ones of rows (N, D), and the place of each row among them, (N,): `np.unique` in a tenth of the time.
 
-    Sorted are the first columns and a sum of all, which equal rows have in common.
+    They ascend by their first columns, then by a sum of all, which equal rows have in common.
 
     >>> distinct_rows(np.array([[2, 1], [1, 0], [2, 1]], dtype=np.float32))[1].tolist()
     [1, 0, 1]
