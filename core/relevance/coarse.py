@@ -174,7 +174,7 @@ class CoarseRows:
         by_high, by_low = self._product.run(None, {"query": asked})[0]
         by_high *= HIGH
         by_high += by_low
-        found = by_high.astype(np.float32)  # `np.multiply` of both kinds of numbers asks the system for memory each time
+        found = by_high.astype(np.float32)  # in one step it asks the system for memory each time
         found *= self._scale
         found *= np.float32(step)
         return found
