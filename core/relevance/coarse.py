@@ -56,8 +56,8 @@ class StoredRows:
     `arrays` is all that they are made of: `whole` (N, D) and `scale` (N,).
 
     >>> rows = StoredRows.of(np.array([[0.6, -0.8], [0.0, 0.0]], dtype=np.float32))
-    >>> rows[0].round(4).tolist(), (rows @ np.array([0.0, 1.0], dtype=np.float32)).round(4).tolist()
-    ([0.6, -0.8], [-0.8, 0.0])
+    >>> rows[0].round(4), (rows @ np.array([0.0, 1.0], dtype=np.float32)).round(4)
+    (array([ 0.6, -0.8], dtype=float32), array([-0.8,  0. ], dtype=float32))
     """
 
     def __init__(self, arrays: Arrays) -> None:

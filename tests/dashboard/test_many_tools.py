@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from dashboard.ui.long_work import AT_ONCE
 from dashboard.ui.pick import FOUND, PLAIN
 from dashboard.ui.table import MOST_SENT
 from tests.dashboard.harness import TIMEOUT_S, app_with, charts, open_page, text_of
-from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 
 LINT_JOB = "catalog:lint.large "
@@ -41,6 +39,8 @@ CATALOG = {
     ]
 }
 
+LARGE = {"servers": [{"name": f"s{n}", "tools": [{"name": f"tool_{m}"} for m in range(AT_ONCE // 50 + 1)]} for n in range(50)]}  # fmt: skip
+
 
 def typed(box: Selectbox, words: str) -> AppTest:
     """Enter words that are no option, which AppTest alone refuses."""
@@ -54,7 +54,7 @@ def choice(page: AppTest) -> Selectbox:
 
 
 app = app_with(
-    {"many": CATALOG}, scope="module", encoder=lambda: EncoderSource.of(WordEncoder())
+    {"many": CATALOG, "large": LARGE}, scope="module", encoder=lambda: EncoderSource.of(WordEncoder())
 )  # similar letters make all pairs near
 
 
@@ -115,9 +115,6 @@ def test_findable_names_the_tools_without_requests_and_opens_no_schema(app: App)
 
 
 def test_lint_of_a_large_catalog_is_a_job_that_can_be_stopped(app: App) -> None:
-    tools = [{"name": f"tool_{n}"} for n in range(AT_ONCE // 50 + 1)]
-    large = {"servers": [{"name": f"s{n}", "tools": tools} for n in range(50)]}
-    import_text(app.catalog_editor, json.dumps(large), "large")
     page = open_page("catalog", catalog="large", view="lint")
     job = app.background.of(LINT_JOB, "Lint of large")
     assert job in app.background.listed()  # Activity lists it
@@ -147,7 +144,7 @@ def test_the_map_draws_what_the_browser_has_in_sight(app: App) -> None:
         (figure,) = charts(page)
         return [one for one in figure["data"] if one["type"] == kind and (kind == "heatmap" or "customdata" in one)]
 
-    meanings = app.catalogs.scorer("large").index.own
+    meanings = app.catalogs.scorer("large").index.own[:]
     drawn = np.random.default_rng(0).random((len(meanings), 2)).astype(np.float32)  # stored, so that none is computed
     content = hashlib.sha256(meanings.tobytes()).hexdigest()[:32]
     app.store.vectors.save_vectors(MAP_METHOD, {content: drawn.reshape(-1)})
