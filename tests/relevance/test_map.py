@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.relevance.encoder import unit_rows
-from core.relevance.map_layout import coordinates, kept_share, placed
+from core.relevance.map_layout import coordinates, distinct_rows, kept_share, placed
 from tests.cases import each
 
 DIMENSION = 32
@@ -128,3 +128,15 @@ def test_only_the_ten_most_similar_tools_pull() -> None:
 
 def _distances(xy: np.ndarray) -> np.ndarray:
     return np.linalg.norm(xy[:, None].astype(float) - xy[None], axis=2)
+
+
+def test_distinct_rows_are_those_of_numpy_and_alike_first_columns_do_not_join_them() -> None:
+    rng = np.random.default_rng(4)
+    for count, width in ((0, 3), (1, 1), (40, 2), (200, 8)):
+        some = rng.standard_normal((count, width)).astype(np.float32)
+        alike = some.copy()
+        alike[:, 3:] += 1
+        rows = rng.permutation(np.concatenate([some, some[::2], alike]))
+        found, place = distinct_rows(rows)
+        assert np.array_equal(found[place], rows)
+        assert len(found) == len(np.unique(rows, axis=0))
