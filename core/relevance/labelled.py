@@ -255,7 +255,9 @@ class LabelledSet:
         """
         learnt_from = np.array(train, dtype=np.int64)
         fits = self.fits[learnt_from]
-        score = self._features[learnt_from] @ self._shipped.astype(np.float32) + np.float32(1e6) * fits
+        # not `@`: of so few columns BLAS may also read what lies beside them in memory, and warn of it
+        score = np.einsum("qtn,n->qt", self._features[learnt_from], self._shipped.astype(np.float32))
+        score += np.float32(1e6) * fits
         best = np.argsort(-score, axis=1, kind="stable")[:, :FITTED_ON]
         features = np.take_along_axis(self._features[learnt_from], best[:, :, None], axis=1)
         right = np.take_along_axis(fits, best, axis=1)
