@@ -19,6 +19,8 @@ OF_QUESTION = ("q", "hint", "catalog", "router", "knob")
 
 def ask_with(router: str, knobs: Mapping[str, str]) -> None:
     """Let the question of all pages have this router and these knobs, those that differ from their defaults. For `on_click`."""
+    _forget(f"{SHARED}.knob")
+    st.session_state.pop(f"{SHARED}.router", None)
     kept = {name: text for name, text in st.session_state.get(QUESTION, {}).items() if name in ("q", "hint", "catalog")}
     st.session_state[QUESTION] = {**kept, "router": router, **knobs}
 
