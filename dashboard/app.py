@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import streamlit as st
 from starlette.datastructures import MutableHeaders
@@ -105,6 +106,7 @@ class Preload:
 _log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
 IDLE_LOOK_S = 0.5
+STARTED = uuid4().hex  # of this process
 STREAM = "/_stcore/stream"  # the websocket of an open page
 FIRST_PAGE = "dashboard.pages.route.view"  # imported while the first visitor is on the way
 CONFIG = HERE.parent / ".streamlit" / "config.toml"
@@ -147,7 +149,13 @@ async def waiting(_: Request) -> Response:
     words = f"{len(found)} call{'s' * (len(found) != 1)} wait{'s' * (len(found) == 1)} for you"
     newest = found[-1].change if found else None
     text = "" if newest is None else one_line(f"{newest.client} wants to call {newest.server}::{newest.tool}", 200)
-    told = {"waiting": len(found), "words": words, "number": "" if newest is None else newest.id, "text": text}
+    told = {
+        "started": STARTED,
+        "waiting": len(found),
+        "words": words,
+        "number": "" if newest is None else newest.id,
+        "text": text,
+    }
     return JSONResponse(told, headers={"Cache-Control": "no-store"})
 
 

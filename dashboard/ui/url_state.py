@@ -64,6 +64,12 @@ class UrlState:
         """The question of the last page that asked."""
         return dict(st.session_state.get(QUESTION, {}))
 
+    @property
+    def begins(self) -> bool:
+        """Tells whether this is the first view of the visit that asks. The values of fields may come from a page that was open when the
+        console was started again: a field must take its text as a default, which leaves them."""
+        return QUESTION not in st.session_state
+
     def begin(self) -> dict[str, str]:
         """Returns the texts of the URL if it was changed from outside, else those of the last run.
 
