@@ -64,9 +64,7 @@ def has_open(pid: int, file: Path) -> bool:
     return file in app
 
 
-def test_a_console_from_start_to_end(
-    wayfare: Command, db: Path, start: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_a_console_from_start_to_end(wayfare: Command, db: Path, start: Callable[..., subprocess.Popen[str]]) -> None:
     port = free_port()
     app = start(port)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as page:

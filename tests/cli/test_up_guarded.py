@@ -50,7 +50,14 @@ def test_commands_find_it_and_a_trusted_proxy_tells_its_clients_apart(
     forged = [(f"10.9.8.{number}, 192.0.2.1",) for number in range(6)]
     assert tries(PROXY, *forged) == SIX  # what a client writes itself stands left of its address
     assert tries(PROXY, ("10.9.8.7", "192.0.2.1"), ("192.0.2.1:5000",), ("192.0.2.2",)) == [429, 429, 401]
-    spelled = ["2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:443", "2001:DB8:0::1", "2001:db8:0:0::1", "2001:db8::0001"]
+    spelled = [
+        "2001:db8::1",
+        "[2001:db8::1]",
+        "[2001:db8::1]:443",
+        "2001:DB8:0::1",
+        "2001:db8:0:0::1",
+        "2001:db8::0001",
+    ]
     assert tries(PROXY, *((one,) for one in spelled)) == SIX
     assert tries(PROXY, *((f"unknown-{number}",) for number in range(6))) == SIX
     assert tries(NEIGHBOUR, *((f"192.0.2.{number}",) for number in range(10, 16))) == SIX  # nobody trusts it

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ import pytest
 from mcp import Client
 
 from core.endpoint.door import announced_owner, owner_of
-from tests.cli.conftest import RAW, Run, wait_for
 from tests.benchmarks.measuring import free_port
+from tests.cli.conftest import RAW, Run, wait_for
 from tests.endpoint.conftest import ROOT, ask, program, refused, stdio, talk
 from tests.endpoint.test_http import MILES, TASK, TOOL
 
@@ -200,7 +201,7 @@ def test_agents_start_an_operators_console_as_it_was_and_it_takes_over_from_thei
 
             tasks.start_soon(long_call)
             await in_thread(wait_for, lambda: any(use["active"] for use in wayfare("status", "--json").json()["uses"]))
-            taking = up("--port", port)
+            taking = stack.enter_context(up("--port", port))
             assert "which an agent started, ends for this one" in await in_thread(taking.stdout.readline)
             assert owner_of(db).pid == told.pid  # it waits for the call
             flag.touch()
@@ -216,4 +217,6 @@ def test_agents_start_an_operators_console_as_it_was_and_it_takes_over_from_thei
     assert (OPERATORS in kept, "not ours" in kept, str(port) in kept) == (False, False, True)
     target = stdio(db, encoder_cache, "--catalog", "raw")
     target.env |= {"AGENT_TOKEN": "x", "PROBE": "of-the-AGENT", "WAYFARE_TOKEN": "", "WAYFARE_LOOK_HOURS": "5"}
-    talk(target, script)
+    with ExitStack() as stack:
+        talk(target, script)
+        assert wayfare("stop").code == 0
