@@ -7,7 +7,6 @@ import os
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -34,11 +33,6 @@ class UpOptions:
     trusted_proxies: tuple[str, ...]
     sign_in: bool
 
-    def plain(self, name: str) -> object:
-        """Returns an option so that equal ones compare equal."""
-        value: Any = getattr(self, name)
-        return set(value) if name in {"mcp_hosts", "trusted_proxies"} else {"localhost": "127.0.0.1"}.get(value, value)
-
 
 @dataclass(frozen=True, slots=True)
 class LastUp:
@@ -57,14 +51,11 @@ def remember(settings: Settings, options: UpOptions, referred: Collection[str]) 
     file = beside(settings.db, "up.json")
     if file is None or settings.secrets_path is None:
         return
-    kept = {
-        name: value
-        for name, value in settings.environment.items()
-        if (name.startswith(OURS) or name in OF_THE_MACHINE or name in referred) and name not in NEVER
-    }
-    plain = {name: value for name, value in kept.items() if name == "PATH" or plain_value(name, value)}
-    secret = json.dumps({name: value for name, value in kept.items() if name not in plain})
-    values = SecretFile(settings.secrets_path, settings.environment)
+    plain, secrets = dict[str, str](), dict[str, str]()
+    for name, value in settings.environment.items():
+        if (name.startswith(OURS) or name in OF_THE_MACHINE or name in referred) and name not in NEVER:
+            (plain if name == "PATH" or plain_value(name, value) else secrets)[name] = value
+    secret, values = json.dumps(secrets), SecretFile(settings.secrets_path, settings.environment)
     try:
         file.unlink(missing_ok=True)
         file.touch(mode=0o600)

@@ -12,14 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
-from click.core import ParameterSource
 
 from core.cli.last_up import LastUp, UpOptions, last_up, remember, with_its_environment
 from core.cli.options import TerminalProgress, db_option, preset_option, set_option, settings_of
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 M_ARENA_MAX = -8  # of malloc.h
 CONSOLE = "dashboard.app:app"  # the ASGI app that uvicorn loads by name
 STARTS_S = 60.0
+COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 OTHER_OPTIONS = 4
 """The exit code of `wayfare up` if another operator's console serves the store with other options."""
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - possible options of an operator, not a binding
@@ -76,7 +76,8 @@ def up(context: click.Context, background: bool, db: Path | None, **given: Any) 
 
     Example: wayfare up --port 8600
     """
-    options, proxies = UpOptions(**given), _networks(given["trusted_proxies"])
+    options = replace(UpOptions(**given), host={"localhost": "127.0.0.1"}.get(given["host"], given["host"]))
+    proxies = _networks(options.trusted_proxies)
     settings = Settings.from_environment(db=db)
     lock = console_lock(settings.db)
     if (running := _taken(lock, settings.db, over=not background)) is not None:
@@ -103,7 +104,7 @@ def up(context: click.Context, background: bool, db: Path | None, **given: Any) 
             click.echo(_how_to_sign_in(own, host, operators=operators))
         names = (
             options.mcp_hosts
-            if host in {*EVERY_ADDRESS, *EVERY_ADDRESS.values(), "localhost"}
+            if host in {*EVERY_ADDRESS, *EVERY_ADDRESS.values()}
             else (*options.mcp_hosts, urlsplit(own).netloc)
         )
         config = uvicorn.Config(
@@ -165,12 +166,9 @@ def _taken(lock: FileLock | None, db: Path | str, *, over: bool) -> Owner | None
 
 def _check_options(context: click.Context, given: UpOptions, running: LastUp | None) -> None:
     """Exits with `OTHER_OPTIONS` if an option on the command line differs from that of the console that runs."""
-    other = [
-        option.opts[-1]
-        for option in context.command.params
-        if context.get_parameter_source(name := option.name or "") is ParameterSource.COMMANDLINE
-        and hasattr(given, name) and running is not None and given.plain(name) != running.options.plain(name)
-    ]  # fmt: skip
+    options: dict[str, Any] = {} if running is None else asdict(running.options)
+    wanted = [one for one in context.command.params if context.get_parameter_source(one.name or "") is COMMANDLINE]
+    other = [one.opts[-1] for one in wanted if one.name in options and options[one.name] != getattr(given, one.name)]
     if other:
         click.echo(
             f"It has another {' and another '.join(other)}: end it and start again, or leave that out.", err=True
