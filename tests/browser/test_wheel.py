@@ -18,6 +18,7 @@ from .serving import ROOT, ConsoleProgram, Program, free_port
 
 pytestmark = pytest.mark.browser
 
+NOT_SOURCE = shutil.ignore_patterns("__pycache__")
 FOLDERS = (".streamlit", "core", "dashboard", "sample_catalog")
 BUILD = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1], {'--build-option': ['--compression=stored']})"
 LOOKS = """() => {
@@ -32,7 +33,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the packages of the wheel, which is built from a copy of the checkout."""
     source, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for name in FOLDERS:
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, source / name, ignore=NOT_SOURCE)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     subprocess.run([sys.executable, "-c", BUILD, made], cwd=source, capture_output=True, check=True, timeout=300)
