@@ -227,7 +227,9 @@ def _check_store(settings: Settings, options: UpOptions, *, remembered: bool) ->
             try:
                 remember(settings, options, names_in(*store.catalogs.connection_texts()))
             except WayfareError as error:
-                click.echo(f"{error} After a crash agents start this console without its options or variables.", err=True)
+                click.echo(
+                    f"{error} After a crash agents start this console without its options or variables.", err=True
+                )
         return operators
 
 
