@@ -121,10 +121,10 @@ def _options(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def load_config() -> None:
-    """Apply our .streamlit/config.toml, whatever the working directory is."""
-    if CONFIG.is_file():
-        flags = dict(_options(tomllib.loads(CONFIG.read_text(encoding="utf-8"))))
-        config.get_config_options(force_reparse=True, options_from_flags=flags)
+    """Apply our .streamlit/config.toml, whatever the working directory is. Without it the console does not start: a browser would
+    send statistics."""
+    flags = dict(_options(tomllib.loads(CONFIG.read_text(encoding="utf-8"))))
+    config.get_config_options(force_reparse=True, options_from_flags=flags)
 
 
 async def plotly(_: Request) -> Response:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
 CONNECT_S = 2.0
+BY_AGENT = "wayfare mcp"
+"""The command that starts a console for an agent."""
 
 
 def beside(db: Path | str, ending: str) -> Path | None:
@@ -111,3 +113,28 @@ def owner_of(db: Path | str) -> Owner | None:
     """Returns the console that serves a store now, or None."""
     owner = announced_owner(db)
     return owner if owner is not None and owner.answers else None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The environment of a console that `wayfare mcp` starts.
+
+TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
+PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+CERTIFICATES = {"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
+OF_THE_MACHINE = frozenset({"PATH", *CERTIFICATES, *PROXIES, *map(str.lower, PROXIES)})
+OF_THE_USER = frozenset({
+    "HOME", "LOGNAME", "USER", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "DBUS_SESSION_BUS_ADDRESS",
+    "APPDATA", "LOCALAPPDATA", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH", "TEMP", "TMP", "PATHEXT", "COMSPEC", "SYSTEMROOT",
+    "SYSTEMDRIVE", "PROCESSOR_ARCHITECTURE",
+})  # fmt: skip
+PREFIXES = ("WAYFARE_", "LC_", "XDG_", "PYTHON")
+
+
+def is_inherited(name: str) -> bool:
+    """Whether the console gets this variable of the agent that starts it: of the user, of the machine, and ours. Others may be the
+    agent's secrets.
+
+    >>> [is_inherited(name) for name in ("PATH", "https_proxy", "WAYFARE_CACHE", "WAYFARE_TOKEN", "GITHUB_TOKEN")]
+    [True, True, True, False, False]
+    """
+    return name in OF_THE_USER or name in OF_THE_MACHINE or (name.startswith(PREFIXES) and name != TOKEN)

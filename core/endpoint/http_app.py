@@ -40,8 +40,8 @@ PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
-INVALID_REQUEST, TOO_MANY = -32600, -32029
-"""Codes of JSON-RPC. The second is from its range for server errors; the codes that MCP names mean something else."""
+INVALID_REQUEST, TOO_MANY, ENDING = -32600, -32029, -32028
+"""Codes of JSON-RPC. The last two are from its range for server errors; the codes that MCP names mean something else."""
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 R = TypeVar("R", bound="AgentRequest | PartRequest")
 T = TypeVar("T")
@@ -231,9 +231,12 @@ class EndpointApp:
         )
 
     def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:
-        """Returns `answer` with each request counted as a use of its client."""
+        """Returns `answer` with each request counted as a use of its client. It raises MCPError if the console ends."""
+        from mcp import MCPError
 
         async def answered(request: R) -> T:
+            if self._uses.ending:
+                raise MCPError(ENDING, "The console ends; nothing was done. Send the request again to the next one.")
             with self._uses.use("agent", request.client):
                 return await answer(request)
 

@@ -27,10 +27,10 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.domain.execution import CLIENT_SIDE, NOBODY
 from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
-from core.endpoint.door import CONNECT_S, Owner, beside, owner_of
+from core.endpoint.door import CONNECT_S, TOKEN, Owner, beside, is_inherited, owner_of
 from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.endpoint.fallback import MOST_TRIES
-from core.endpoint.http_app import PATH, TOO_MANY
+from core.endpoint.http_app import ENDING, PATH, TOO_MANY
 from core.endpoint.joined_changes import JoinedChanges
 from core.endpoint.server import mcp_server
 from core.governance.approvals import LONGEST_HOLD_S
@@ -65,7 +65,7 @@ def _started(settings: Settings) -> Owner:
     words = [sys.executable, *CONSOLE, "--db", str(settings.db)]
     if not Path(settings.catalog).is_file():  # a file is for this client alone
         words += ["--catalog", settings.catalog]
-    environment = {name: value for name, value in settings.environment.items() if name != TOKEN}
+    environment = {name: value for name, value in settings.environment.items() if is_inherited(name)}
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         log = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -107,7 +107,6 @@ def _last_line(file: Path, begin: int) -> str:
 # ----------------------------------------------------------------------------------------------------------------------
 # Sessions with the console.
 
-TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
 ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
 LIST_S = 1.0  # a client waits so long for its list of tools while the console starts
 T = TypeVar("T")
@@ -201,15 +200,15 @@ class JoinedOwner:
             raise self._said(whose, error) from error
 
     def _said(self, whose: Whose, error: BaseException) -> MCPError:
-        """Returns the console's error inside an exception of a session. Raises OwnerLostError if it did not
-        answer."""
+        """Returns the console's error inside an exception of a session. Raises OwnerLostError if it did not answer, or ends."""
         inner = error
         while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
             inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
-        if isinstance(inner, MCPError) and inner.code != mcp_types.CONNECTION_CLOSED:
+        code = inner.code if isinstance(inner, MCPError) else mcp_types.CONNECTION_CLOSED
+        if isinstance(inner, MCPError) and code not in {mcp_types.CONNECTION_CLOSED, ENDING}:
             return inner
         self._sessions.pop(whose, None)
-        raise OwnerLostError(str(error)) from error
+        raise OwnerLostError(str(error), unsent=code == ENDING) from error
 
     async def _session(self, whose: Whose) -> OwnSession:
         return self._sessions.get(whose) or await self._tasks.start(self._keep, whose)
