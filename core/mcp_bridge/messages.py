@@ -154,6 +154,8 @@ def _result(result: dict[str, Any]) -> dict[str, Any]:
     if result.keys().isdisjoint({"content", "structuredContent", "isError"}):
         return result
     fixed = {name: value for name, value in result.items() if value is not None or name == "structuredContent"}
+    if not isinstance(fixed.get("_meta"), dict):
+        fixed.pop("_meta", None)
     structured = fixed.get("structuredContent")
     if structured is not None and not isinstance(structured, dict) and "resultType" not in fixed:
         del fixed["structuredContent"]  # before 2026-07-28 only an object may stand here
