@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, cast
+from typing import Any
 
 import httpx2
 from mcp.shared.message import SessionMessage
@@ -25,7 +25,6 @@ from core.shared.untrusted_text import one_line
 JSON, EVENTS = "application/json", "text/event-stream"
 SESSION_ID = "mcp-session-id"
 WORDS_CHARS = 300
-WORDS_IN = ("message", "error_description", "detail", "error", "title")
 Tell = Callable[[SessionMessage], Awaitable[None]]
 _EVENT_END = re.compile(rb"\r\n\r\n|\n\r?\n|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -62,9 +61,9 @@ def _asked(request: httpx2.Request) -> RequestId | None:
 
 def _retry_s(wanted: str) -> float | None:
     """Returns the seconds of a Retry-After, which has a number or a date (RFC 9110, 10.2.3)."""
-    with suppress(ValueError):
-        return max(0.0, float(wanted))
-    with suppress(ValueError):
+    if re.fullmatch(r"\d{1,9}", wanted):
+        return float(wanted)
+    with suppress(ValueError, TypeError):  # the latter for a date without a zone
         return max(0.0, (parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds())
     return None
 
@@ -130,20 +129,9 @@ class AnswerBody(httpx2.AsyncByteStream):
 
 def _refused(asked: RequestId, status: str, whole: bytes) -> JSONRPCMessage:
     """Returns the error of a refused request: the server's own, or one with its status and words."""
-    words = "" if whole.lstrip().startswith(b"<") else whole.decode(errors="replace")
     with suppress(ValueError):
         document: Any = from_json(whole)
-        known = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
-        if "jsonrpc" in known and known.get("error"):
+        if isinstance(document, dict) and "jsonrpc" in document and "error" in document:
             return message_of(whole, asked)
-        words = _text_in(document)
-    words = one_line(words, WORDS_CHARS)
+    words = "" if whole.lstrip().startswith(b"<") else one_line(whole.decode(errors="replace"), WORDS_CHARS)
     return failed(asked, f"{status}: {words}" if words else status)
-
-
-def _text_in(value: Any) -> str:
-    """Returns the words of an error, which may be an object."""
-    if isinstance(value, dict):
-        known = cast("dict[str, Any]", value)
-        return next((_text_in(known[name]) for name in WORDS_IN if known.get(name)), "")
-    return value if isinstance(value, str) else ""

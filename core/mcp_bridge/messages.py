@@ -166,8 +166,15 @@ def _result(result: dict[str, Any]) -> dict[str, Any]:
 
 def _block(block: Any) -> Any:
     """Returns a content block; as text, if the protocol does not know it."""
+    match block:
+        case {"type": "text", "text": str(), **more} if not more:  # the usual one
+            return block
+        case str():
+            return {"type": "text", "text": block}
+        case _:
+            pass
     try:
         _BLOCK.validate_python(block, by_name=False)
     except ValidationError:
-        return {"type": "text", "text": block if isinstance(block, str) else json.dumps(block, ensure_ascii=False)}
+        return {"type": "text", "text": json.dumps(block, ensure_ascii=False)}
     return block

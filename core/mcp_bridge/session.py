@@ -278,7 +278,7 @@ class Session:
 
     def _with_stderr(self, reason: str) -> str:
         words = self.stderr_log.last(self._log_start)
-        return f"{reason} (last words: {words})" if words else reason
+        return f"{reason} (last words: {words})" if words and words not in reason else reason
 
     def _spawned(self, pid: int) -> None:
         self.pid = pid

@@ -121,7 +121,7 @@ def test_other_statuses_give_the_servers_words_and_429_teaches_nothing(shared: B
         connection = connections(http)[path]
         for status, words, kind, said in (
             (503, "no session", ERROR, "HTTP 503 Service Unavailable: no session"),
-            (500, '{"error": {"message": "out of ink"}}', ERROR, "HTTP 500 Internal Server Error: out of ink"),
+            (500, '{"error": "out of ink"}', ERROR, 'HTTP 500 Internal Server Error: {"error": "out of ink"}'),
             (502, "<html>Bad gateway</html>", ERROR, "HTTP 502 Bad Gateway"),
             (500, json_rpc, ERROR, "Busy, dear"),
             (429, "slow down", OutcomeKind.BUSY, busy),
