@@ -344,7 +344,7 @@ def definition(
         title=title,
         description=description,
         input_schema=object_schema(properties, required),
-        output_schema={"type": "object", "anyOf": [object_schema(output, list(output)), ERROR]},
+        output_schema={"type": "object", "anyOf": [object_schema(output, [n for n in output if n != "note"]), ERROR]},
         annotations=hints,
         _meta={"anthropic/alwaysLoad": True},
     )

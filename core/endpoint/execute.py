@@ -32,7 +32,7 @@ WAIT_S = 30.0  # for the start of a server and for a free thread, on top of the 
 WHY_CHARS = 4_000
 MOST_PROBLEMS = 8
 ERRORS = {
-    OutcomeKind.TOOL_ERROR: ("tool_error", "Read what the tool says and change the arguments"),
+    OutcomeKind.TOOL_ERROR: ("tool_error", "Read what the tool says: other arguments may do"),
     OutcomeKind.INVALID_ARGUMENTS: ("invalid_arguments", "Read its schema with describe_tool and change the arguments"),
     OutcomeKind.TIMEOUT: (
         "timeout",
@@ -43,8 +43,14 @@ ERRORS = {
         "The tool may have done its work: call it again only if it just reads",
     ),
     OutcomeKind.NOT_TRIED: ("not_set_up", "Tell the operator; until then"),
+    OutcomeKind.BUSY: ("busy", "Nothing was called: wait as long as it says, or a minute, and call it then"),
     OutcomeKind.CANCELLED: ("cancelled", "The client or the operator stopped it; ask before you call it again"),
 }
+
+MAY_HAVE_RUN = {OutcomeKind.TOOL_ERROR, OutcomeKind.TIMEOUT, OutcomeKind.CRASH}
+FIND_OUT = (
+    "Read what the tool says. It was called and may have done its work: find out before anything is done in its place"
+)
 
 Listener = Callable[[Progress], None]
 
@@ -165,6 +171,8 @@ def _failed(services: Services, outcome: Outcome, wanted: Wanted) -> Refusal:
         when = f"in {units.seconds(wait_s)}" if wait_s > 0 else "at once; if that fails, later"
         return Refusal("server_down", why, f"It may be tried again {when}{_others(wanted)}.")
     error, advice = ERRORS[outcome.kind]
+    if outcome.kind in MAY_HAVE_RUN and not wanted.tool.hints.retry_safe:  # nor should another tool do its work twice
+        return Refusal(error, why, f"{FIND_OUT if outcome.kind is OutcomeKind.TOOL_ERROR else advice}.")
     return Refusal(error, why, f"{advice}{_others(wanted)}.")
 
 
@@ -191,6 +199,7 @@ OUTPUT = {
     "latency_ms": {"type": "number"},
     "price_usd": or_null("number"),
     "result": {"description": "The tool's structured result, or its text; a cut one says how to read on."},
+    "note": {"type": "string", "description": "Only if the result does not fit the tool's output schema: why."},
     "fallback": {
         "type": "array",
         "items": {"type": "object"},

@@ -24,7 +24,7 @@ from core.endpoint.base import (
 )
 from core.services.call.server_requests import ResourceLink
 from core.shared.tokens import count_tokens, fits, piece
-from core.shared.untrusted_text import one_line
+from core.shared.untrusted_text import one_line, visible
 
 MOST_BINARY_CHARS = 8 * 1024 * 1024
 MOST_LINKS, LINK_CHARS = 20, 200
@@ -69,9 +69,12 @@ def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: boo
         blocks = [*_first(blocks, part["next_offset"]), text_block(_read_on(part))]
     elif cut is not None and as_it_is:
         blocks.append(text_block(_read_on(cut)))
+    note = visible(outcome.error) if outcome.kind is OutcomeKind.OK else ""  # its result does not fit its output schema
+    if note:
+        blocks.append(text_block(f"[{note}]"))
     meta = _meta(outcome)
     if as_it_is:
-        failed = outcome.kind is not OutcomeKind.OK or (cut is not None and result is not None)
+        failed = outcome.kind is not OutcomeKind.OK or bool(note) or (cut is not None and result is not None)
         return Answer(content=blocks, structured_content=None if cut else result, is_error=failed, _meta=meta)
     given: dict[str, Any] = {
         "tool": f"{outcome.call.server}::{outcome.call.tool}",
@@ -82,6 +85,7 @@ def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: boo
         "result": cut or (text or None if result is None else result),
         "fallback": [],
         "links": _links(services, outcome, blocks),
+        **({"note": note} if note else {}),
     }
     return answer(given, blocks or [text_block(GAVE_NOTHING)], meta=meta)
 

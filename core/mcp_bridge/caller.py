@@ -12,7 +12,7 @@ from typing import Any
 
 import mcp_types
 from mcp import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_types import INVALID_PARAMS
 
 from core.domain.catalog import Connection, Tool
 from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide, Progress
@@ -23,6 +23,7 @@ from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.secrets import how_to_enter
 from core.mcp_bridge.session import Lease
 from core.mcp_bridge.threads import (
+    BusyError,
     CallTimeoutError,
     CancelledCallError,
     ConnectionLostError,
@@ -32,7 +33,6 @@ from core.mcp_bridge.threads import (
     UnauthorizedError,
     said,
 )
-from core.mcp_bridge.transports import HTTP_REFUSED
 from core.shared.json_schema import arguments_fit
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -68,13 +68,8 @@ def classify_error_result(
 
 
 def classify_protocol_error(error: MCPError) -> OutcomeKind:
-    """Returns the kind of a protocol error: -32602 is about the arguments; an HTTP error page means that the tool was
-    not reached."""
-    if error.code == INVALID_PARAMS:
-        return OutcomeKind.INVALID_ARGUMENTS
-    if error.code == INTERNAL_ERROR and error.message.startswith(HTTP_REFUSED):
-        return OutcomeKind.CRASH
-    return OutcomeKind.TOOL_ERROR
+    """Returns the kind of a server's protocol error: -32602 is about the arguments."""
+    return OutcomeKind.INVALID_ARGUMENTS if error.code == INVALID_PARAMS else OutcomeKind.TOOL_ERROR
 
 
 MAX_ERROR_CHARS = 20_000
@@ -159,6 +154,8 @@ class McpCaller:
             attempt = self._of_result(call, tool, work, result)
         except UnauthorizedError as error:
             attempt = _Attempt(OutcomeKind.NOT_TRIED, str(error))
+        except BusyError as error:
+            attempt = _Attempt(OutcomeKind.BUSY, str(error))
         except NotConnectedError as error:
             attempt = _Attempt(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)
         except CallTimeoutError as error:
@@ -182,7 +179,9 @@ class McpCaller:
         self, call: ToolCall, tool: Tool | None, work: _CallWork, result: mcp_types.CallToolResult
     ) -> _Attempt:
         if not result.is_error:
-            return _Attempt(OutcomeKind.OK, result=result_without_secrets(result, self.pool.vault.in_results))
+            return _Attempt(
+                OutcomeKind.OK, work.misfit, result=result_without_secrets(result, self.pool.vault.in_results)
+            )
         kind = classify_error_result(call, tool, work.lease.tools if work.lease is not None else None)
         texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
         return _Attempt(kind, "\n".join(texts) or "The tool reported an error without a text.", result=result)
@@ -239,6 +238,8 @@ class _CallWork:
     side: ClientSide | None
     redact: Redact
     lease: Lease | None = None
+    misfit: str = ""
+    """Why the result does not fit the tool's output schema."""
     _started_s: float | None = None
     _ended_s: float | None = None
 
@@ -251,6 +252,11 @@ class _CallWork:
                 return await called(lease.client, self.call, self.side, progress)
         except MCPError:
             raise
+        except InvalidResponseError as error:
+            if error.result is None:
+                raise
+            self.misfit = str(error)
+            return error.result
         except Exception as error:
             raise InvalidResponseError(said(error)) from error
         finally:

@@ -14,16 +14,15 @@ from functools import partial
 from typing import Any, TypeVar
 
 from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ConnectionState, ServerId
 from core.domain.execution import NOBODY
 from core.mcp_bridge import transports
-from core.mcp_bridge.answer_limit import TOO_LARGE
 from core.mcp_bridge.fault_injection import injected
-from core.mcp_bridge.oauth import REFUSED, Refused
+from core.mcp_bridge.oauth import BUSY, REFUSED, Refused
 from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
 from core.mcp_bridge.secrets import SecretVault
 from core.mcp_bridge.session import Lease, Session, Work, bounded
@@ -37,42 +36,37 @@ from core.mcp_bridge.threads import (
     ThreadInbox,
     said,
 )
-from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget, quiet_sdk_log
+from core.mcp_bridge.transports import OpenTarget, quiet_sdk_log
 from core.network.traces import Injection
 from core.shared.settings import MAX_ANSWER_BYTES
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The effect of a protocol error on its session.
 
-SESSION_GONE = {
-    "session not found",
-    "session terminated",
-    "bad request: no valid session id provided",
-    "bad request: server not initialized",
-}
 
-
-class SessionRefusedError(ConnectionLostError):
+class SessionRefusedError(MCPError):
     """The server refused the call because it does not know the session. The tool did not run."""
 
 
 async def translated(
-    error: MCPError, pooled: PooledConnection, session: Session, limit_s: float, log_start: int
+    error: MCPError, pooled: PooledConnection, lease: Lease, refused: Refused, limit_s: float, log_start: int
 ) -> Exception:
-    """Returns the error to raise for a protocol error. Retires the session first if it is unusable."""
-    if _session_gone(error, pooled, session):
+    """Returns the error to raise for a protocol error. Retires the session first if it is unusable. The codes of a
+    timeout and of a lost connection are the SDK's: an error of the server has none of them."""
+    session = lease.session
+    if refused.status == BUSY:
+        return pooled.busy_for_now(error.message, refused)
+    if _session_gone(error, lease, refused):
         pooled.drop(session, error.message)
-        return SessionRefusedError(error.message)
+        return SessionRefusedError(error.code, error.message, error.data)
     if error.code == REQUEST_TIMEOUT:
         session.suspect = True
-        return CallTimeoutError(f"no answer within {limit_s:g} s" if "timed out" in error.message else error.message)
-    if error.message == HTTP_REFUSED:
-        session.suspect = True  # a token may have expired: the next call probes the session
-        return MCPError(error.code, f"{error.message}: {session.stderr_log.last(log_start)}", error.data)
-    _, too_large, rest = error.message.partition(TOO_LARGE)
-    if too_large:  # the SDK adds words of its own over HTTP; only this request ends
-        return MCPError(INTERNAL_ERROR, f"{too_large}{rest}")
-    return error if error.code != CONNECTION_CLOSED else await _lost(error, pooled, session, log_start)
+        return CallTimeoutError(f"no answer within {limit_s:g} s")
+    if error.code == CONNECTION_CLOSED:
+        return await _lost(error, pooled, session, log_start)
+    if refused.status > 400 and error.code != METHOD_NOT_FOUND:
+        session.suspect = True  # the next call probes it
+    return error
 
 
 async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log_start: int) -> Exception:
@@ -85,10 +79,12 @@ async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log
     return ConnectionLostError(": ".join(word for word in words if word))
 
 
-def _session_gone(error: MCPError, pooled: PooledConnection, session: Session) -> bool:
-    """Whether an HTTP server of the older, stateful protocol does not know the session."""
-    stateful = pooled.transport == "http" and session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
-    return stateful and error.message.strip().lower() in SESSION_GONE
+def _session_gone(error: MCPError, lease: Lease, refused: Refused) -> bool:
+    """Whether an HTTP server does not know the session any more, by its status. A 400 to a session that this call has
+    opened is about the call. The newer protocol also says by a 404 that it lacks a method."""
+    if refused.status == 404:
+        return error.code != METHOD_NOT_FOUND or lease.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+    return refused.status == 400 and refused.session and lease.connect_s is None
 
 
 CLOSE_S = 10.0
@@ -256,13 +252,11 @@ class SessionPool:
             return await bounded(session.in_turn(work, lease), limit_s)
         except CallTimeoutError:
             session.suspect = True
-            if refused.challenged is not None:  # the older transport tells nobody
-                raise pooled.unauthorized(session, refused) from None
             raise
         except MCPError as error:
             if refused.challenged is not None:
                 raise pooled.unauthorized(session, refused) from None
-            raise await translated(error, pooled, session, limit_s, log_start) from None
+            raise await translated(error, pooled, lease, refused, limit_s, log_start) from None
         except ValidationError as error:
             raise InvalidResponseError(said(error)) from None
         finally:

@@ -10,12 +10,13 @@ from functools import partial
 
 from core.domain.catalog import Connection, ConnectionState, ServerId, State, Transport
 from core.domain.execution import NOBODY
-from core.mcp_bridge.oauth import Refused, unauthorized
+from core.mcp_bridge.oauth import BUSY, Refused, unauthorized
 from core.mcp_bridge.secrets import Launch, MissingReferenceError
 from core.mcp_bridge.session import Lease, Session
 from core.mcp_bridge.stdio import StderrLog
-from core.mcp_bridge.threads import CancelledCallError, NotConnectedError, UnauthorizedError
+from core.mcp_bridge.threads import BusyError, CancelledCallError, NotConnectedError, UnauthorizedError
 from core.mcp_bridge.transports import OpenTarget
+from core.shared import units
 from core.shared.errors import WayfareError
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -185,6 +186,11 @@ class PooledConnection:
         self._fail(str(error))
         return error
 
+    def busy_for_now(self, words: str, refused: Refused) -> BusyError:
+        """Returns the error for a 429."""
+        when = "" if refused.retry_s is None else f" It may be called again in {units.seconds(refused.retry_s)}."
+        return BusyError(f"Server {self.server.server} is busy: {words.rstrip('.')}.{when}")
+
     def release(self) -> None:
         """Closes the session if it is not busy, and no client wants to hear of a resource."""
         if self.session is not None and not self.busy and not self._uris:
@@ -240,7 +246,7 @@ class PooledConnection:
         started_s = self._config.clock()
         try:
             session = await self._connected()
-        except (CancelledCallError, UnauthorizedError):
+        except (CancelledCallError, UnauthorizedError, BusyError):
             raise
         except (WayfareError, OSError) as error:
             self._backoff.failed(self._config.clock())
@@ -288,10 +294,12 @@ class PooledConnection:
         session.task.add_done_callback(lambda _: self._ended(session))
         try:
             await session.opened(self._config.connect_limit_s)
-        except NotConnectedError:
-            if session.refused.challenged is None:
-                raise
-            raise self.unauthorized(session, session.refused) from None
+        except NotConnectedError as error:
+            if session.refused.challenged is not None:
+                raise self.unauthorized(session, session.refused) from None
+            if session.refused.status == BUSY:
+                raise self.busy_for_now(str(error), session.refused) from None
+            raise
         return session
 
     def _start_idle_timer(self) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import anyio
 import mcp_types
 from mcp import Client, MCPError
 from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic_core import from_json
 
 from core.domain.execution import NOBODY
 from core.domain.outcome import SIMULATED_MARK
@@ -29,7 +30,7 @@ from core.mcp_bridge.threads import (
     kill_group,
     said,
 )
-from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget
+from core.mcp_bridge.transports import OpenTarget
 from core.shared.json_schema import misfit
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -68,14 +69,16 @@ async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
 def check_results(client: Client, tools: dict[str, mcp_types.Tool]) -> None:
     """Validates results against the output schemas of these tools with a compiled validator. The SDK's own check is in
     Python on the event loop: all servers would wait 3 s for a result of 9 MB. A result that does not fit raises
-    InvalidResponseError."""
+    InvalidResponseError, which keeps it: the tool has run."""
 
     async def check(name: str, result: mcp_types.CallToolResult) -> None:
         if name not in tools or not _misfit(tools[name], result):
             return
         tools.update(await tools_by_name(client) or {})  # the server may have changed the schema
         if problem := _misfit(tools[name], result):
-            raise InvalidResponseError(f"The result does not fit the output schema of the tool: {problem}.")
+            raise InvalidResponseError(
+                f"The tool has run, but its result does not fit its output schema: {problem}.", result
+            )
 
     client.session.validate_tool_result = check
 
@@ -83,9 +86,15 @@ def check_results(client: Client, tools: dict[str, mcp_types.Tool]) -> None:
 def _misfit(tool: mcp_types.Tool, result: mcp_types.CallToolResult) -> str:
     if tool.output_schema is None:
         return ""
-    if "structured_content" not in result.model_fields_set:
-        return "it has no structured content"
-    return misfit(tool.output_schema, result.structured_content)
+    if "structured_content" in result.model_fields_set:
+        return misfit(tool.output_schema, result.structured_content)
+    for block in result.content:  # some servers give the value as a text alone
+        with suppress(ValueError):
+            value: Any = from_json(getattr(block, "text", ""))
+            if isinstance(value, dict) and not misfit(tool.output_schema, cast("dict[str, Any]", value)):
+                result.structured_content = value
+                return ""
+    return "it has no structured content"
 
 
 def says_simulated(client: Client) -> bool:
@@ -231,10 +240,12 @@ class Session:
         """Whether the server still answers a small request. It is checked after a call that timed out."""
         if self.client is None:
             return False
+        noted = Refused()
+        REFUSED.set(noted)
         try:
             await bounded(self.client.list_tools(), limit_s)
         except MCPError as error:
-            return error.code != CONNECTION_CLOSED and not error.message.startswith(HTTP_REFUSED)
+            return error.code != CONNECTION_CLOSED and noted.status < 400
         except (CallTimeoutError, RuntimeError):
             return False
         return self.alive
@@ -267,7 +278,7 @@ class Session:
 
     def _with_stderr(self, reason: str) -> str:
         words = self.stderr_log.last(self._log_start)
-        return f"{reason} (last words: {words})" if words else reason
+        return f"{reason} (last words: {words})" if words and words not in reason else reason
 
     def _spawned(self, pid: int) -> None:
         self.pid = pid

@@ -7,13 +7,15 @@ import logging
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
+import anyio
 import httpx2
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
@@ -21,7 +23,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
 
-from core.mcp_bridge.answer_limit import PLAIN, AnswerLimit, limited
+from core.mcp_bridge.answer_limit import PLAIN, AnswerLimit
+from core.mcp_bridge.http_answers import Tell, heard
 from core.mcp_bridge.oauth import ServerGrant, TokenAuth
 from core.mcp_bridge.secrets import Launch, SecretVault
 from core.mcp_bridge.stdio import LINE_CHARS, StderrLog, stdio_transport
@@ -58,7 +61,6 @@ class StderrReader:
         self._done.set()
 
 
-HTTP_REFUSED = "Server returned an error response"  # the SDK's text for an HTTP error without a protocol message
 HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
 Message = SessionMessage | Exception
 
@@ -123,21 +125,40 @@ async def _sse(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> httpx2.AsyncClient:
         del headers, timeout, auth  # the launch has them all
-        return _http_client(launch, own_auth, stderr_log, limit)
+        return _http_client(launch, own_auth, stderr_log, limit, incoming.send)
 
-    async with sse_client(launch.url, httpx_client_factory=factory) as (reader, writer):
-        yield WatchedStream(reader, stderr_log, on_end), writer
+    incoming, read = anyio.create_memory_object_stream[Message](0)  # what the server sends, and refusals of requests
+    async with (
+        incoming,
+        read,
+        sse_client(launch.url, httpx_client_factory=factory) as (reader, writer),
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(_passed_on, reader, incoming)
+        try:
+            yield WatchedStream(read, stderr_log, on_end), writer
+        finally:
+            tasks.cancel_scope.cancel()
 
 
-def _http_client(launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: AnswerLimit) -> httpx2.AsyncClient:
+async def _passed_on(reader: ReadStream[Message], incoming: MemoryObjectSendStream[Message]) -> None:
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async with incoming:
+            async for message in reader:
+                await incoming.send(message)
+
+
+def _http_client(
+    launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: AnswerLimit, tell: Tell | None = None
+) -> httpx2.AsyncClient:
     async def note(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             stderr_log.add(f"HTTP {response.status_code} {response.reason_phrase}")
 
-    async def bound(response: httpx2.Response) -> None:
-        limited(response, limit)
+    async def hear(response: httpx2.Response) -> None:
+        await heard(response, limit, tell)
 
-    hooks: dict[str, list[Any]] = {"response": [note, bound]}
+    hooks: dict[str, list[Any]] = {"response": [note, hear]}
     headers = {"Accept-Encoding": PLAIN, **launch.headers}
     return httpx2.AsyncClient(headers=headers, timeout=HTTP_TIMEOUT, event_hooks=hooks, auth=auth)
 

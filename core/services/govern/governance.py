@@ -35,6 +35,7 @@ from core.store import Store
 NOT_THE_SERVERS = {
     OutcomeKind.CANCELLED,
     OutcomeKind.NOT_TRIED,
+    OutcomeKind.BUSY,
     OutcomeKind.INVALID_ARGUMENTS,
     OutcomeKind.NOT_CONNECTED,
 }  # the wait after the latter is the connection's own

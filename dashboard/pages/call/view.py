@@ -78,6 +78,10 @@ WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
         ":material/key_off:",
         "The server is not set up, so nothing was called. The statistics are unchanged.",
     ),
+    OutcomeKind.BUSY: (
+        "busy", "gray", ":material/hourglass_top:",
+        "The server asks to be called later, so nothing was called. The statistics are unchanged.",
+    ),
     OutcomeKind.CANCELLED: (
         "cancelled", "gray", ":material/stop_circle:", "You cancelled the call. The statistics are unchanged.",
     ),
