@@ -191,6 +191,10 @@ OUTPUT = {
     "latency_ms": {"type": "number"},
     "price_usd": or_null("number"),
     "result": {"description": "The tool's structured result, or its text; a cut one says how to read on."},
+    "note": {
+        "type": "string",
+        "description": "What to know beside the result, such as that the server's state is new.",
+    },
     "fallback": {
         "type": "array",
         "items": {"type": "object"},

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -32,7 +33,7 @@ from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import PATH, TOO_MANY
 from core.endpoint.joined_changes import JoinedChanges
-from core.endpoint.server import mcp_server
+from core.endpoint.server import COOKIE, mcp_server
 from core.governance.approvals import LONGEST_HOLD_S
 from core.services.call.server_requests import own_session
 from core.shared.errors import WayfareError
@@ -135,18 +136,23 @@ def _refused(error: MCPError) -> Answer:
 class JoinedOwner:
     """Sessions with the console: one for each client name with its abilities. Lives in a task group."""
 
-    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str) -> None:
+    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, headers: Mapping[str, str]) -> None:
         self._limit_s = options.timeout_s * (MOST_TRIES if options.fallback else 1) + ANSWER_S
         self._url = url
         self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
         self._tasks = tasks
-        self._headers = {"Authorization": f"Bearer {token}"} if token else None
+        self._headers = dict(headers)
         self._sessions: dict[Whose, OwnSession] = {}
         self._left = anyio.Event()
 
     def leave(self) -> None:
         """Ends the sessions."""
         self._left.set()
+
+    async def goodbye(self) -> None:
+        """Tells the console that the client has left. Raises the errors of the transport."""
+        async with create_mcp_http_client(headers=self._headers) as http:
+            await http.delete(self._address)
 
     async def call(self, request: Request) -> Answer:
         """Returns the console's answer. Its questions reach the client. Raises OwnerLostError."""
@@ -276,6 +282,7 @@ class StdioBackend:
         self._settings = settings
         self._options = options
         self._joined: JoinedOwner | None = None
+        self._id = secrets.token_urlsafe(16)
         self._lock = anyio.Lock()
 
     async def call(self, tasks: TaskGroup, request: Request) -> Answer:
@@ -346,7 +353,14 @@ class StdioBackend:
 
     def _with(self, console: Owner, tasks: TaskGroup) -> JoinedOwner:
         token = self._settings.environment.get(TOKEN, "").strip()
-        return JoinedOwner(console.url, self._options, tasks, token)
+        own = {"Authorization": f"Bearer {token}"} if token else {"Cookie": f"{COOKIE}={self._id}"}
+        return JoinedOwner(console.url, self._options, tasks, own)
+
+    async def goodbye(self) -> None:
+        """Tells the console that the client has left, so that its servers end."""
+        if self._joined is not None:
+            with suppress(Exception), anyio.move_on_after(CONNECT_S):
+                await self._joined.goodbye()
 
     async def _forget(self, lost: JoinedOwner) -> None:
         lost.leave()
@@ -394,6 +408,7 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
             )
             async with stdio_server() as (reader, writer):
                 await served.run(reader, writer, served.create_initialization_options())
+            await backend.goodbye()
             tasks.cancel_scope.cancel()
 
     anyio.run(run)

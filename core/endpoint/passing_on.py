@@ -82,6 +82,7 @@ def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: boo
         "result": cut or (text or None if result is None else result),
         "fallback": [],
         "links": _links(services, outcome, blocks),
+        **({"note": outcome.note} if outcome.note else {}),
     }
     return answer(given, blocks or [text_block(GAVE_NOTHING)], meta=meta)
 

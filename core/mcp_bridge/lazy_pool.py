@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from core.domain.execution import ToolCaller
 from core.mcp_bridge.secrets import SecretVault
+from core.shared.settings import MAX_SESSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +33,7 @@ class LazyPool:
 
     vault: SecretVault
     max_answer_bytes: int
+    max_sessions: int = MAX_SESSIONS
     list_changed: Callable[[ServerId, str], None] | None = None
     _pool: SessionPool | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -43,7 +45,7 @@ class LazyPool:
 
         with self._lock:
             if self._pool is None:
-                config = PoolConfig(max_answer_bytes=self.max_answer_bytes)
+                config = PoolConfig(max_answer_bytes=self.max_answer_bytes, max_sessions=self.max_sessions)
                 self._pool = SessionPool(self.vault, config, list_changed=self.list_changed)
             return self._pool
 
@@ -57,6 +59,11 @@ class LazyPool:
     def states(self) -> tuple[ConnectionState, ...]:
         """Returns the state of every connected server, without opening a pool."""
         return () if self._pool is None else self._pool.states()
+
+    def forget(self, owner: str) -> None:
+        """Ends the sessions of a client that has left."""
+        if self._pool is not None:
+            self._pool.forget(owner)
 
     def close(self) -> None:
         """Ends every session."""

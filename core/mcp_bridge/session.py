@@ -29,7 +29,7 @@ from core.mcp_bridge.threads import (
     kill_group,
     said,
 )
-from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget
+from core.mcp_bridge.transports import HTTP_REFUSED, ON_SESSION_ID, OpenTarget
 from core.shared.json_schema import misfit
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -181,6 +181,10 @@ class Session:
         self.in_flight = 0
         self.suspect = False
         self.closed_by_us = False
+        self.used = False
+        self.renewed = ""
+        """Why the session before this one ended, until a call of its client has said so. "" if that had no state."""
+        self._has_id = False
         self.pid: int | None = None
         self.refused = Refused()
         self._log_start = stderr_log.count
@@ -195,6 +199,11 @@ class Session:
     def alive(self) -> bool:
         """Whether a call may be sent."""
         return self.client is not None and not self._leave.is_set()
+
+    @property
+    def stateless(self) -> bool:
+        """Whether the server keeps nothing for a session: over HTTP, and it gave no session id."""
+        return self.launch.transport == "http" and self.client is not None and not self._has_id
 
     async def in_turn(self, work: Work[T], lease: Lease) -> T:
         """Runs `work`. It waits for the work before it if a question of the server could belong to either."""
@@ -272,6 +281,9 @@ class Session:
     def _spawned(self, pid: int) -> None:
         self.pid = pid
 
+    def _given_id(self) -> None:
+        self._has_id = True
+
     def _announce(self, client: Client) -> None:
         info = client.server_info
         self.protocol_version = client.protocol_version
@@ -304,6 +316,7 @@ class Session:
 
     async def _keep(self) -> None:
         ON_SPAWN.set(self._spawned)
+        ON_SESSION_ID.set(self._given_id)
         REFUSED.set(self.refused)
         try:
             target = self._open_target(self.launch, self.stderr_log, self._depart)

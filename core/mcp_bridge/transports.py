@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +17,7 @@ from typing import Any, Self, TextIO
 import httpx2
 from mcp.client import Transport
 from mcp.client.sse import sse_client
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
@@ -60,6 +61,8 @@ class StderrReader:
 
 HTTP_REFUSED = "Server returned an error response"  # the SDK's text for an HTTP error without a protocol message
 HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
+ON_SESSION_ID: ContextVar[Callable[[], None] | None] = ContextVar("ON_SESSION_ID", default=None)
+"""Called when a server over HTTP gives the session of the current task an id, because it keeps state for it."""
 Message = SessionMessage | Exception
 
 
@@ -133,6 +136,8 @@ def _http_client(launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: 
     async def note(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             stderr_log.add(f"HTTP {response.status_code} {response.reason_phrase}")
+        if MCP_SESSION_ID in response.headers and (given := ON_SESSION_ID.get()) is not None:
+            given()
 
     async def bound(response: httpx2.Response) -> None:
         limited(response, limit)
