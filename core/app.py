@@ -155,7 +155,8 @@ class App:
         from core.mcp_bridge.lazy_pool import LazyPool
 
         chosen = self.settings
-        return LazyPool(self.vault, chosen.max_answer_bytes, chosen.max_sessions, list_changed=self._list_changed)
+        limits = chosen.max_answer_bytes, chosen.max_sessions
+        return LazyPool(self.vault, *limits, chosen.greetings_file, chosen.inherit, self._list_changed)
 
     @built
     def networks(self) -> NetworkProfiles:

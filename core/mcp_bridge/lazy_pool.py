@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.execution import ToolCaller
@@ -34,6 +35,8 @@ class LazyPool:
     vault: SecretVault
     max_answer_bytes: int
     max_sessions: int = MAX_SESSIONS
+    greetings_file: Path | None = None
+    inherit: tuple[str, ...] = ()
     list_changed: Callable[[ServerId, str], None] | None = None
     _pool: SessionPool | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -41,12 +44,16 @@ class LazyPool:
     def get(self) -> SessionPool:
         """Returns the pool."""
         load_protocol()
+        from core.mcp_bridge.greetings import Greetings
         from core.mcp_bridge.pool import PoolConfig, SessionPool
 
         with self._lock:
             if self._pool is None:
-                config = PoolConfig(max_answer_bytes=self.max_answer_bytes, max_sessions=self.max_sessions)
-                self._pool = SessionPool(self.vault, config, list_changed=self.list_changed)
+                config = PoolConfig(
+                    max_answer_bytes=self.max_answer_bytes, max_sessions=self.max_sessions, inherit=self.inherit
+                )
+                greetings = Greetings(self.greetings_file)
+                self._pool = SessionPool(self.vault, config, greetings=greetings, list_changed=self.list_changed)
             return self._pool
 
     def caller(self) -> ToolCaller:

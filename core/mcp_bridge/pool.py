@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from mcp import MCPError
+from mcp.client import session as client_session
 from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, REQUEST_TIMEOUT
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
@@ -23,6 +24,7 @@ from core.domain.execution import NOBODY, WAYFARE, SessionOwner
 from core.mcp_bridge import transports
 from core.mcp_bridge.answer_limit import TOO_LARGE
 from core.mcp_bridge.fault_injection import injected
+from core.mcp_bridge.greetings import Greetings
 from core.mcp_bridge.oauth import REFUSED, Refused
 from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
 from core.mcp_bridge.secrets import SecretVault
@@ -92,6 +94,8 @@ def _session_gone(error: MCPError, pooled: PooledConnection, session: Session) -
 
 
 CLOSE_S = 10.0
+PROBE_S = 2.0
+"""A server that is silent at `server/discover` hears `initialize` after this time. The SDK waits 10 s."""
 MOST_KNOWN = 1024
 """Connections that are remembered, with or without a session."""
 T = TypeVar("T")
@@ -104,7 +108,7 @@ class PoolConfig:
 
     A server whose call timed out is probed before the next call (its tools are listed). If the probe takes longer than
     `probe_s`, a new session is opened. A session unused for `idle_s` is closed. A connection may have its own
-    `start_s` and `idle_s`. `max_answer_bytes` limits each message of a server.
+    `start_s` and `idle_s`. `max_answer_bytes` limits each message of a server. Servers `inherit` these variables beside the usual ones.
     """
 
     connect_limit_s: float = 60.0
@@ -112,6 +116,7 @@ class PoolConfig:
     idle_s: float = 3600.0
     max_sessions: int = MAX_SESSIONS
     max_answer_bytes: int = MAX_ANSWER_BYTES
+    inherit: tuple[str, ...] = ()
 
 
 class SessionPool:
@@ -133,6 +138,7 @@ class SessionPool:
         open_target: OpenTarget | None = None,
         injection: Injection | None = None,
         list_changed: Callable[[ServerId, str], None] | None = None,
+        greetings: Greetings | None = None,
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -148,9 +154,15 @@ class SessionPool:
             resolve=self.vault.resolve,
             redact=self.vault.redact,
             open_target=open_target
-            or partial(transports.open_target, vault=self.vault, max_answer_bytes=self.config.max_answer_bytes),
+            or partial(
+                transports.open_target,
+                vault=self.vault,
+                max_answer_bytes=self.config.max_answer_bytes,
+                inherit=self.config.inherit,
+            ),
             make_room=self._make_room,
             opened=self._opened,
+            greetings=Greetings() if greetings is None else greetings,
             clock=clock,
             now=now,
             connect_limit_s=self.config.connect_limit_s,
@@ -159,6 +171,7 @@ class SessionPool:
             list_changed=list_changed,
         )
         quiet_sdk_log()
+        client_session.DISCOVER_TIMEOUT_SECONDS = PROBE_S
         atexit.register(self.close)
 
     def use(

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
 from core.domain.catalog import Connection, ConnectionState, ServerId, State, Transport
 from core.domain.execution import NOBODY, SessionOwner
+from core.mcp_bridge.greetings import Greetings, Way, next_way
 from core.mcp_bridge.oauth import Refused, unauthorized
 from core.mcp_bridge.secrets import Launch, MissingReferenceError
 from core.mcp_bridge.session import Lease, Session
@@ -64,6 +67,9 @@ class Backoff:
         return max(0.0, self._not_before_s - now_s)
 
 
+SSE_LIMIT_S = 5.0
+
+
 @dataclass(frozen=True)
 class PooledConnectionConfig:
     """The settings of all connections of a pool. Times in s. `abilities` are the questions that clients of the sessions
@@ -74,6 +80,7 @@ class PooledConnectionConfig:
     open_target: OpenTarget
     make_room: Callable[[SessionOwner], None]
     opened: Callable[[PooledConnection, Session], None]
+    greetings: Greetings
     clock: Callable[[], float]
     now: Callable[[], datetime]
     connect_limit_s: float
@@ -300,16 +307,44 @@ class PooledConnection:
         return self.connection.shared or (self.session is not None and self.session.stateless)
 
     async def _connected(self) -> Session:
+        """Returns an opened session: greeted as the server was greeted last, else in the way that the failure suggests."""
         launch = self._launch = self._config.resolve(self.server, self.connection)
         self._config.make_room(self.owner)
-        session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities)
+        limit_s = self._config.connect_limit_s if self.connection.start_s is None else self.connection.start_s
+        greetings, way = self._config.greetings, self._config.greetings.of(self.connection)
+        end_s = asyncio.get_running_loop().time() + limit_s
+        first = self._begun(launch, way)
+        try:
+            session = await self._greeted(first, limit_s)
+        except NotConnectedError as error:
+            greetings.keep(self.connection, "probe")
+            following = next_way(way, launch.transport, first.error, first.last_words)
+            if following is None or isinstance(error, UnauthorizedError):
+                raise
+            way, left_s = following, end_s - asyncio.get_running_loop().time()
+            self._stderr_log.forget(first.log_start)
+            try:
+                session = await self._greeted(
+                    self._begun(launch, way), min(left_s, SSE_LIMIT_S) if way == "sse" else left_s
+                )
+            except NotConnectedError as second:
+                raise error if way in {"sse", "modern"} else second  # noqa: B904 - one of two failures of the same attempt
+        era: Way = "modern" if session.protocol_version in MODERN_PROTOCOL_VERSIONS else "legacy"
+        greetings.keep(self.connection, way if way == "sse" else era)
+        return session
+
+    def _begun(self, launch: Launch, way: Way) -> Session:
+        session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities, way)
         if (told := self._config.list_changed) is not None:
             session.asking.list_changed = session.asking.updated = partial(told, self.server)
             session.asking.uris = self._uris
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
+        return session
+
+    async def _greeted(self, session: Session, limit_s: float) -> Session:
         try:
-            await session.opened(self._config.connect_limit_s)
+            await session.opened(limit_s)
         except NotConnectedError:
             if session.refused.challenged is None:
                 raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from core.domain.execution import NOBODY
 from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
+from core.mcp_bridge.greetings import MODES, Way, discover
 from core.mcp_bridge.oauth import REFUSED, Refused
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import ON_SPAWN, StderrLog
@@ -169,7 +170,12 @@ class Session:
     """
 
     def __init__(
-        self, launch: Launch, open_target: OpenTarget, stderr_log: StderrLog, abilities: frozenset[str] = NOBODY
+        self,
+        launch: Launch,
+        open_target: OpenTarget,
+        stderr_log: StderrLog,
+        abilities: frozenset[str] = NOBODY,
+        way: Way = "probe",
     ) -> None:
         self.stderr_log = stderr_log
         self.asking = AskingBack(abilities)
@@ -187,8 +193,9 @@ class Session:
         self._has_id = False
         self.pid: int | None = None
         self.refused = Refused()
-        self._log_start = stderr_log.count
+        self.log_start = stderr_log.count
         self.launch = launch
+        self._way: Way = way
         self._open_target = open_target
         self._scope = anyio.CancelScope()
         self._opened = asyncio.Event()
@@ -274,9 +281,13 @@ class Session:
         self._leave.set()
         self._scope.deadline = asyncio.get_running_loop().time() + LEAVE_S
 
+    @property
+    def last_words(self) -> str:
+        """The newest line of its output outside the protocol, or "" without one."""
+        return self.stderr_log.last(self.log_start)
+
     def _with_stderr(self, reason: str) -> str:
-        words = self.stderr_log.last(self._log_start)
-        return f"{reason} (last words: {words})" if words else reason
+        return f"{reason} (last words: {self.last_words})" if self.last_words else reason
 
     def _spawned(self, pid: int) -> None:
         self.pid = pid
@@ -319,9 +330,13 @@ class Session:
         ON_SESSION_ID.set(self._given_id)
         REFUSED.set(self.refused)
         try:
-            target = self._open_target(self.launch, self.stderr_log, self._depart)
+            launch = replace(self.launch, transport="sse") if self._way == "sse" else self.launch
+            options = {"client_info": CLIENT_INFO, "cache": None, "mode": MODES.get(self._way, "legacy")}
+            target = self._open_target(launch, self.stderr_log, self._depart)
             with self._scope:
-                async with Client(target, client_info=CLIENT_INFO, cache=None, **self.asking.callbacks()) as client:
+                async with Client(target, **options, **self.asking.callbacks()) as client:
+                    if self._way == "modern":
+                        await discover(client)
                     self.tools = await tools_by_name(client)
                     check_results(client, self.tools or {})
                     self._announce(client)

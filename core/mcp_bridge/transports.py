@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -23,6 +23,7 @@ from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
 
 from core.mcp_bridge.answer_limit import PLAIN, AnswerLimit, limited
+from core.mcp_bridge.environment import inherited
 from core.mcp_bridge.oauth import ServerGrant, TokenAuth
 from core.mcp_bridge.secrets import Launch, SecretVault
 from core.mcp_bridge.stdio import LINE_CHARS, StderrLog, stdio_transport
@@ -77,8 +78,10 @@ def open_target(
     *,
     vault: SecretVault,
     max_answer_bytes: int = MAX_ANSWER_BYTES,
+    inherit: tuple[str, ...] = (),
 ) -> Transport:
     """Returns the transport for a resolved connection. The transport starts when it is entered. The `vault` has the OAuth grants.
+    A child process inherits variables, those that `inherit` names among them.
 
     Raises NotConnectedError if the working directory does not exist.
     """
@@ -86,7 +89,8 @@ def open_target(
     if launch.transport == "stdio":
         if launch.cwd and not Path(launch.cwd).is_dir():
             raise NotConnectedError(f"the working directory {launch.cwd} does not exist")
-        return _stdio(launch, stderr_log, on_end, limit)
+        whole = replace(launch, env={**inherited(os.environ, inherit), **launch.env})
+        return _stdio(whole, stderr_log, on_end, limit)
     auth = TokenAuth(ServerGrant(vault, launch.server, launch.url))
     if launch.transport == "sse":
         return _sse(launch, auth, stderr_log, on_end, limit)

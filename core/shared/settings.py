@@ -124,7 +124,7 @@ class Settings:
 
     `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
     shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
-    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server, `max_sessions` the sessions with servers; every
+    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server, `max_sessions` the sessions with servers, which `inherit` these variables; every
     `look_hours` servers are asked for their tools (0: never). A console in the background ends after `idle_s` without a use.
     Words alone decide if the vectors of a catalog are not there after `words_after_s`.
     `notify_url` is told of calls that wait ("": none). `environment` is where
@@ -138,6 +138,7 @@ class Settings:
     encoder_difference: str = ""
     max_answer_bytes: int = MAX_ANSWER_BYTES
     max_sessions: int = MAX_SESSIONS
+    inherit: tuple[str, ...] = ()
     idle_s: float = IDLE_S
     look_hours: float = DEFAULT_LOOK_HOURS
     words_after_s: float = WORDS_AFTER_S
@@ -168,6 +169,7 @@ class Settings:
             reranker=known.get("WAYFARE_RERANKER", "").strip(),
             encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
             max_answer_bytes=_bytes_of_mb(most) if (most := known.get(MAX_ANSWER_MB)) else MAX_ANSWER_BYTES,
+            inherit=tuple(name.strip() for name in known.get("WAYFARE_INHERIT", "").split(",") if name.strip()),
             max_sessions=_count(most) if (most := known.get(MAX_SESSIONS_NAME)) else MAX_SESSIONS,
             idle_s=_idle_s(idle) if (idle := known.get(IDLE)) else IDLE_S,
             look_hours=_at_least_0(hours, LOOK_HOURS, "hours, as 6, or 0 for never")
@@ -193,6 +195,11 @@ class Settings:
         ('/cache/indexes', None)
         """
         return None if str(self.db) == IN_MEMORY else self.cache / "indexes"
+
+    @property
+    def greetings_file(self) -> Path | None:
+        """Where the way is kept in which each server is greeted. None if nothing is kept."""
+        return None if str(self.db) == IN_MEMORY else self.cache / "greetings.json"
 
     @property
     def virtual_folder(self) -> Path:
