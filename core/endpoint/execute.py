@@ -89,11 +89,12 @@ async def _in_thread(
     finally:
         future.cancel()
     if not done:
-        raise Refusal(
-            "timeout",
-            f"{request.arguments['tool']} was not done within {limit_s:g} s.",
-            "Many calls are in progress; try again later, or another tool.",
-        )
+        tool = request.arguments["tool"]
+        states = services.app.pool.states()
+        if any(one.state == "connecting" and one.server == tool.partition("::")[0] for one in states):
+            raise Refusal("server_starting", f"The server of {tool} is still starting.", "Call it again in a minute.")
+        why = f"{tool} was not done within {limit_s:g} s."
+        raise Refusal("timeout", why, "Many calls are in progress; try again later, or another tool.")
     if sent:
         await asyncio.gather(*map(asyncio.wrap_future, sent), return_exceptions=True)
     return future.result()

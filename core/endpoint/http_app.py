@@ -45,6 +45,7 @@ INVALID_REQUEST, TOO_MANY = -32600, -32029
 """Codes of JSON-RPC. The second is from its range for server errors; the codes that MCP names mean something else."""
 SESSION_IDLE_S = 86_400.0
 """A session of a client lasts longer than those with servers that belong to it."""
+SESSION_ID = "mcp-session-id"
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 R = TypeVar("R", bound="AgentRequest | PartRequest")
 T = TypeVar("T")
@@ -156,16 +157,16 @@ class EndpointApp:
         from core.endpoint.server import COOKIE, session_key
 
         request = HttpRequest(scope)
-        id_ = request.headers.get("mcp-session-id") or request.cookies.get(COOKIE, "")
-        if id_ and scope["method"] == "DELETE":
-            self._app().pool.forget(session_key(id_))
-        if id_ or CLIENT in scope:
+        ids = [id_ for id_ in (request.cookies.get(COOKIE), request.headers.get(SESSION_ID)) if id_]
+        if len(ids) == 1 and request.method == "DELETE":  # with both, one of several sessions ends
+            self._app().pool.forget(session_key(ids[0]))
+        if ids or CLIENT in scope:
             return send
 
         async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] == "http.response.start" and SESSION_ID not in Headers(raw=message["headers"]):
                 cookie = f"{COOKIE}={secrets.token_urlsafe(16)}; Path={PATH}; HttpOnly; SameSite=Strict"
-                message["headers"] = [*message.get("headers", ()), (b"set-cookie", cookie.encode())]
+                message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode())]
             await send(message)
 
         return sent

@@ -150,9 +150,10 @@ class JoinedOwner:
         self._left.set()
 
     async def goodbye(self) -> None:
-        """Tells the console that the client has left. Raises the errors of the transport."""
-        async with create_mcp_http_client(headers=self._headers) as http:
-            await http.delete(self._address)
+        """Tells the console that the client has left, so that its servers end."""
+        with suppress(Exception), anyio.move_on_after(CONNECT_S):
+            async with create_mcp_http_client(headers=self._headers) as http:
+                await http.delete(self._address)
 
     async def call(self, request: Request) -> Answer:
         """Returns the console's answer. Its questions reach the client. Raises OwnerLostError."""
@@ -192,17 +193,16 @@ class JoinedOwner:
 
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the console's list. Raises MCPError if the console refuses, OwnerLostError."""
-        whose = _whose(request.client)
-        try:
-            return await (await self._session(whose)).tools()
-        except Exception as error:
-            raise self._said(whose, error) from error
+        return await self._asked(request, lambda session: session.tools())
 
     async def part(self, request: PartRequest) -> Any:
         """Returns what the console has beside tools. Raises MCPError if the console refuses, OwnerLostError."""
+        return await self._asked(request, lambda session: session.answer(request.method, request.params))
+
+    async def _asked(self, request: PartRequest, ask: Callable[[OwnSession], Awaitable[T]]) -> T:
         whose = _whose(request.client)
         try:
-            return await (await self._session(whose)).answer(request.method, request.params)
+            return await ask(await self._session(whose))
         except Exception as error:
             raise self._said(whose, error) from error
 
@@ -357,10 +357,9 @@ class StdioBackend:
         return JoinedOwner(console.url, self._options, tasks, own)
 
     async def goodbye(self) -> None:
-        """Tells the console that the client has left, so that its servers end."""
+        """Tells the console that the client has left."""
         if self._joined is not None:
-            with suppress(Exception), anyio.move_on_after(CONNECT_S):
-                await self._joined.goodbye()
+            await self._joined.goodbye()
 
     async def _forget(self, lost: JoinedOwner) -> None:
         lost.leave()

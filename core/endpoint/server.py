@@ -75,13 +75,13 @@ def owned(client_of: Callable[[Context], str]) -> ServerMiddleware[Any]:
 
 
 def _owner(client_of: Callable[[Context], str], context: Context) -> SessionOwner:
-    """Returns the client of the token, else of the session, else of the cookie; for a client that keeps no cookies its name and address."""
+    """Returns the client of the token, else of the cookie, else of the session; for a client that has none its name and address."""
     request: Any = context.request
     if request is None:
         return WAYFARE
     if known := client_of(context):
         return SessionOwner(f"token {known}", known)
-    name, id_ = client_name(context), _session(context) or request.cookies.get(COOKIE, "")
+    name, id_ = client_name(context), request.cookies.get(COOKIE) or _session(context)
     key = session_key(id_) if id_ else f"client {request.client and request.client.host} {name}"
     return SessionOwner(key, f"{name} ({key[8:14]})" if id_ else name)
 

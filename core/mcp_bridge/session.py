@@ -235,7 +235,8 @@ class Session:
             await asyncio.wait_for(self._opened.wait(), limit_s)
         except TimeoutError:
             self.close()
-            raise NotConnectedError(self._with_stderr(f"no answer within {limit_s:g} s")) from None
+            more = "; startup_timeout_sec in its configuration gives it more time" if self.launch.command else ""
+            raise NotConnectedError(self._with_stderr(f"no answer within {limit_s:g} s{more}")) from None
         if self.client is not None:
             return
         await self.ended()

@@ -44,7 +44,7 @@ def test_each_server_is_greeted_in_its_way_and_the_next_process_knows_it(
     assert heard("silent") == first[1:]
     assert heard("new")[-1] == "server/discover"  # what was known holds no more
     assert set(heard("new")) == {"server/discover"}
-    assert heard("silent") == first
+    assert heard("dies") == first
     file.write_text("no JSON")
     assert heard("silent") == first
 
