@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import mcp_types
-import pytest
 from mcp import Client
 
 from core.app import App
@@ -27,15 +26,18 @@ INFO = mcp_types.Implementation(name="agent", version="1")
 
 
 def with_server(app: App, **settings: Any) -> None:
-    """A catalog with the server of repositories."""
-    words = {"command": "${python}", "args": ["-S", str(ROOT / "tests/endpoint/repository_server.py")], **settings}
-    server = {"name": "git", "description": "Repositories.", "tools": TOOLS, "connection": {"type": "stdio", **words}}
-    import_text(app.catalog_editor, json.dumps({"servers": [server]}), "world")
+    """A catalog with the server of repositories, as it comes and with these settings."""
+    words = {"type": "stdio", "command": "${python}", "args": ["-S", str(ROOT / "tests/endpoint/repository_server.py")]}
+    servers = [
+        {"name": name, "description": "Repositories.", "tools": TOOLS, "connection": {**words, **more}}
+        for name, more in (("git", {}), ("other", settings))
+    ]
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
 
 
-async def called(client: Client, tool: str, **arguments: Any) -> str:
+async def called(client: Client, tool: str, server: str = "git", **arguments: Any) -> str:
     """The text of a result."""
-    result = await client.call_tool("execute_tool", {"tool": f"git::{tool}", "arguments": arguments})
+    result = await client.call_tool("execute_tool", {"tool": f"{server}::{tool}", "arguments": arguments})
     return "\n".join(block.text for block in result.content if isinstance(block, mcp_types.TextContent))
 
 
@@ -92,13 +94,12 @@ def test_the_commit_of_an_agent_lands_in_its_own_repository(app: App, tmp_path: 
         anyio.run(run, f"{url}/mcp")
 
 
-@pytest.mark.parametrize("settings", [{"shared": True}])
-def test_a_shared_server_has_one_process(app: App, settings: dict[str, Any]) -> None:
-    with_server(app, **settings)
+def test_a_shared_server_has_one_process(app: App) -> None:
+    with_server(app, shared=True)
 
     async def run(url: str) -> None:
         async with Client(url, mode="legacy") as one, Client(url, mode="legacy") as other:
-            assert await called(one, "pid") == await called(other, "pid")
+            assert await called(one, "pid", "other") == await called(other, "pid", "other")
 
     with served(app, "world") as url:
         anyio.run(run, f"{url}/mcp")
@@ -110,13 +111,14 @@ def test_a_call_says_that_the_state_of_its_server_is_new(app: App) -> None:
 
     async def run(url: str) -> None:
         async with Client(url, mode="legacy") as client:
-            assert "anew" not in await called(client, "open", path="/")
+            assert "anew" not in await called(client, "open", "other", path="/")
             await anyio.to_thread.run_sync(eventually, lambda: app.pool.states()[0].state == "idle")
-            assert "nothing was called for 0.2 s" in await called(client, "pid")
-            assert "anew" not in await called(client, "pid")
+            assert "nothing was called for 0.2 s" in await called(client, "pid", "other")
+            await called(client, "open", path="/")
             await called(client, "end")
             result = await client.call_tool("execute_tool", {"tool": "git::pid"})
             assert "anew" in (result.structured_content or {})["note"]
+            assert "anew" not in await called(client, "pid")
 
     with served(app, "world") as url:
         anyio.run(run, f"{url}/mcp")
