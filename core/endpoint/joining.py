@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -136,12 +136,12 @@ def _refused(error: MCPError) -> Answer:
 class JoinedOwner:
     """Sessions with the console: one for each client name with its abilities. Lives in a task group."""
 
-    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, headers: Mapping[str, str]) -> None:
+    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str, id_: str = "") -> None:
         self._limit_s = options.timeout_s * (MOST_TRIES if options.fallback else 1) + ANSWER_S
         self._url = url
         self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
         self._tasks = tasks
-        self._headers = dict(headers)
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {"Cookie": f"{COOKIE}={id_}"}
         self._sessions: dict[Whose, OwnSession] = {}
         self._left = anyio.Event()
 
@@ -353,8 +353,7 @@ class StdioBackend:
 
     def _with(self, console: Owner, tasks: TaskGroup) -> JoinedOwner:
         token = self._settings.environment.get(TOKEN, "").strip()
-        own = {"Authorization": f"Bearer {token}"} if token else {"Cookie": f"{COOKIE}={self._id}"}
-        return JoinedOwner(console.url, self._options, tasks, own)
+        return JoinedOwner(console.url, self._options, tasks, token, self._id)
 
     async def goodbye(self) -> None:
         """Tells the console that the client has left."""
