@@ -154,7 +154,9 @@ class App:
     def pool(self) -> LazyPool:
         from core.mcp_bridge.lazy_pool import LazyPool
 
-        return LazyPool(self.vault, max_answer_bytes=self.settings.max_answer_bytes, list_changed=self._list_changed)
+        chosen = self.settings
+        limits = chosen.max_answer_bytes, chosen.max_sessions
+        return LazyPool(self.vault, *limits, chosen.greetings_file, chosen.inherit, self._list_changed)
 
     @built
     def networks(self) -> NetworkProfiles:

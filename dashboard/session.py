@@ -14,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.governance_events import origin_of
 from core.endpoint.door import Owner, announced
 from core.shared.errors import WayfareError
@@ -109,6 +110,11 @@ def visitor() -> str:
     """Returns the id of the browser tab that shows the page, or "" outside a page."""
     context = get_script_run_ctx(suppress_warning=True)
     return "" if context is None else context.session_id
+
+
+def use_own_sessions() -> None:
+    """Lets calls of this page use sessions with servers that belong to this browser tab."""
+    SESSION_OWNER.set(SessionOwner(f"page {visitor()}", f"page {visitor()[:6]}"))
 
 
 def known_job(key: str) -> Job | None:

@@ -40,6 +40,12 @@ class Connection:
     """Variables that the operator let be written out, because they are no secrets."""
     without: tuple[str, ...] = ()
     """Tools that the client configuration switches off."""
+    shared: bool = False
+    """Whether the server keeps no state, so that all clients may use one session."""
+    start_s: float | None = None
+    """How long it may take to start, s. None: as long as the others."""
+    idle_s: float | None = None
+    """After how long without a call its sessions end, s. None: as those of the others."""
 
     def texts(self) -> tuple[str, ...]:
         """Every text in which a reference may stand."""
@@ -248,6 +254,7 @@ class ConnectionState:
 
     `last_error` stays after a recovery: `state` says whether it still matters. `stderr_lines` are the newest lines that the
     server wrote to its standard error. `retry_s` is the wait before the next connection. `needs_sign_in`: it asked for a sign-in last.
+    `owner` is the client that the session belongs to.
     """
 
     server: str
@@ -264,6 +271,7 @@ class ConnectionState:
     retry_s: float = 0.0
     catalog: str = ""
     needs_sign_in: bool = False
+    owner: str = ""
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class Outcome:
 
     `connect_s` is None where a kept session was used. `latency_s` is the tool call alone. `injected` says what an injected
     network did to the call, in plain words; empty where there was none. `original` is what the server answered, be it an
-    error, in the protocol's own type, for who passes it on unchanged.
+    error, in the protocol's own type, for who passes it on unchanged. `note` is what a client has to know beside the result.
     """
 
     call: ToolCall
@@ -119,6 +119,7 @@ class Outcome:
     price_usd: float | None = None
     id: str = ""
     injected: str = ""
+    note: str = ""
     original: object = field(default=None, repr=False, compare=False)
 
     @property

@@ -95,11 +95,12 @@ async def _in_thread(
     finally:
         future.cancel()
     if not done:
-        raise Refusal(
-            "timeout",
-            f"{request.arguments['tool']} was not done within {limit_s:g} s.",
-            "Many calls are in progress; try again later, or another tool.",
-        )
+        tool = request.arguments["tool"]
+        states = services.app.pool.states()
+        if any(one.state == "connecting" and one.server == tool.partition("::")[0] for one in states):
+            raise Refusal("server_starting", f"The server of {tool} is still starting.", "Call it again in a minute.")
+        why = f"{tool} was not done within {limit_s:g} s."
+        raise Refusal("timeout", why, "Many calls are in progress; try again later, or another tool.")
     if sent:
         await asyncio.gather(*map(asyncio.wrap_future, sent), return_exceptions=True)
     return future.result()
@@ -199,7 +200,7 @@ OUTPUT = {
     "latency_ms": {"type": "number"},
     "price_usd": or_null("number"),
     "result": {"description": "The tool's structured result, or its text; a cut one says how to read on."},
-    "note": {"type": "string", "description": "Only if the result does not fit the tool's output schema: why."},
+    "note": {"type": "string", "description": "What to know beside the result: that the server's state is new, or why the result does not fit."},
     "fallback": {
         "type": "array",
         "items": {"type": "object"},

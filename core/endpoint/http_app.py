@@ -11,6 +11,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import math
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -42,6 +43,9 @@ _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
 INVALID_REQUEST, TOO_MANY, ENDING = -32600, -32029, -32028
 """Codes of JSON-RPC. The last two are from its range for server errors; the codes that MCP names mean something else."""
+SESSION_IDLE_S = 86_400.0
+"""A session of a client lasts longer than those with servers that belong to it."""
+SESSION_ID = "mcp-session-id"
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 R = TypeVar("R", bound="AgentRequest | PartRequest")
 T = TypeVar("T")
@@ -123,7 +127,7 @@ class EndpointApp:
             return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
         mirrored = "mirror" in QueryParams(scope.get("query_string", b""))
         try:
-            await self._served[mirrored](scope, _whole_body(receive), send)
+            await self._served[mirrored](scope, _whole_body(receive), self._known(scope, send))
         except ClientDisconnect:
             _log.debug("A client left before its request was read.")
 
@@ -147,6 +151,25 @@ class EndpointApp:
             return None
         message = f"Too many requests of this client: go on in {wait_s} s."
         return _error(429, message, TOO_MANY, {"Retry-After": str(wait_s)}, data={"error": "rate_limited"})
+
+    def _known(self, scope: Scope, send: Send) -> Send:
+        """Returns `send` with a cookie for a client that nothing else tells from others. Ends the sessions of a client that leaves."""
+        from core.endpoint.server import COOKIE, session_key
+
+        request = HttpRequest(scope)
+        ids = [id_ for id_ in (request.cookies.get(COOKIE), request.headers.get(SESSION_ID)) if id_]
+        if len(ids) == 1 and request.method == "DELETE":  # with both, one of several sessions ends
+            self._app().pool.forget(session_key(ids[0]))
+        if ids or CLIENT in scope:
+            return send
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and SESSION_ID not in Headers(raw=message["headers"]):
+                cookie = f"{COOKIE}={secrets.token_urlsafe(16)}; Path={PATH}; HttpOnly; SameSite=Strict"
+                message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode())]
+            await send(message)
+
+        return sent
 
     def metadata_routes(self) -> list[Route]:
         """Returns the routes of the RFC 9728 metadata: for the host, and for `/mcp`, the only protected resource."""
@@ -224,11 +247,8 @@ class EndpointApp:
         changes = Changes(app, endpoint, self._uses)
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
         made = partial(mcp_server, call, options_of, client_of, listing=listing, changes=changes)
-        return (
-            StreamableHTTPSessionManager(made(prompts=endpoint.part)),
-            StreamableHTTPSessionManager(made(part=part)),
-            changes,
-        )
+        manager = partial(StreamableHTTPSessionManager, session_idle_timeout=SESSION_IDLE_S)
+        return manager(made(prompts=endpoint.part)), manager(made(part=part)), changes
 
     def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:
         """Returns `answer` with each request counted as a use of its client. It raises MCPError if the console ends."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -32,7 +33,7 @@ from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.endpoint.fallback import MOST_TRIES
 from core.endpoint.http_app import ENDING, PATH, TOO_MANY
 from core.endpoint.joined_changes import JoinedChanges
-from core.endpoint.server import mcp_server
+from core.endpoint.server import COOKIE, mcp_server
 from core.governance.approvals import LONGEST_HOLD_S
 from core.services.call.server_requests import own_session
 from core.shared.errors import WayfareError
@@ -134,18 +135,24 @@ def _refused(error: MCPError) -> Answer:
 class JoinedOwner:
     """Sessions with the console: one for each client name with its abilities. Lives in a task group."""
 
-    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str) -> None:
+    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str, id_: str = "") -> None:
         self._limit_s = options.timeout_s * (MOST_TRIES if options.fallback else 1) + ANSWER_S
         self._url = url
         self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
         self._tasks = tasks
-        self._headers = {"Authorization": f"Bearer {token}"} if token else None
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {"Cookie": f"{COOKIE}={id_}"}
         self._sessions: dict[Whose, OwnSession] = {}
         self._left = anyio.Event()
 
     def leave(self) -> None:
         """Ends the sessions."""
         self._left.set()
+
+    async def goodbye(self) -> None:
+        """Tells the console that the client has left, so that its servers end."""
+        with suppress(Exception), anyio.move_on_after(CONNECT_S):
+            async with create_mcp_http_client(headers=self._headers) as http:
+                await http.delete(self._address)
 
     async def call(self, request: Request) -> Answer:
         """Returns the console's answer. Its questions reach the client. Raises OwnerLostError."""
@@ -185,17 +192,16 @@ class JoinedOwner:
 
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the console's list. Raises MCPError if the console refuses, OwnerLostError."""
-        whose = _whose(request.client)
-        try:
-            return await (await self._session(whose)).tools()
-        except Exception as error:
-            raise self._said(whose, error) from error
+        return await self._asked(request, lambda session: session.tools())
 
     async def part(self, request: PartRequest) -> Any:
         """Returns what the console has beside tools. Raises MCPError if the console refuses, OwnerLostError."""
+        return await self._asked(request, lambda session: session.answer(request.method, request.params))
+
+    async def _asked(self, request: PartRequest, ask: Callable[[OwnSession], Awaitable[T]]) -> T:
         whose = _whose(request.client)
         try:
-            return await (await self._session(whose)).answer(request.method, request.params)
+            return await ask(await self._session(whose))
         except Exception as error:
             raise self._said(whose, error) from error
 
@@ -275,6 +281,7 @@ class StdioBackend:
         self._settings = settings
         self._options = options
         self._joined: JoinedOwner | None = None
+        self._id = secrets.token_urlsafe(16)
         self._lock = anyio.Lock()
 
     async def call(self, tasks: TaskGroup, request: Request) -> Answer:
@@ -345,7 +352,12 @@ class StdioBackend:
 
     def _with(self, console: Owner, tasks: TaskGroup) -> JoinedOwner:
         token = self._settings.environment.get(TOKEN, "").strip()
-        return JoinedOwner(console.url, self._options, tasks, token)
+        return JoinedOwner(console.url, self._options, tasks, token, self._id)
+
+    async def goodbye(self) -> None:
+        """Tells the console that the client has left."""
+        if self._joined is not None:
+            await self._joined.goodbye()
 
     async def _forget(self, lost: JoinedOwner) -> None:
         lost.leave()
@@ -393,6 +405,7 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
             )
             async with stdio_server() as (reader, writer):
                 await served.run(reader, writer, served.create_initialization_options())
+            await backend.goodbye()
             tasks.cancel_scope.cancel()
 
     anyio.run(run)

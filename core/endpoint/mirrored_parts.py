@@ -21,7 +21,7 @@ from cachetools import TTLCache
 from mcp import MCPError
 
 from core.domain.catalog import ServerId, Tool, ToolHints
-from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
+from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS, SessionOwner
 from core.endpoint.base import EndpointOptions, PartRequest, Refusal, Services
 from core.endpoint.describe import shown_description, small
 from core.endpoint.mirror import chosen, names
@@ -140,7 +140,7 @@ class MirroredParts:
             id_, tool = ServerId(options.catalog, server), _request(server, READ)
             await _in_thread(lambda: app.governance.request(client, options.catalog, tool))  # noqa: B023 - awaited here
             try:
-                await self.subscribe(id_, uri, wanted=True)
+                await self.subscribe(id_, uri, request.owner, wanted=True)
                 return id_
             except MCPError as said:
                 error = error or said
@@ -151,15 +151,15 @@ class MirroredParts:
         admission = self.services.app.governance.admission
         return admission.may_request(request.client, request.options.catalog, _request(server, READ))
 
-    async def subscribe(self, server: ServerId, uri: str, *, wanted: bool) -> None:
+    async def subscribe(self, server: ServerId, uri: str, owner: SessionOwner, *, wanted: bool) -> None:
         """Begins or ends a subscription at a server. Raises MCPError, WayfareError."""
         requests = self.services.app.server_requests
-        await _in_thread(lambda: requests.subscribe(server, uri, wanted=wanted, limit_s=LIST_S))
+        await _in_thread(lambda: requests.subscribe(server, uri, owner, wanted=wanted, limit_s=LIST_S))
 
-    def lost(self, server: ServerId, uri: str) -> bool:
+    def lost(self, server: ServerId, uri: str, owner: SessionOwner) -> bool:
         """Whether a subscription has lost its session with a server that is still in its catalog."""
         try:
-            return not self.services.app.server_requests.hears(server, uri)
+            return not self.services.app.server_requests.hears(server, uri, owner)
         except WayfareError:
             return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import replace
@@ -14,7 +15,7 @@ import mcp_types
 from cachetools import LRUCache
 from mcp import MCPError
 from mcp.server.caching import CacheHint
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions
 from mcp.server.lowlevel import Server as McpServer
 from mcp.server.models import InitializationOptions
@@ -24,7 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 
-from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide
+from core.domain.execution import CLIENT_SIDE, NOBODY, SESSION_OWNER, WAYFARE, ClientSide, SessionOwner
 from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
 from core.endpoint.changes import TellsClients
 from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIONS
@@ -48,9 +49,46 @@ async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# How mirrored servers reach the client: its abilities, and the level of log messages that it wants.
+# Whose sessions with servers a request uses: each client has its own, because servers keep state in them.
 
 Context = ServerRequestContext[Any, Any]
+COOKIE = "wayfare-client"
+"""Tells clients without a token and without a session apart: from 2026-07-28 on the protocol has no sessions."""
+
+
+def session_key(id_: str) -> str:
+    """Returns the owner's key of a session or a cookie. It is shown, so it does not let anybody into the session."""
+    return f"session {hashlib.sha256(id_.encode()).hexdigest()[:16]}"
+
+
+def owned(client_of: Callable[[Context], str]) -> ServerMiddleware[Any]:
+    """Returns the middleware that notes the owner of a request."""
+
+    async def noted(ctx: Context, call_next: CallNext) -> HandlerResult:
+        token = SESSION_OWNER.set(_owner(client_of, ctx))
+        try:
+            return await call_next(ctx)
+        finally:
+            SESSION_OWNER.reset(token)
+
+    return noted
+
+
+def _owner(client_of: Callable[[Context], str], context: Context) -> SessionOwner:
+    """Returns the client of the token, else of the cookie, else of the session; for a client that has none its name and address."""
+    request: Any = context.request
+    if request is None:
+        return WAYFARE
+    if known := client_of(context):
+        return SessionOwner(f"token {known}", known)
+    name, id_ = client_name(context), request.cookies.get(COOKIE) or _session(context)
+    key = session_key(id_) if id_ else f"client {request.client and request.client.host} {name}"
+    return SessionOwner(key, f"{name} ({key[8:14]})" if id_ else name)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How mirrored servers reach the client: its abilities, and the level of log messages that it wants.
+
 ABILITIES = ("sampling", "elicitation", "roots")
 ANSWERS: dict[str, type[Any]] = {
     "sampling/createMessage": mcp_types.CreateMessageResult,
@@ -218,7 +256,7 @@ def mcp_server(
         on_call_tool=called,
         on_subscriptions_listen=None if changes is None else partial(_listened, changes, asked),
     )
-    server.middleware.insert(0, traced)
+    server.middleware[:0] = [traced, owned(client_of)]
     _answer_prompts(server, prompts, asked)
     if part is not None:
 
@@ -273,7 +311,8 @@ def _asked(
     """Returns a request with its options and client. Raises MCPError for wrong options."""
     known, announced = client_of(context), client_name(context)
     try:
-        return PartRequest(method, params, options_of(context), known or announced, bool(known), announced)
+        whose = known or announced, bool(known), announced, SESSION_OWNER.get()
+        return PartRequest(method, params, options_of(context), *whose)
     except WayfareError as error:
         raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
 

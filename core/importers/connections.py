@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -221,9 +222,41 @@ def read_connection(entry: Entry, server: str) -> Connection | None:
     if transport is None:
         return None
     if transport == "stdio":
-        return _local(entry, extractor, command)
-    _check_url(entry, url)
-    return Connection(transport, url=extractor.hide_leaks("url", url), headers=_headers(entry, extractor))
+        found = _local(entry, extractor, command)
+    else:
+        _check_url(entry, url)
+        found = Connection(transport, url=extractor.hide_leaks("url", url), headers=_headers(entry, extractor))
+    return replace(found, shared=entry.get("shared") is True, **_limits(entry))
+
+
+_LIMIT = re.compile(
+    r"(idle|start|startup|init|initialization|connect|connection)?timeout(ms|milliseconds|s|sec|secs|seconds)?"
+)
+REQUESTS_S = 60.0
+
+
+def _limits(entry: Entry) -> dict[str, float]:
+    """The time limits of an entry, as clients name them: in seconds or in ms, and without a unit in ms from 1000 on. A bare `timeout`
+    is about requests in some clients, so that it only raises the limit of the start.
+
+    >>> from core.importers.reading import Reading
+    >>> _limits(Entry(Reading("mcp.json"), "", {"startup_timeout_sec": 90, "idleTimeout": 7_200_000, "timeout": 5}))
+    {'start_s': 90.0, 'idle_s': 7200.0}
+    """
+    found: dict[str, float] = {}
+    for key, raw in entry.value.items():
+        match = _LIMIT.fullmatch(re.sub("[_-]", "", key).lower())
+        if match is None or raw is None:
+            continue
+        number = float(raw) if not isinstance(raw, bool) and re.fullmatch(r"[0-9.e+]{1,12}", str(raw)) else math.nan
+        seconds = number / 1000 if (match[2] or "").startswith("m") or (not match[2] and number >= 1000) else number
+        if not 0 < seconds < math.inf:
+            entry.note(f"{key} is no time above 0 and is ignored")
+        elif match[1]:
+            found["idle_s" if match[1] == "idle" else "start_s"] = seconds
+        elif seconds > REQUESTS_S:
+            found.setdefault("start_s", seconds)
+    return found
 
 
 def _transport(entry: Entry, command: str, url: str) -> Transport | None:

@@ -15,7 +15,7 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
 from core.domain.catalog import Connection, Tool
-from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide, Progress
+from core.domain.execution import CLIENT_SIDE, NOBODY, SESSION_OWNER, ClientSide, Progress
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.mcp_bridge.asking_back import called
 from core.mcp_bridge.codec import Redact, decode_block, result_without_secrets, without_secrets
@@ -73,6 +73,10 @@ def classify_protocol_error(error: MCPError) -> OutcomeKind:
 
 
 MAX_ERROR_CHARS = 20_000
+NEW_STATE = (
+    "[This server was started anew for you: {why}. What earlier calls set in it, such as a working directory, a login or an open page, is "
+    "gone; set it again.]"
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,18 @@ class _Attempt:
     protocol_version: str = ""
     mode: CallMode = CallMode.REAL
     injected: str = ""
+    note: str = ""
+
+
+def _with_note(attempt: _Attempt, note: str) -> _Attempt:
+    """Returns the attempt with a note to its client, in the result as well as in the error."""
+    if not note:
+        return attempt
+    result, error = attempt.result, f"{attempt.error} {note}" if attempt.error else ""
+    if result is not None:
+        block = mcp_types.TextContent(type="text", text=note)
+        result = result.model_copy(update={"content": [*result.content, block]})
+    return replace(attempt, result=result, error=error, note=note)
 
 
 @dataclass
@@ -149,8 +165,9 @@ class McpCaller:
         try:
             server = call.server_id
             result = self.pool.use(
-                server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, abilities=abilities
-            )
+                server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, abilities=abilities,
+                owner=SESSION_OWNER.get(),
+            )  # fmt: skip
             attempt = self._of_result(call, tool, work, result)
         except UnauthorizedError as error:
             attempt = _Attempt(OutcomeKind.NOT_TRIED, str(error))
@@ -173,7 +190,7 @@ class McpCaller:
             attempt = _Attempt(classify_protocol_error(error), str(error))
         except InvalidResponseError as error:
             attempt = _Attempt(OutcomeKind.TOOL_ERROR, str(error))
-        return work.measured(attempt)
+        return _with_note(work.measured(attempt), work.renewed and self._shown(NEW_STATE.format(why=work.renewed)))
 
     def _of_result(
         self, call: ToolCall, tool: Tool | None, work: _CallWork, result: mcp_types.CallToolResult
@@ -201,6 +218,7 @@ class McpCaller:
             protocol_version=attempt.protocol_version,
             mode=attempt.mode,
             injected=attempt.injected,
+            note=attempt.note,
             original=self._original(attempt),
         )
 
@@ -240,11 +258,12 @@ class _CallWork:
     lease: Lease | None = None
     misfit: str = ""
     """Why the result does not fit the tool's output schema."""
+    renewed: str = ""
     _started_s: float | None = None
     _ended_s: float | None = None
 
     async def __call__(self, lease: Lease) -> mcp_types.CallToolResult:
-        self.lease = lease
+        self.lease, self.renewed, lease.session.renewed = lease, lease.session.renewed, ""
         self._started_s = self.clock()
         try:
             progress = None if self.on_progress is None else self._progressed

@@ -17,7 +17,19 @@ from mcp.client.session import ClientSession
 from mcp.shared.dispatcher import ProgressFnT
 
 from core.domain.catalog import Connection, Discovery, Server, ServerId, Tool, is_wayfare
-from core.domain.execution import CLIENT_SIDE, ITEMS, NOBODY, PROMPTS, RESOURCES, TEMPLATES, TOOLS, ClientSide
+from core.domain.execution import (
+    CLIENT_SIDE,
+    ITEMS,
+    NOBODY,
+    PROMPTS,
+    RESOURCES,
+    SESSION_OWNER,
+    TEMPLATES,
+    TOOLS,
+    WAYFARE,
+    ClientSide,
+    SessionOwner,
+)
 from core.domain.outcome import ToolCall
 from core.mcp_bridge.asking_back import AskingBack, called
 from core.mcp_bridge.codec import decode_tool, result_without_secrets, text_without_secrets, without_secrets
@@ -193,7 +205,8 @@ def answer_of(
         with lease.session.asking.under_way(side, pool.vault.redact):
             return await answered(lease.client, side, method, params)
 
-    answer = _used(pool, server, connection, work, limit_s, NOBODY if side is None else side.abilities)
+    abilities = NOBODY if side is None else side.abilities
+    answer = _used(pool, server, connection, work, limit_s, abilities, SESSION_OWNER.get())
     return result_without_secrets(answer, pool.vault.in_results)
 
 
@@ -204,9 +217,10 @@ def _used(
     work: Any,
     limit_s: float,
     abilities: frozenset[str] = NOBODY,
+    owner: SessionOwner = WAYFARE,
 ) -> Any:
     try:
-        return pool.use(server, connection, work, limit_s=limit_s, abilities=abilities)
+        return pool.use(server, connection, work, limit_s=limit_s, abilities=abilities, owner=owner)
     except MCPError as error:
         raise MCPError.from_error_data(without_secrets(error.error, pool.vault.redact)) from None
 
@@ -232,7 +246,7 @@ def read_resource(
         return tuple((await lease.client.read_resource(uri)).contents)
 
     try:
-        found = pool.use(server, connection, work, limit_s=limit_s)
+        found = pool.use(server, connection, work, limit_s=limit_s, owner=SESSION_OWNER.get())
     except MCPError as error:
         raise WayfareError(f"{server.server} does not give {uri}: {pool.vault.redact(str(error))}") from None
     return tuple(result_without_secrets(one, pool.vault.in_results) for one in found)

@@ -14,14 +14,16 @@ from functools import partial
 from typing import Any, TypeVar
 
 from mcp import MCPError
+from mcp.client import session as client_session
 from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ConnectionState, ServerId
-from core.domain.execution import NOBODY
+from core.domain.execution import NOBODY, WAYFARE, SessionOwner
 from core.mcp_bridge import transports
 from core.mcp_bridge.fault_injection import injected
+from core.mcp_bridge.greetings import Greetings
 from core.mcp_bridge.oauth import BUSY, REFUSED, Refused
 from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
 from core.mcp_bridge.secrets import SecretVault
@@ -38,7 +40,7 @@ from core.mcp_bridge.threads import (
 )
 from core.mcp_bridge.transports import OpenTarget, quiet_sdk_log
 from core.network.traces import Injection
-from core.shared.settings import MAX_ANSWER_BYTES
+from core.shared.settings import MAX_ANSWER_BYTES, MAX_SESSIONS
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The effect of a protocol error on its session.
@@ -88,6 +90,10 @@ def _session_gone(error: MCPError, lease: Lease, refused: Refused) -> bool:
 
 
 CLOSE_S = 10.0
+PROBE_S = 2.0
+"""A server that is silent at `server/discover` hears `initialize` after this time. The SDK waits 10 s."""
+MOST_KNOWN = 1024
+"""Connections that are remembered, with or without a session."""
 T = TypeVar("T")
 Key = tuple[Any, ...]
 
@@ -97,20 +103,22 @@ class PoolConfig:
     """Limits of the pool. Times in s; `connect_limit_s` covers start, handshake and the first list of tools.
 
     A server whose call timed out is probed before the next call (its tools are listed). If the probe takes longer than
-    `probe_s`, a new session is opened. A session unused for `idle_s` is closed. `max_answer_bytes` limits each message
-    of a server.
+    `probe_s`, a new session is opened. A session unused for `idle_s` is closed. A connection may have its own
+    `start_s` and `idle_s`. `max_answer_bytes` limits each message of a server. Servers `inherit` these variables beside the usual ones.
     """
 
-    connect_limit_s: float = 15.0
+    connect_limit_s: float = 60.0
     probe_s: float = 2.0
-    idle_s: float = 600.0
-    max_sessions: int = 32
+    idle_s: float = 3600.0
+    max_sessions: int = MAX_SESSIONS
     max_answer_bytes: int = MAX_ANSWER_BYTES
+    inherit: tuple[str, ...] = ()
 
 
 class SessionPool:
-    """A session for each server and connection, opened at first use. One background event loop serves all threads.
+    """A session for each server, connection and client, opened at first use. One background event loop serves all threads.
 
+    All clients share a session only if the connection says so, or if the server gives no session id over HTTP.
     If a value of the launch changes, the session is replaced at the next use. A server that crashes, hangs, stops or
     writes garbage ends only its own calls, and its next call opens a new session. `close` ends every session and child
     process; it also runs when the interpreter ends. With an `injection`, every message to a server meets the faults of
@@ -126,6 +134,7 @@ class SessionPool:
         open_target: OpenTarget | None = None,
         injection: Injection | None = None,
         list_changed: Callable[[ServerId, str], None] | None = None,
+        greetings: Greetings | None = None,
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -133,6 +142,7 @@ class SessionPool:
         self.config = PoolConfig() if config is None else config
         self.injection = injection
         self._connections: dict[Key, PooledConnection] = {}
+        self._stateless: set[Key] = set()
         self._loop = LoopThread("mcp-sessions")
         self._closed = False
         self._closing = threading.Lock()
@@ -140,8 +150,15 @@ class SessionPool:
             resolve=self.vault.resolve,
             redact=self.vault.redact,
             open_target=open_target
-            or partial(transports.open_target, vault=self.vault, max_answer_bytes=self.config.max_answer_bytes),
+            or partial(
+                transports.open_target,
+                vault=self.vault,
+                max_answer_bytes=self.config.max_answer_bytes,
+                inherit=self.config.inherit,
+            ),
             make_room=self._make_room,
+            opened=self._opened,
+            greetings=Greetings() if greetings is None else greetings,
             clock=clock,
             now=now,
             connect_limit_s=self.config.connect_limit_s,
@@ -150,6 +167,7 @@ class SessionPool:
             list_changed=list_changed,
         )
         quiet_sdk_log()
+        client_session.DISCOVER_TIMEOUT_SECONDS = PROBE_S
         atexit.register(self.close)
 
     def use(
@@ -162,8 +180,9 @@ class SessionPool:
         inbox: ThreadInbox | None = None,
         cancel: threading.Event | None = None,
         abilities: frozenset[str] = NOBODY,
+        owner: SessionOwner = WAYFARE,
     ) -> T:
-        """Runs `work` with a session of the server and waits for it, at most `limit_s` from the opened session on.
+        """Runs `work` with the owner's session with the server and waits for it, at most `limit_s` from the opened session on.
         Clients with different `abilities` have different sessions, because the session declares them to the server.
 
         Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
@@ -172,7 +191,7 @@ class SessionPool:
         with self._closing:  # the closing pool ends all work that was submitted before
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
-            future = self._loop.submit(self._use(server, connection, work, limit_s, abilities))
+            future = self._loop.submit(self._use(server, connection, work, limit_s, abilities, owner))
         return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
 
     def check(self, server: ServerId, connection: Connection) -> None:
@@ -181,22 +200,31 @@ class SessionPool:
         with self._closing:
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
-            pooled = self._pooled_connection(server, connection, NOBODY)
+            pooled = self._pooled_connection(server, connection, NOBODY, WAYFARE)
             future = self._loop.submit(pooled.checked())
         ThreadInbox().wait_for(future, None)
 
-    def subscribe(self, server: ServerId, connection: Connection, uri: str, *, wanted: bool, limit_s: float) -> None:
+    def subscribe(
+        self, server: ServerId, connection: Connection, uri: str, *, wanted: bool, limit_s: float, owner: SessionOwner
+    ) -> None:
         """Begins or ends to hear of changes of a resource. The session stays open meanwhile. Raises MCPError, NotConnectedError."""
 
         async def work(lease: Lease) -> None:
             await lease.session.asking.subscribe(lease.client, uri, wanted=wanted)
 
-        self.use(server, connection, work, limit_s=limit_s)
+        self.use(server, connection, work, limit_s=limit_s, owner=owner)
 
-    def hears(self, server: ServerId, connection: Connection, uri: str) -> bool:
+    def hears(self, server: ServerId, connection: Connection, uri: str, owner: SessionOwner) -> bool:
         """Whether a session hears of changes of a resource now. After a loss it does not, until its server is used again."""
-        pooled = self._connections.get((*_key(server, connection), NOBODY))
+        base = _key(server, connection)
+        pooled = self._connections.get((*base, NOBODY, self._owner(base, connection, owner).key))
         return pooled is not None and pooled.hears(uri)
+
+    def forget(self, owner: str) -> None:
+        """Ends the sessions of a client that has left."""
+        with self._closing:
+            if not self._closed and self._loop.started:
+                self._loop.submit(self._forget(owner))
 
     def end(self, server: ServerId) -> None:
         """Ends the sessions of a server and its processes, and calls in progress with them. The next use opens a new session."""
@@ -222,6 +250,12 @@ class SessionPool:
                 self._loop.submit(self._end(list(self._connections.values()))).result(CLOSE_S + 1)
             self._loop.stop(limit_s=2.0)
 
+    async def _forget(self, owner: str) -> None:
+        gone = {key: pooled for key, pooled in self._connections.items() if pooled.owner.key == owner}
+        for key in gone:
+            del self._connections[key]
+        await self._end(list(gone.values()))
+
     async def _end(self, pooled_connections: Sequence[PooledConnection]) -> None:
         sessions = [session for pooled in pooled_connections for session in pooled.sessions]
         for pooled in pooled_connections:
@@ -232,9 +266,15 @@ class SessionPool:
             session.kill()
 
     async def _use(
-        self, server: ServerId, connection: Connection, work: Work[T], limit_s: float, abilities: frozenset[str]
+        self,
+        server: ServerId,
+        connection: Connection,
+        work: Work[T],
+        limit_s: float,
+        abilities: frozenset[str],
+        owner: SessionOwner,
     ) -> T:
-        pooled = self._pooled_connection(server, connection, abilities)
+        pooled = self._pooled_connection(server, connection, abilities, owner)
         try:
             return await self._once(pooled, work, limit_s)
         except SessionRefusedError:
@@ -262,15 +302,41 @@ class SessionPool:
         finally:
             pooled.leave(session)
 
+    def _owner(self, base: Key, connection: Connection, owner: SessionOwner) -> SessionOwner:
+        return WAYFARE if connection.shared or base in self._stateless else owner
+
     def _pooled_connection(
-        self, server: ServerId, connection: Connection, abilities: frozenset[str]
+        self, server: ServerId, connection: Connection, abilities: frozenset[str], owner: SessionOwner
     ) -> PooledConnection:
-        key = (*_key(server, connection), abilities)
+        base = _key(server, connection)
+        owner = self._owner(base, connection, owner)
+        key, own = (*base, abilities, owner.key), (*base, abilities, "")
         pooled = self._connections.get(key)
+        if pooled is None and own in self._connections and self._connections[own].unused:
+            pooled = self._connections[key] = self._connections.pop(own)  # it has only listed tools: no second start
+            pooled.owner = owner
         if pooled is None:
+            self._forget_oldest()
             config = replace(self._config_for(server.server), abilities=abilities)
-            pooled = self._connections[key] = PooledConnection(server, connection, config)
+            pooled = self._connections[key] = PooledConnection(server, connection, config, owner)
         return pooled
+
+    def _forget_oldest(self) -> None:
+        if len(self._connections) >= MOST_KNOWN:
+            closed = (key for key, pooled in self._connections.items() if not (pooled.counts_as_open or pooled.busy))
+            self._connections.pop(next(closed, ()), None)
+
+    def _opened(self, pooled: PooledConnection, session: Session) -> None:
+        """Notes whether the server keeps state for a session. All clients share the session of a server that keeps none."""
+        base = _key(pooled.server, pooled.connection)
+        if not session.stateless:
+            self._stateless.discard(base)
+            return
+        self._stateless.add(base)
+        key, own = ((*base, session.asking.abilities, owner) for owner in (pooled.owner.key, ""))
+        if own not in self._connections and self._connections.get(key) is pooled:
+            self._connections[own] = self._connections.pop(key)
+            pooled.owner = WAYFARE
 
     def _config_for(self, server: str) -> PooledConnectionConfig:
         config = self._connection_config
@@ -278,8 +344,8 @@ class SessionPool:
             return config
         return replace(config, list_changed=None, open_target=injected(config.open_target, self.injection, server))
 
-    def _make_room(self) -> None:
-        """Closes the longest idle session if one more would be too many.
+    def _make_room(self, owner: SessionOwner) -> None:
+        """Closes an idle session if one more would be too many: the oldest of the same client, else of Wayfare, else of all.
 
         Raises NotConnectedError if all are busy, CancelledCallError once the pool is closed.
         """
@@ -291,7 +357,11 @@ class SessionPool:
         idle = [pooled for pooled in open_connections if not pooled.busy]
         if not idle:
             raise NotConnectedError(f"all {self.config.max_sessions} sessions are busy")
-        min(idle, key=lambda pooled: pooled.last_used_s).release()
+
+        def order(pooled: PooledConnection) -> tuple[bool, bool, float]:
+            return pooled.owner.key != owner.key, pooled.owner != WAYFARE, pooled.last_used_s
+
+        min(idle, key=order).release("another session needed its place")
 
 
 def _key(server: ServerId, connection: Connection) -> Key:
@@ -305,4 +375,6 @@ def _key(server: ServerId, connection: Connection) -> Key:
         env,
         connection.url,
         headers,
+        connection.start_s,
+        connection.idle_s,
     )

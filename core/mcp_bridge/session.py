@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -19,6 +19,7 @@ from pydantic_core import from_json
 from core.domain.execution import NOBODY
 from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
+from core.mcp_bridge.greetings import MODES, Way, discover
 from core.mcp_bridge.oauth import REFUSED, Refused
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import ON_SPAWN, StderrLog
@@ -30,7 +31,7 @@ from core.mcp_bridge.threads import (
     kill_group,
     said,
 )
-from core.mcp_bridge.transports import OpenTarget
+from core.mcp_bridge.transports import ON_SESSION_ID, OpenTarget
 from core.shared.json_schema import misfit
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -178,7 +179,12 @@ class Session:
     """
 
     def __init__(
-        self, launch: Launch, open_target: OpenTarget, stderr_log: StderrLog, abilities: frozenset[str] = NOBODY
+        self,
+        launch: Launch,
+        open_target: OpenTarget,
+        stderr_log: StderrLog,
+        abilities: frozenset[str] = NOBODY,
+        way: Way = "probe",
     ) -> None:
         self.stderr_log = stderr_log
         self.asking = AskingBack(abilities)
@@ -190,10 +196,15 @@ class Session:
         self.in_flight = 0
         self.suspect = False
         self.closed_by_us = False
+        self.used = False
+        self.renewed = ""
+        """Why the session before this one ended, until a call of its client has said so. "" if that had no state."""
+        self._has_id = False
         self.pid: int | None = None
         self.refused = Refused()
-        self._log_start = stderr_log.count
+        self.log_start = stderr_log.count
         self.launch = launch
+        self._way: Way = way
         self._open_target = open_target
         self._scope = anyio.CancelScope()
         self._opened = asyncio.Event()
@@ -204,6 +215,11 @@ class Session:
     def alive(self) -> bool:
         """Whether a call may be sent."""
         return self.client is not None and not self._leave.is_set()
+
+    @property
+    def stateless(self) -> bool:
+        """Whether the server keeps nothing for a session: over HTTP, and it gave no session id."""
+        return self.launch.transport == "http" and self.client is not None and not self._has_id
 
     async def in_turn(self, work: Work[T], lease: Lease) -> T:
         """Runs `work`. It waits for the work before it if a question of the server could belong to either."""
@@ -228,7 +244,8 @@ class Session:
             await asyncio.wait_for(self._opened.wait(), limit_s)
         except TimeoutError:
             self.close()
-            raise NotConnectedError(self._with_stderr(f"no answer within {limit_s:g} s")) from None
+            more = "; startup_timeout_sec in its configuration gives it more time" if self.launch.command else ""
+            raise NotConnectedError(self._with_stderr(f"no answer within {limit_s:g} s{more}")) from None
         if self.client is not None:
             return
         await self.ended()
@@ -276,12 +293,20 @@ class Session:
         self._leave.set()
         self._scope.deadline = asyncio.get_running_loop().time() + LEAVE_S
 
+    @property
+    def last_words(self) -> str:
+        """The newest line of its output outside the protocol, or "" without one."""
+        return self.stderr_log.last(self.log_start)
+
     def _with_stderr(self, reason: str) -> str:
-        words = self.stderr_log.last(self._log_start)
+        words = self.last_words
         return f"{reason} (last words: {words})" if words and words not in reason else reason
 
     def _spawned(self, pid: int) -> None:
         self.pid = pid
+
+    def _given_id(self) -> None:
+        self._has_id = True
 
     def _announce(self, client: Client) -> None:
         info = client.server_info
@@ -315,11 +340,16 @@ class Session:
 
     async def _keep(self) -> None:
         ON_SPAWN.set(self._spawned)
+        ON_SESSION_ID.set(self._given_id)
         REFUSED.set(self.refused)
         try:
-            target = self._open_target(self.launch, self.stderr_log, self._depart)
+            launch = replace(self.launch, transport="sse") if self._way == "sse" else self.launch
+            options = {"client_info": CLIENT_INFO, "cache": None, "mode": MODES.get(self._way, "legacy")}
+            target = self._open_target(launch, self.stderr_log, self._depart)
             with self._scope:
-                async with Client(target, client_info=CLIENT_INFO, cache=None, **self.asking.callbacks()) as client:
+                async with Client(target, **options, **self.asking.callbacks()) as client:
+                    if self._way == "modern":
+                        await discover(client)
                     self.tools = await tools_by_name(client)
                     check_results(client, self.tools or {})
                     self._announce(client)

@@ -16,7 +16,6 @@ from typing import Any, TextIO, cast
 import anyio
 from anyio.abc import AsyncResource, ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client.stdio import get_default_environment
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.os.win32.utilities import (
     FallbackProcess,
@@ -57,6 +56,12 @@ class StderrLog:
         if text.strip():
             self._lines.append(text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]}…")
             self.count += 1
+
+    def forget(self, since: int) -> None:
+        """Drops the lines after the first `since`."""
+        while self.count > since and self._lines:
+            self._lines.pop()
+            self.count -= 1
 
     def lines(self) -> tuple[str, ...]:
         """Returns the lines, oldest first."""
@@ -104,7 +109,7 @@ async def stdio_transport(
 
 
 async def _started(launch: Launch, errlog: TextIO) -> Process | FallbackProcess:
-    environment, cwd = get_default_environment() | dict(launch.env), launch.cwd or None
+    environment, cwd = dict(launch.env), launch.cwd or None
     if sys.platform == "win32":
         command = await anyio.to_thread.run_sync(get_windows_executable_command, launch.command)
         return await create_windows_process(command, list(launch.args), environment, errlog, cwd)

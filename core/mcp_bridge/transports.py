@@ -8,7 +8,8 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -18,12 +19,13 @@ import httpx2
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.client import Transport
 from mcp.client.sse import sse_client
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
 
 from core.mcp_bridge.answer_limit import PLAIN, AnswerLimit
+from core.mcp_bridge.environment import inherited
 from core.mcp_bridge.http_answers import Tell, heard
 from core.mcp_bridge.oauth import ServerGrant, TokenAuth
 from core.mcp_bridge.secrets import Launch, SecretVault
@@ -62,6 +64,8 @@ class StderrReader:
 
 
 HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
+ON_SESSION_ID: ContextVar[Callable[[], None] | None] = ContextVar("ON_SESSION_ID", default=None)
+"""Called when a server over HTTP gives the session of the current task an id, because it keeps state for it."""
 Message = SessionMessage | Exception
 
 
@@ -76,8 +80,10 @@ def open_target(
     *,
     vault: SecretVault,
     max_answer_bytes: int = MAX_ANSWER_BYTES,
+    inherit: tuple[str, ...] = (),
 ) -> Transport:
     """Returns the transport for a resolved connection. The transport starts when it is entered. The `vault` has the OAuth grants.
+    A child process inherits variables, those that `inherit` names among them.
 
     Raises NotConnectedError if the working directory does not exist.
     """
@@ -85,7 +91,8 @@ def open_target(
     if launch.transport == "stdio":
         if launch.cwd and not Path(launch.cwd).is_dir():
             raise NotConnectedError(f"the working directory {launch.cwd} does not exist")
-        return _stdio(launch, stderr_log, on_end, limit)
+        whole = replace(launch, env={**inherited(os.environ, inherit), **launch.env})
+        return _stdio(whole, stderr_log, on_end, limit)
     auth = TokenAuth(ServerGrant(vault, launch.server, launch.url))
     if launch.transport == "sse":
         return _sse(launch, auth, stderr_log, on_end, limit)
@@ -154,6 +161,8 @@ def _http_client(
     async def note(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             stderr_log.add(f"HTTP {response.status_code} {response.reason_phrase}")
+        if MCP_SESSION_ID in response.headers and (given := ON_SESSION_ID.get()) is not None:
+            given()
 
     async def hear(response: httpx2.Response) -> None:
         await heard(response, limit, tell)

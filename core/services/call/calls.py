@@ -17,7 +17,7 @@ import numpy as np
 
 from core.domain.catalog import Server, Tool
 from core.domain.events import OutcomeEvent, StatisticsEvent
-from core.domain.execution import Progress, ToolCaller
+from core.domain.execution import SESSION_OWNER, Progress, SessionOwner, ToolCaller
 from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.decision_log import AGENT
@@ -228,18 +228,24 @@ class CallService:
             at_start = self._before(call)
         self.store.events.wait_for(call.decision_id)  # the decision is committed before its call leaves
         with self.telemetry.calling(call, origin) as ended:
-            outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode)
+            outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode, origin)
             report = self._learn(outcome, origin, client, at_start)
             ended(report.outcome)
         return report
 
-    def _called(self, handle: CallHandle, server: Server, tool: Tool, mode: CallMode) -> Outcome:
-        """A call over MCP. Every outcome of a virtual server is simulated, a crash as well as a result."""
+    def _called(self, handle: CallHandle, server: Server, tool: Tool, mode: CallMode, origin: str) -> Outcome:
+        """A call over MCP, in a session of its origin if no client is known. Every outcome of a virtual server is simulated, a crash as
+        well as a result."""
         launched = mode is CallMode.VIRTUAL or (server.virtual and server.connection is None)
         connection = virtual_connection(server, self.virtual_folder) if launched else server.connection
-        outcome = self.caller().call(
-            handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event
-        )
+        known = SESSION_OWNER.get()
+        owner = SESSION_OWNER.set(known if known.key else SessionOwner(origin, origin))
+        try:
+            outcome = self.caller().call(
+                handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event
+            )
+        finally:
+            SESSION_OWNER.reset(owner)
         return replace(outcome, mode=CallMode.VIRTUAL) if launched or server.virtual else outcome
 
     def _drawn(self, call: ToolCall) -> Outcome:

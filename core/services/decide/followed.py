@@ -264,6 +264,8 @@ def difference(old: Server, new: Server, values: set[str]) -> str:
             words.append(f"{what} {', '.join(names)}")
     words += ["folder"] if a.cwd != b.cwd else []
     words += ["tools that are switched off"] if a.without != b.without else []
+    limits = [(one.shared, one.start_s, one.idle_s) for one in (a, b)]
+    words += ["limits of its sessions"] if limits[0] != limits[1] else []
     words += ["tools"] if old.tools != new.tools else []
     words += ["description"] if (old.description, old.title) != (new.description, new.title) else []
     if not words and values & reference_names(b):

@@ -100,11 +100,11 @@ def _progress(app: App, job: Job) -> None:
     names = {server.name for server in asked.imported.servers}
     states = [one for one in app.pool.states() if one.catalog == asked.name and one.server in names]
     settled = sum(one.state in {"ready", "failed"} for one in states)
-    total = len(names)
+    total, starting = len(names), sum(one.state == "connecting" for one in states)
     st.progress(
         min(settled / total, 1.0),
-        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {job.elapsed_s:.0f} s. "
-        "You can continue to work. A server without an answer is skipped after 30 s.",
+        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {starting:,} still starting, "
+        f"{job.elapsed_s:.0f} s. You can continue to work. A first start may take a minute; then a server without an answer is skipped.",
     )
 
 
