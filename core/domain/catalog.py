@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -46,6 +47,21 @@ class Connection:
     """How long it may take to start, s. None: as long as the others."""
     idle_s: float | None = None
     """After how long without a call its sessions end, s. None: as those of the others."""
+    only: tuple[str, ...] | None = None
+    """The tools that it allows. None: all."""
+    passwords: tuple[str, ...] = ()
+    """Inputs that it asks for as passwords."""
+    quarantined: bool = False
+    """Whether its client holds it back until a person has looked at it."""
+
+    def allows(self, tool: str) -> bool:
+        """Whether the client configuration lets a tool be used. A name may have wildcards, as `read_*`.
+
+        >>> [Connection("stdio", only=("read_*", "del"), without=("del",)).allows(name) for name in ("read_file", "del", "write")]
+        [True, False, False]
+        """
+        listed = self.only is None or any(fnmatchcase(tool, name) for name in self.only)
+        return listed and not any(fnmatchcase(tool, name) for name in self.without)
 
     def texts(self) -> tuple[str, ...]:
         """Every text in which a reference may stand."""

@@ -200,7 +200,10 @@ OUTPUT = {
     "latency_ms": {"type": "number"},
     "price_usd": or_null("number"),
     "result": {"description": "The tool's structured result, or its text; a cut one says how to read on."},
-    "note": {"type": "string", "description": "What to know beside the result: that the server's state is new, or why the result does not fit."},
+    "note": {
+        "type": "string",
+        "description": "What to know beside the result: that the server's state is new, or why the result does not fit.",
+    },
     "fallback": {
         "type": "array",
         "items": {"type": "object"},

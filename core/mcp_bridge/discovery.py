@@ -105,7 +105,6 @@ def described(
     server's own description and title fill in if the catalog has none.
     """
     declared = {tool.name: tool for tool in server.tools}
-    without = frozenset(server.connection.without if server.connection is not None else ())
     found: dict[str, Tool] = {}
     refused: list[str] = []
     for listed_tool in tools:
@@ -115,7 +114,7 @@ def described(
             refused.append(f"Server {server.name} lists a tool with an unusable name: {name[:MAX_NAME_CHARS]!r}.")
         elif name in found:
             refused.append(f"Server {server.name} lists two tools named {name}; the first one was taken.")
-        elif name not in without:
+        elif server.connection is None or server.connection.allows(name):
             found[name] = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
     own_words = (info.description if info is not None else None) or instructions
     made = replace(

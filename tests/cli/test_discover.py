@@ -20,7 +20,7 @@ GOOD: dict[str, Any] = {
     "command": "${python}",
     "args": ["-m", "sample_catalog.runnable.unit_exchange"],
     "cwd": str(ROOT),
-    "env": {"API_KEY": SECRET},
+    "env": {"API_KEY": SECRET, "AT": "${HOME}/x", "DB": "postgres://u:${env:HOME}@${HOME}:5432/shop"},
 }
 MISSING: dict[str, Any] = {**GOOD, "command": "no-such-command-here", "args": ["--key", SECRET]}
 LEAKING: dict[str, Any] = {**GOOD, "args": ["-c", LEAK]}
@@ -46,6 +46,7 @@ def test_one_is_taken_and_the_others_are_refused_with_a_sentence(wayfare: Comman
     assert (gone["server"], leaking["server"]) == ("gone", "leaking")
     assert "the command no-such-command-here was not found" in gone["error"]
     assert "key is •••" in leaking["error"]
+    assert wayfare("catalogs", "--json").json()["catalogs"][-1]["changes"] == []
     decision = wayfare("route", "convert 300 miles to kilometres", "--catalog", "mcp", "--json").json()
     assert decision["candidates"][0] == "units::convert_units"
 

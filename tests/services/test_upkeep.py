@@ -176,6 +176,15 @@ def test_a_file_is_followed_when_it_is_quiet(app: App, upkeep: Upkeep, tools: Pa
     assert rounds(config(b={**living(tools), "disabledTools": ["nap"]})) == (["b"], [])
     assert listed(app).keys() == {"b::echo"}
 
+    held = {**living(tools), "quarantined": True}
+    assert rounds(config(b=held)) == ([], ["b"])
+    assert rounds(config(b=living(tools), c=living(tools))) == (["c"], ["b"])  # a person lets it out
+    state = app.followed.look("world")
+    assert state is not None
+    assert [str(one) for one in state.changes] == ["b switched on"]
+    app.followed.take("world")
+    assert servers() == (["c", "b"], [])
+
 
 def test_what_the_operator_typed_stays_when_the_file_changes(app: App, tools: Path, tmp_path: Path) -> None:
     file = tmp_path / "world.json"

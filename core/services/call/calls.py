@@ -269,7 +269,9 @@ class CallService:
                 before = None  # the catalog was removed or replaced meanwhile; the call counts
             price = (before or at_start).price_usd
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
-            event = OutcomeEvent.of(replace(outcome, error=masked(outcome.error)), origin, client)
+            event = OutcomeEvent.of(
+                replace(outcome, error=masked(outcome.error, keep=outcome.call.server)), origin, client
+            )
             later = origin == AGENT  # an agent is answered while the disk is written
             append = self.store.events.append_later if later else self.store.events.append
             if before is None:
