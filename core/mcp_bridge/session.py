@@ -15,10 +15,11 @@ from mcp import Client, MCPError
 from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from core.domain.execution import NOBODY
+from core.domain.execution import ITEMS, NOBODY, TOOLS
 from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
 from core.mcp_bridge.oauth import REFUSED, Refused
+from core.mcp_bridge.odd_lists import all_pages
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import ON_SPAWN, StderrLog
 from core.mcp_bridge.threads import (
@@ -35,30 +36,23 @@ from core.shared.json_schema import misfit
 # ----------------------------------------------------------------------------------------------------------------------
 # Helpers around the SDK's client: a hard time limit, all pages of a list, errors as sentences.
 
-MAX_PAGES = 100
 T = TypeVar("T")
 
 
-async def all_tools(client: Client) -> list[mcp_types.Tool]:
-    """Returns every page of the server's tool list.
-
-    Raises NotConnectedError if the pages do not end, MCPError if the server refuses.
-    """
-    tools: list[mcp_types.Tool] = []
-    cursor: str | None = None
-    for _ in range(MAX_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        tools.extend(page.tools)
-        cursor = page.next_cursor
-        if cursor is None:
-            return tools
-    raise NotConnectedError(f"the tool list has more than {MAX_PAGES} pages")
+async def all_tools(client: Client) -> tuple[list[mcp_types.Tool], list[str]]:
+    """Returns the server's tools, and phrases about the odd ones; none if it has no tools. Raises MCPError."""
+    try:
+        return await all_pages(lambda cursor: client.list_tools(cursor=cursor), ITEMS[TOOLS])
+    except MCPError as error:
+        if client.server_capabilities.tools is not None or error.code == CONNECTION_CLOSED:
+            raise
+        return [], []
 
 
 async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
     """Returns the tools by name, or None if the server lists none. Listing them lets the client validate results."""
     try:
-        return {tool.name: tool for tool in await all_tools(client)}
+        return {tool.name: tool for tool in (await all_tools(client))[0]}
     except MCPError as error:
         if error.code == CONNECTION_CLOSED:
             raise
@@ -71,10 +65,10 @@ def check_results(client: Client, tools: dict[str, mcp_types.Tool]) -> None:
     InvalidResponseError."""
 
     async def check(name: str, result: mcp_types.CallToolResult) -> None:
-        if name not in tools or not _misfit(tools[name], result):
+        if name not in tools or not await asyncio.to_thread(_misfit, tools[name], result):
             return
         tools.update(await tools_by_name(client) or {})  # the server may have changed the schema
-        if problem := _misfit(tools[name], result):
+        if problem := await asyncio.to_thread(_misfit, tools[name], result):
             raise InvalidResponseError(f"The result does not fit the output schema of the tool: {problem}.")
 
     client.session.validate_tool_result = check
