@@ -14,7 +14,7 @@ from jsonschema_rs import ReferencingError, Registry, ValidationError, Validatio
 Schema = Mapping[str, Any]
 MESSAGE_LIMIT = 300
 MOST_COMPILED = 256
-MOST_PARTS, MOST_CHECKED, MOST_EXPLAINED = 10_000, 50_000_000, 5_000
+MOST_PARTS, MOST_CHECKED, MOST_EXPLAINED = 10_000, 50_000_000, 20_000
 """Parts of a schema, and parts of a schema times parts of a value: half a second for a check, or for the reasons why a value does not fit."""
 TOO_LARGE = f"grows to more than {MOST_PARTS:,} parts when its references are followed"
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")

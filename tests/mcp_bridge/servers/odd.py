@@ -30,7 +30,13 @@ def result(flags: argparse.Namespace, method: str, params: dict[str, Any]) -> di
         "serverInfo": {"name": "odd", "version": "1"},
     }
     if method == "server/discover" and flags.modern:
-        return {"supportedVersions": ["2026-07-28"], "resultType": "complete", "ttlMs": 0, "cacheScope": "private", **about}
+        return {
+            "supportedVersions": ["2026-07-28"],
+            "resultType": "complete",
+            "ttlMs": 0,
+            "cacheScope": "private",
+            **about,
+        }
     if method == "initialize" and not flags.modern:
         return {"protocolVersion": params["protocolVersion"], **about}
     if KEYS.get(method) in lists:
