@@ -192,7 +192,7 @@ def list_of(pool: SessionPool, server: ServerId, connection: Connection, method:
 
         found, odd = await all_pages(page, ITEMS[method])
         for phrase in odd:
-            _log.warning("Server %s lists %s.", server.server, pool.vault.redact(phrase))
+            _log.info("Server %s lists %s.", server.server, pool.vault.redact(phrase))
         return found
 
     return [without_secrets(one, pool.vault.redact) for one in _used(pool, server, connection, work, limit_s)]

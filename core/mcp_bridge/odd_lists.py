@@ -44,18 +44,18 @@ async def all_pages(ask: Callable[[str | None], Awaitable[Any]], key: str) -> tu
     return [entry for page in pages for entry in page], odd
 
 
-def mended(result: Entry) -> Entry:
-    """Returns a result that the SDK accepts, if it is a page of a list. Phrases about odd entries are in its `_meta`.
+def mended(result: Entry, *, modern: bool) -> Entry:
+    """Returns a result that the SDK accepts, if it is a page of a list. `modern`: from 2026-07-28 on. Phrases about odd entries are in its `_meta`.
 
-    >>> page = mended({"tools": [{"name": "a", "inputSchema": {}}, {"name": 7}]})
-    >>> page["tools"], page["_meta"][ODD]
-    ([{'name': 'a', 'inputSchema': {'type': 'object'}}], ['a tool (number 2) with an unusable name (7): it was left out'])
+    >>> page = mended({"tools": [{"name": "a", "inputSchema": {}}, {"name": 7}]}, modern=True)
+    >>> page["tools"][0]["inputSchema"], page["_meta"][ODD]
+    ({'type': 'object'}, ['a tool (number 2) with an unusable name (7): it was left out'])
     """
     method = next((method for method, key in KEYS.items() if key in result), None)
     if method is None:
         return result
     kept, odd = list[Entry](), list[str]()
-    version = LATEST_MODERN_VERSION if "resultType" in result else LATEST_HANDSHAKE_VERSION
+    version = LATEST_MODERN_VERSION if modern else LATEST_HANDSHAKE_VERSION
     entries, cursor, about = (result.get(name) for name in (KEYS[method], "nextCursor", "_meta"))
     for number, entry in enumerate(cast("list[object]", entries) if isinstance(entries, list) else (), 1):
         name = cast("Entry", entry).get("name") if isinstance(entry, dict) else None

@@ -171,6 +171,7 @@ class WatchedStream(WrappedStream):
     stream: ReadStream[Message]
     stderr_log: StderrLog
     on_end: Callable[[], None]
+    modern: bool = True
 
     @property
     def last_context(self) -> Any:
@@ -193,7 +194,8 @@ class WatchedStream(WrappedStream):
         if isinstance(item, Exception):
             self.stderr_log.add(f"not a protocol message: {_unparsed(item)}")
         elif isinstance(item.message, JSONRPCResponse):
-            item.message.result = mended(item.message.result)
+            self.modern = self.modern and "protocolVersion" not in item.message.result  # the answer to `initialize`
+            item.message.result = mended(item.message.result, modern=self.modern)
         return item
 
 

@@ -40,7 +40,7 @@ def result(flags: argparse.Namespace, method: str, params: dict[str, Any]) -> di
     if method == "initialize" and not flags.modern:
         return {"protocolVersion": params["protocolVersion"], **about}
     if KEYS.get(method) in lists:
-        return {KEYS[method]: lists[KEYS[method]]}
+        return {KEYS[method]: lists[KEYS[method]], "resultType": "complete"}
     if method == "tools/call":
         value: Any = {"x": "text"} if params["name"] != "deep" else "DEEP"
         return {
