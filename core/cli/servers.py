@@ -175,7 +175,7 @@ def _report(
     """Prints the result. Exits 1 if the server or one of its tools was refused."""
     refused = [] if found is None else [*([found.error] if found.error else []), *found.refused]
     tools = len(found.server.tools) if found is not None and found.server is not None else None
-    notes = [] if imported is None else [note.text for note in imported.notes]
+    notes = [*(() if imported is None else (note.text for note in imported.notes)), *(found.notes if found else ())]
     if as_json:
         print_json(
             {"catalog": catalog, "server": name, "done": action, "tools": tools, "notes": notes, "refused": refused}

@@ -125,6 +125,8 @@ class Server:
     virtual: bool = False
     original: str | None = None
     """The server's own description, where `description` is the operator's wording."""
+    odd: tuple[str, ...] = ()
+    """Sentences about tools that it lists against the protocol: they, or parts of them, were left out."""
 
     @property
     def own_description(self) -> str:
@@ -347,3 +349,8 @@ class Discovery:
     refused: tuple[str, ...] = ()
     kept: bool = False
     unauthorized: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about tools that were taken without a part."""
+        return () if self.server is None else tuple(one for one in self.server.odd if one not in self.refused)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,11 +34,14 @@ from core.domain.execution import (
 from core.domain.outcome import ToolCall
 from core.mcp_bridge.asking_back import AskingBack, called
 from core.mcp_bridge.codec import decode_tool, result_without_secrets, text_without_secrets, without_secrets
+from core.mcp_bridge.odd_lists import WHOLE, all_pages
 from core.mcp_bridge.pool import SessionPool
-from core.mcp_bridge.session import MAX_PAGES, Lease, all_tools
+from core.mcp_bridge.session import Lease, all_tools
 from core.mcp_bridge.threads import UnauthorizedError
 from core.shared.errors import WayfareError
+from core.shared.json_schema import TOO_LARGE, too_large
 
+_log = logging.getLogger(__name__)
 PARALLEL = 8
 MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS = 2000, 200
 
@@ -45,6 +49,7 @@ MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS = 2000, 200
 @dataclass(frozen=True)
 class _Listing:
     tools: list[mcp_types.Tool]
+    odd: list[str]
     info: mcp_types.Implementation | None
     instructions: str
     connect_s: float | None
@@ -70,7 +75,10 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
         listing = pool.use(key, _reachable(pool, key, server.connection), _list_tools, limit_s=limit_s)
         secrets = pool.vault.in_results  # the listing will be stored
         tools = [result_without_secrets(tool, secrets) for tool in listing.tools]
-        found, refused = described(server, tools, listing.info, text_without_secrets(listing.instructions, secrets))
+        odd = [text_without_secrets(phrase, secrets) for phrase in listing.odd]
+        found, refused = described(
+            server, tools, listing.info, text_without_secrets(listing.instructions, secrets), odd
+        )
         found = replace(found, virtual=server.virtual or listing.virtual)
         return Discovery(server.name, found, "", listing.connect_s, refused)
     except UnauthorizedError as error:
@@ -93,20 +101,25 @@ def _reachable(pool: SessionPool, key: ServerId, connection: Connection | None) 
 
 async def _list_tools(lease: Lease) -> _Listing:
     client = lease.client
-    tools = await all_tools(client)
-    return _Listing(tools, client.server_info, client.instructions or "", lease.connect_s, lease.simulated)
+    tools, odd = await all_tools(client)
+    return _Listing(tools, odd, client.server_info, client.instructions or "", lease.connect_s, lease.simulated)
 
 
 def described(
-    server: Server, tools: Iterable[mcp_types.Tool], info: mcp_types.Implementation | None, instructions: str
+    server: Server,
+    tools: Iterable[mcp_types.Tool],
+    info: mcp_types.Implementation | None,
+    instructions: str,
+    odd: Iterable[str] = (),
 ) -> tuple[Server, tuple[str, ...]]:
     """Returns the server with the tools that it listed, and a sentence for each tool that was refused: one whose name is
-    taken, empty, too long, or has control characters. Tools that the configuration switches off are left out. The
-    server's own description and title fill in if the catalog has none.
+    taken, empty, too long, or has control characters, or that `odd` has. Tools that the configuration switches off are left
+    out. The server's own description and title fill in if the catalog has none.
     """
     declared = {tool.name: tool for tool in server.tools}
     found: dict[str, Tool] = {}
-    refused: list[str] = []
+    notes = [f"Server {server.name} lists {phrase}." for phrase in odd]
+    refused = [note for note in notes if note.endswith(f"{WHOLE}.")]
     for listed_tool in tools:
         name = listed_tool.name
         unseen = any(unicodedata.category(letter) in {"Cc", "Cf"} for letter in name[:MAX_NAME_CHARS])
@@ -115,13 +128,18 @@ def described(
         elif name in found:
             refused.append(f"Server {server.name} lists two tools named {name}; the first one was taken.")
         elif server.connection is None or server.connection.allows(name):
-            found[name] = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
+            found[name] = tool = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
+            if too_large(tool.input_schema) or too_large(tool.output_schema):
+                notes.append(
+                    f"Server {server.name} lists the tool {name} with a schema that {TOO_LARGE}: it is not checked."
+                )
     own_words = (info.description if info is not None else None) or instructions
     made = replace(
         server,
         tools=tuple(found.values()),
         title=server.title or (info.title if info is not None else None) or "",
         description=server.description if server.description.strip() else own_words.strip()[:MAX_DESCRIPTION_CHARS],
+        odd=tuple(dict.fromkeys((*notes, *refused))),
     )
     return made, tuple(refused)
 
@@ -179,15 +197,13 @@ def list_of(pool: SessionPool, server: ServerId, connection: Connection, method:
     async def work(lease: Lease) -> list[Any]:
         if not _declares(lease.client, method):
             return []
-        found: list[Any] = []
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            params = mcp_types.PaginatedRequestParams(cursor=cursor)
-            page = await sent(lease.client.session, method, params)
-            found += getattr(page, ITEMS[method])
-            cursor = page.next_cursor
-            if cursor is None:
-                break
+
+        def page(cursor: str | None) -> Awaitable[Any]:
+            return sent(lease.client.session, method, mcp_types.PaginatedRequestParams(cursor=cursor))
+
+        found, odd = await all_pages(page, ITEMS[method])
+        for phrase in odd:
+            _log.info("Server %s lists %s.", server.server, pool.vault.redact(phrase))
         return found
 
     return [without_secrets(one, pool.vault.redact) for one in _used(pool, server, connection, work, limit_s)]

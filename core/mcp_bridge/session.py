@@ -16,11 +16,12 @@ from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic_core import from_json
 
-from core.domain.execution import NOBODY
+from core.domain.execution import ITEMS, NOBODY, TOOLS
 from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
 from core.mcp_bridge.greetings import MODES, Way, discover
 from core.mcp_bridge.oauth import REFUSED, Refused
+from core.mcp_bridge.odd_lists import all_pages
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import ON_SPAWN, StderrLog
 from core.mcp_bridge.threads import (
@@ -37,30 +38,23 @@ from core.shared.json_schema import misfit
 # ----------------------------------------------------------------------------------------------------------------------
 # Helpers around the SDK's client: a hard time limit, all pages of a list, errors as sentences.
 
-MAX_PAGES = 100
 T = TypeVar("T")
 
 
-async def all_tools(client: Client) -> list[mcp_types.Tool]:
-    """Returns every page of the server's tool list.
-
-    Raises NotConnectedError if the pages do not end, MCPError if the server refuses.
-    """
-    tools: list[mcp_types.Tool] = []
-    cursor: str | None = None
-    for _ in range(MAX_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        tools.extend(page.tools)
-        cursor = page.next_cursor
-        if cursor is None:
-            return tools
-    raise NotConnectedError(f"the tool list has more than {MAX_PAGES} pages")
+async def all_tools(client: Client) -> tuple[list[mcp_types.Tool], list[str]]:
+    """Returns the server's tools, and phrases about the odd ones; none if it has no tools. Raises MCPError."""
+    try:
+        return await all_pages(lambda cursor: client.list_tools(cursor=cursor), ITEMS[TOOLS])
+    except MCPError as error:
+        if client.server_capabilities.tools is not None or error.code == CONNECTION_CLOSED:
+            raise
+        return [], []
 
 
 async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
     """Returns the tools by name, or None if the server lists none. Listing them lets the client validate results."""
     try:
-        return {tool.name: tool for tool in await all_tools(client)}
+        return {tool.name: tool for tool in (await all_tools(client))[0]}
     except MCPError as error:
         if error.code == CONNECTION_CLOSED:
             raise
@@ -73,10 +67,10 @@ def check_results(client: Client, tools: dict[str, mcp_types.Tool]) -> None:
     InvalidResponseError, which keeps it: the tool has run."""
 
     async def check(name: str, result: mcp_types.CallToolResult) -> None:
-        if name not in tools or not _misfit(tools[name], result):
+        if name not in tools or not await asyncio.to_thread(_misfit, tools[name], result):
             return
         tools.update(await tools_by_name(client) or {})  # the server may have changed the schema
-        if problem := _misfit(tools[name], result):
+        if problem := await asyncio.to_thread(_misfit, tools[name], result):
             raise InvalidResponseError(
                 f"The tool has run, but its result does not fit its output schema: {problem}.", result
             )

@@ -23,11 +23,13 @@ from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
 
 from core.mcp_bridge.answer_limit import PLAIN, AnswerLimit
 from core.mcp_bridge.environment import inherited
 from core.mcp_bridge.http_answers import Tell, heard
 from core.mcp_bridge.oauth import ServerGrant, TokenAuth
+from core.mcp_bridge.odd_lists import mended
 from core.mcp_bridge.secrets import Launch, SecretVault
 from core.mcp_bridge.stdio import LINE_CHARS, StderrLog, stdio_transport
 from core.mcp_bridge.threads import NotConnectedError
@@ -119,9 +121,9 @@ async def _stdio(
 async def _http(launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: AnswerLimit) -> AsyncGenerator[Any]:
     async with (
         _http_client(launch, auth, stderr_log, limit) as client,
-        streamable_http_client(launch.url, http_client=client, max_sse_event_size=None) as streams,
+        streamable_http_client(launch.url, http_client=client, max_sse_event_size=None) as (reader, writer),
     ):
-        yield streams
+        yield WatchedStream(reader, stderr_log, lambda: None), writer
 
 
 @asynccontextmanager
@@ -194,11 +196,12 @@ class WrappedStream:
 
 @dataclass
 class WatchedStream(WrappedStream):
-    """A read stream that calls `on_end` when the server ends it, and logs output that is not a protocol message."""
+    """A read stream that calls `on_end` when the server ends it, logs output that is not a protocol message, and mends pages of lists."""
 
     stream: ReadStream[Message]
     stderr_log: StderrLog
     on_end: Callable[[], None]
+    modern: bool = True
 
     @property
     def last_context(self) -> Any:
@@ -220,6 +223,9 @@ class WatchedStream(WrappedStream):
             raise
         if isinstance(item, Exception):
             self.stderr_log.add(f"not a protocol message: {_unparsed(item)}")
+        elif isinstance(item.message, JSONRPCResponse):
+            self.modern = self.modern and "protocolVersion" not in item.message.result  # the answer to `initialize`
+            item.message.result = mended(item.message.result, modern=self.modern)
         return item
 
 

@@ -149,7 +149,7 @@ def _server_rows(servers: Sequence[Server], switched_off: int) -> dict[str, Any]
 
 
 def _seldom(server: Server) -> str:
-    said = {"connection": server.connection, "original": server.original}
+    said = {"connection": server.connection, "original": server.original, "odd": server.odd or None}
     given = {name: value for name, value in said.items() if value is not None}
     return json.dumps(given, default=_plain, allow_nan=False) if given else ""
 
@@ -249,6 +249,7 @@ def catalog_of_rows(name: str, servers: Table, tools: Table, blocks: Table) -> C
                 **{column: plain[column][row] for column in (*SERVER_FIGURES, "virtual")},
                 connection=_connection(rare.get("connection")),
                 original=rare.get("original"),
+                odd=tuple(rare.get("odd", ())),
             )
         )
         first += tool_count

@@ -171,7 +171,7 @@ def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
             "result": [_result_words(found) for found in discoveries],
             "tools": [None if found.server is None else len(found.server.tools) for found in discoveries],
             "connect_s": [found.connect_s for found in discoveries],
-            "error": [" ".join([found.error, *found.refused]).strip() for found in discoveries],
+            "error": [" ".join([found.error, *found.refused, *found.notes]).strip() for found in discoveries],
         }
     ).astype({"tools": "Int64", "connect_s": "float64"})
 
