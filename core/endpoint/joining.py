@@ -111,8 +111,10 @@ TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
 ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
 LIST_S = 1.0  # a client waits so long for its list of tools while the console starts
 T = TypeVar("T")
-Whose = tuple[str, frozenset[str]]
-"""The name of a client, and its abilities."""
+Whose = tuple[str, frozenset[str], bool]
+"""The name of a client, its abilities, and whether it is asked during a call: the console asks it in the way of its own revision."""
+FORGOTTEN = "Session terminated"
+"""The SDK's words for a 404: a console that was started anew does not know the session, and has not taken the request."""
 REPEATABLE = {
     tool.name
     for tool in (*DEFINITIONS, *IMPROVING_DEFINITIONS)
@@ -206,10 +208,11 @@ class JoinedOwner:
         inner = error
         while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
             inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
-        if isinstance(inner, MCPError) and inner.code != mcp_types.CONNECTION_CLOSED:
+        forgotten = isinstance(inner, MCPError) and inner.message == FORGOTTEN
+        if isinstance(inner, MCPError) and inner.code != mcp_types.CONNECTION_CLOSED and not forgotten:
             return inner
         self._sessions.pop(whose, None)
-        raise OwnerLostError(str(error)) from error
+        raise OwnerLostError(str(error), unsent=forgotten) from error
 
     async def _session(self, whose: Whose) -> OwnSession:
         return self._sessions.get(whose) or await self._tasks.start(self._keep, whose)
@@ -236,9 +239,9 @@ class JoinedOwner:
             )  # the owner has a limit
 
     async def _keep(self, whose: Whose, *, task_status: TaskStatus[OwnSession]) -> None:
-        (name, abilities), ready = whose, False
+        (name, abilities, legacy), ready = whose, False
         try:
-            async with self._http() as target, own_session(target, _info(name), abilities) as session:
+            async with self._http() as target, own_session(target, _info(name), abilities, legacy) as session:
                 await session.tools()
                 self._sessions[whose] = session
                 ready = True
@@ -256,7 +259,7 @@ def _info(name: str) -> mcp_types.Implementation:
 
 def _whose(client: str) -> Whose:
     side = CLIENT_SIDE.get()
-    return client, NOBODY if side is None else side.abilities
+    return (client, NOBODY, False) if side is None else (client, side.abilities, side.asked_during)
 
 
 async def _tries() -> AsyncGenerator[None]:
