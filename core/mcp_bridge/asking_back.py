@@ -170,7 +170,11 @@ class AskingBack:
         """Asks a server up to 2025-11-25 for the log messages that a client wants, if fewer were wanted before."""
         wanted = "" if side is None else side.log_level
         more = wanted and (not self._level or LEVELS.index(wanted) < LEVELS.index(self._level))
-        if not more or client.server_capabilities.logging is None or client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        if (
+            not more
+            or client.server_capabilities.logging is None
+            or client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        ):
             return
         self._level = wanted
         params = mcp_types.SetLevelRequestParams(level=cast(Any, wanted))

@@ -55,7 +55,8 @@ def discover(
 def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Server) -> Discovery:
     try:
         key = ServerId(catalog, server.name)
-        listing = pool.use(key, _reachable(pool, key, server.connection), _list_tools, limit_s=limit_s)
+        reachable = _reachable(pool, key, server.connection)
+        listing = pool.use(key, reachable, _list_tools, limit_s=limit_s, listing=True)
         secrets = pool.vault.in_results  # the listing will be stored
         tools = [result_without_secrets(tool, secrets) for tool in listing.tools]
         found, refused = described(server, tools, listing.info, text_without_secrets(listing.instructions, secrets))

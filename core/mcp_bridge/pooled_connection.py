@@ -91,7 +91,9 @@ class PooledConnection:
         self.sessions: set[Session] = set()
         self._uris: set[str] = set()
         self.last_used_s = 0.0
-        self._connection = connection
+        self.told_s = 0.0
+        """When the server said last that its lists changed; 0 without that."""
+        self.connection = connection
         self._config = config
         self._stderr_log = StderrLog(config.redact)
         self._backoff = Backoff()
@@ -109,7 +111,7 @@ class PooledConnection:
     @property
     def transport(self) -> Transport:
         """The transport of the connection."""
-        return self._connection.transport
+        return self.connection.transport
 
     @property
     def busy(self) -> bool:
@@ -180,7 +182,7 @@ class PooledConnection:
     def unauthorized(self, session: Session, refused: Refused) -> UnauthorizedError:
         """Returns the error for a 401. The next call probes the session, because a person may have signed in meanwhile."""
         session.suspect = True
-        error = unauthorized(self.server, self._connection, session.launch, refused)
+        error = unauthorized(self.server, self.connection, session.launch, refused)
         self._needs_sign_in = error.challenged
         self._fail(str(error))
         return error
@@ -207,7 +209,7 @@ class PooledConnection:
         return ConnectionState(
             server=self.server.server,
             catalog=self.server.catalog,
-            transport=self._connection.transport,
+            transport=self.connection.transport,
             state=self._state(session is not None),
             since=self._since,
             last_error=self._last_error,
@@ -261,7 +263,7 @@ class PooledConnection:
         """If a value has changed, retires the session with the old value and allows an attempt with the new one at
         once."""
         try:
-            launch = self._config.resolve(self.server, self._connection)
+            launch = self._config.resolve(self.server, self.connection)
         except MissingReferenceError:  # opening reports it
             launch = None
         if launch != self._launch:
@@ -278,11 +280,11 @@ class PooledConnection:
         session.retire()
 
     async def _connected(self) -> Session:
-        launch = self._launch = self._config.resolve(self.server, self._connection)
+        launch = self._launch = self._config.resolve(self.server, self.connection)
         self._config.make_room()
         session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities)
-        if (told := self._config.list_changed) is not None:
-            session.asking.list_changed = session.asking.updated = partial(told, self.server)
+        if self._config.list_changed is not None:
+            session.asking.list_changed = session.asking.updated = partial(self._told, self._config.list_changed)
             session.asking.uris = self._uris
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
@@ -293,6 +295,10 @@ class PooledConnection:
                 raise
             raise self.unauthorized(session, session.refused) from None
         return session
+
+    def _told(self, tell: Callable[[ServerId, str], None], kind: str) -> None:
+        self.told_s = self._config.clock()
+        tell(self.server, kind)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:

@@ -19,7 +19,7 @@ def log(wanted: str, level: str, words: str) -> None:
         send(method="notifications/message", params={"level": level, "data": f"{level} {words}"})
 
 
-def main() -> None:
+def main() -> None:  # noqa: C901 - one line of the protocol after the other
     """One question for each call of `who`, answered with what came back, and what the client said it can be asked."""
     able, wanted, names = list[str](), "", ["who", "grow", "late"]
     calls: dict[str, Any] = {}  # by question
