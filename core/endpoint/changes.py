@@ -244,7 +244,7 @@ class Changes:
         name, governance = request.options.catalog, self._app.governance
         try:
             catalog = self._app.catalogs.catalog(name)
-            servers = tuple(chosen(catalog, request.options.mirror))
+            servers = tuple(chosen(governance.admission, request.client, catalog, request.options.mirror))
         except (WayfareError, Refusal):  # it was removed, or has none of these servers
             catalog, servers = None, ()
         clients = governance.clients

@@ -42,6 +42,9 @@ _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
 INVALID_REQUEST, TOO_MANY = -32600, -32029
 """Codes of JSON-RPC. The second is from its range for server errors; the codes that MCP names mean something else."""
+METRICS_FOR_ALL = (
+    "/metrics names every catalog, server and client: send the token of a client whose scope is everything."
+)
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 R = TypeVar("R", bound="AgentRequest | PartRequest")
 T = TypeVar("T")
@@ -309,6 +312,8 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         opened = app()
         if opened is None:
             return JSONResponse({"status": "starting"}, status_code=503)
+        if not opened.governance.admission.sees_all(request.scope.get(CLIENT, "")):
+            return _error(403, METRICS_FOR_ALL)
         page = Metrics(opened.store, opened.governance, opened.pool.states, opened.settings.now)
         return Response(await anyio.to_thread.run_sync(page.text), media_type=CONTENT_TYPE)
 

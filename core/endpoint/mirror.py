@@ -21,6 +21,7 @@ from core.endpoint.describe import MOST_NEAR, shown_description, shown_output_sc
 from core.endpoint.execute import execute_tool
 from core.endpoint.offering import Offering
 from core.endpoint.passing_on import READ_RESULT
+from core.services.govern.admission import Admission
 from core.shared.untrusted_text import one_line
 from core.virtual.launch import hint_names
 
@@ -37,7 +38,7 @@ def mirrored(
     holds the tools that the servers list now, by `server::tool`, because a catalog keeps neither icons nor metadata.
     """
     admission = services.app.governance.admission
-    tools = _tools(services, options)
+    tools = _tools(services, options, client)
     listed = [
         mcp_types.Tool(
             name=name,
@@ -70,7 +71,7 @@ def _without_headers(schema: Any) -> Any:
 
 async def call_mirrored(services: Services, request: Request) -> Answer:
     """Calls a tool by its mirrored name. Raises Refusal, NotAllowedError."""
-    tools = _tools(services, request.options)
+    tools = _tools(services, request.options, request.client)
     tool = tools.get(request.tool)
     if tool is None:
         offering, last = Offering.of(services.app, request), request.tool.rpartition("__")[2]
@@ -85,22 +86,28 @@ async def call_mirrored(services: Services, request: Request) -> Answer:
     return await execute_tool(services, replace(request, arguments=asked, mirrored=True), read_only=False)
 
 
-def _tools(services: Services, options: EndpointOptions) -> dict[str, Tool]:
-    catalog = services.app.catalogs.catalog(options.catalog)
-    servers = set(chosen(catalog, options.mirror))
-    return names((tool for tool in catalog.tools if tool.server in servers), reserved={READ_RESULT.definition.name})
+def _tools(services: Services, options: EndpointOptions, client: str) -> dict[str, Tool]:
+    """Returns the tools in the client's scope by their names, which depend on no other."""
+    catalog, admission = services.app.catalogs.catalog(options.catalog), services.app.governance.admission
+    servers = set(chosen(admission, client, catalog, options.mirror))
+    found = (tool for tool in catalog.tools if tool.server in servers)
+    inside = (tool for tool in found if not admission.outside(client, catalog.name, tool))
+    return names(inside, reserved={READ_RESULT.definition.name})
 
 
-def chosen(catalog: Catalog, servers: Collection[str]) -> list[str]:
-    """Returns the servers that match a pattern. Raises Refusal for a pattern without a match. A server that is switched off is one."""
+def chosen(admission: Admission, client: str, catalog: Catalog, servers: Collection[str]) -> list[str]:
+    """Returns the servers that match a pattern, among those of which something is in the client's scope. Raises Refusal for a pattern
+    without a match. A server that is switched off is one."""
+    inside = [one for one in (*catalog.servers, *catalog.off) if admission.sees_server(client, catalog.name, one)]
     for pattern in servers:
-        if not any(fnmatchcase(server.name, pattern) for server in (*catalog.servers, *catalog.off)):
+        if not any(fnmatchcase(server.name, pattern) for server in inside):
             raise Refusal(
                 "unknown_server",
-                f"No server in catalog {catalog.name!r} is called {one_line(pattern, 100)!r}.",
+                f"No server in catalog {catalog.name!r} that this client may use is called {one_line(pattern, 100)!r}.",
                 "Change mirror= in the address of the endpoint.",
             )
-    return [one.name for one in catalog.servers if any(fnmatchcase(one.name, pattern) for pattern in servers)]
+    on = [one.name for one in inside if one.name in catalog.server_row]
+    return [name for name in on if any(fnmatchcase(name, pattern) for pattern in servers)]
 
 
 def names(tools: Iterable[Tool], *, reserved: Collection[str] = ()) -> dict[str, Tool]:

@@ -22,10 +22,10 @@ from mcp import MCPError
 
 from core.domain.catalog import ServerId, Tool, ToolHints
 from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
-from core.endpoint.base import EndpointOptions, PartRequest, Refusal, Services
+from core.endpoint.base import EndpointOptions, PartRequest, Refusal, Services, compact
 from core.endpoint.describe import shown_description, small
 from core.endpoint.mirror import chosen, names
-from core.endpoint.passing_on import MOST_BINARY_CHARS, text_of
+from core.endpoint.passing_on import MOST_BINARY_CHARS, beside, servers_own, text_of
 from core.governance.calls import NotAllowedError
 from core.services.call.server_requests import READ
 from core.shared.errors import WayfareError
@@ -110,7 +110,7 @@ class MirroredParts:
         Refusal, WayfareError."""
         catalog = await anyio.to_thread.run_sync(self.services.app.catalogs.catalog, options.catalog)
         admission, found = self.services.app.governance.admission, dict[str, list[Any]]()
-        asked = sorted(chosen(catalog, options.mirror))
+        asked = sorted(chosen(admission, client, catalog, options.mirror))
         if method != TOOLS:  # tools are checked one by one
             asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
         async with anyio.create_task_group() as tasks:
@@ -192,6 +192,8 @@ class MirroredParts:
             lambda: app.server_requests.send(id_, request.method, request.params, limit_s=options.timeout_s)
         )
         texts, size = _texts(answer)
+        if meta := servers_own(getattr(answer, "meta", None)):
+            texts += compact(meta)
         if size > MOST_BINARY_CHARS:
             raise MCPError(
                 mcp_types.INTERNAL_ERROR, f"{size:,} characters; at most {MOST_BINARY_CHARS:,} are passed on."
@@ -280,11 +282,15 @@ def _texts(answer: Any) -> tuple[str, int]:
     """Returns the text that a client gets, and the number of characters including binary data."""
     if isinstance(answer, mcp_types.ReadResourceResult):
         texts = [one.text for one in answer.contents if isinstance(one, mcp_types.TextResourceContents)]
+        texts += [compact(one.meta) for one in answer.contents if one.meta]
         blobs = sum(len(one.blob) for one in answer.contents if isinstance(one, mcp_types.BlobResourceContents))
         return "\n".join(texts), sum(map(len, texts)) + blobs
     if isinstance(answer, mcp_types.GetPromptResult):
         content = [one.content for one in answer.messages]
-        return text_of(content), sum(len(one.model_dump_json()) for one in content)
+        others = [compact(said) for one in content if (said := beside(one))]
+        return "\n".join(filter(None, [text_of(content), *others, answer.description])), sum(
+            len(one.model_dump_json()) for one in content
+        )
     if isinstance(answer, mcp_types.CompleteResult):
         text = "\n".join(answer.completion.values)
         return text, len(text)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextContent, TextResourceContents
+from mcp_types import CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent, TextResourceContents
 
 from core.app import App
 from core.domain.catalog import ServerId
@@ -16,6 +16,7 @@ from core.domain.outcome import Outcome, OutcomeKind
 from core.endpoint.base import Services
 from core.endpoint.endpoint import DEFINITIONS
 from core.endpoint.passing_on import given_tokens, passed_on, text_of
+from core.shared.json_schema import misfit
 from core.shared.tokens import count_tokens
 from tests.endpoint.conformance_server import SCHEMAS, TEMPERATURE, conformance_server
 from tests.endpoint.conftest import ROOT, served, talk
@@ -129,6 +130,42 @@ def test_a_definition_has_the_servers_schema_icons_and_metadata(world: App) -> N
     assert listed.meta["example/unit"] == "celsius"
 
 
+ROWS = {
+    "type": "object",
+    "required": ["rows", "note"],
+    "properties": {
+        "rows": {"type": "array", "items": {"type": "object", "required": ["id", "about"]}},
+        "note": {"type": "string"},
+    },
+}
+VECTOR = {"type": "object", "properties": {"rows": {"type": "array", "minItems": 300}}}
+
+
+def test_a_long_structured_result_is_shortened_to_what_its_schema_allows(app: App) -> None:
+    rows = [{"id": number, "about": "word " * 20} for number in range(300)]
+    structure = {"rows": rows, "note": "done"}
+    given = {"content": [{"type": "text", "text": json.dumps(structure)}], "structuredContent": structure}
+    wrapped = {"content": [{"type": "text", "text": "word " * 1_000}], "structuredContent": {"result": "word " * 1_000}}
+    schemas = {
+        "rows": ROWS,
+        "vector": VECTOR,
+        "wrapped": {"type": "object", "properties": {"result": {"type": "string"}}},
+    }
+    services = Services(app, result_tokens=200)
+    for name, schema in schemas.items():
+        original = CallToolResult.model_validate(wrapped if name == "wrapped" else given)
+        outcome = Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=original)
+        answer = passed_on(services, outcome, 200, as_it_is=True, schema=schema)
+        assert (answer.is_error, answer.structured_content is None) == (name == "vector", name == "vector")
+        assert misfit(schema, answer.structured_content or {}) == ""
+        assert count_tokens(answer.model_dump_json(exclude_none=True)) < 600
+        handle = answer.content[1].text.partition("handle ")[2].partition(",")[0]
+        kept = services.results.text(handle)
+        assert kept is not None
+        assert kept.text == original.content[0].text
+        assert ("The tool has run" in answer.content[-1].text) == (name == "vector")
+
+
 def test_texts_of_embedded_resources_are_cut_and_counted_like_any_text(app: App) -> None:
     embedded = EmbeddedResource(
         type="resource", resource=TextResourceContents(uri="note://long", mime_type="text/plain", text="word " * 2_000)
@@ -156,5 +193,16 @@ def test_texts_of_embedded_resources_are_cut_and_counted_like_any_text(app: App)
             assert services.results.text(handle) == (whole, ServerId("world", "raw"))
         assert passed_on(services, outcome, 8_000, as_it_is=True).content == content
         assert given_tokens(outcome, 8_000) == count_tokens(whole)
+    link = ResourceLink(type="resource_link", uri="note://link", name="n", title="t", description="word " * 500)
+    heavy = CallToolResult(content=[said, *[link] * 50], _meta={"long": "word " * 500})
+    light = CallToolResult(content=[link.model_copy(update={"description": "Short."})], _meta={"at": "noon"})
+    for original, tokens in ((heavy, 60), (light, 40)):
+        outcome = Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=original)
+        answer = passed_on(services, outcome, 60, as_it_is=True)
+        assert count_tokens(answer.model_dump_json(exclude_none=True)) < 200
+        assert 10 < given_tokens(outcome, 60) <= tokens
+        assert (answer.meta, answer.content == light.content) == ((None, False), ({"at": "noon"}, True))[
+            original is light
+        ]
     structured = CallToolResult(content=[said], structured_content={"words": ["word"] * 500})
     assert given_tokens(Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=structured), 60) == 60  # and its text has two

@@ -96,6 +96,15 @@ class KnownDefinitions:
             return "known"
         return "denied" if self._is_denied(key, text) else "changed"
 
+    def cautious(self, catalog: str, tool: Tool) -> Tool:
+        """Returns the tool with the more dangerous hints of its known definition and its present one: a hint that was turned opens nothing."""
+        found = self._known.get((catalog, tool.server, tool.name))
+        if found is None or not tool.hints.retry_safe or self.state(catalog, tool) == "known":
+            return tool
+        before = json.loads(found.definition_json)["annotations"]
+        weaker = {name: False for name in ("read_only", "idempotent") if before.get(name) is not True}
+        return replace(tool, hints=replace(tool.hints, **weaker))
+
     def error(self, catalog: str, tool: Tool) -> str:
         """Lint's error in a tool, "" without one. What comes with Wayfare has none."""
         return "" if catalog in SHIPPED_CATALOGS else self.lint_errors(catalog).get(tool.id, "")
