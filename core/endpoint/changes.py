@@ -266,5 +266,5 @@ def by_notification(session: Any) -> Tell:
 
 
 def fingerprint(tools: list[mcp_types.Tool]) -> str:
-    """Returns what makes a list another one. Icons and metadata come from a server only while it can be reached."""
-    return json.dumps([tool.model_dump(exclude={"icons", "meta"}, mode="json") for tool in tools])
+    """Returns what makes a list another one."""
+    return json.dumps([tool.model_dump(mode="json") for tool in tools])

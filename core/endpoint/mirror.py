@@ -17,7 +17,7 @@ from mcp.shared.inbound import X_MCP_HEADER_KEY
 
 from core.domain.catalog import Catalog, Tool
 from core.endpoint.base import Answer, EndpointOptions, Refusal, Request, Services
-from core.endpoint.describe import MOST_NEAR, shown_description, shown_output_schema, shown_schema, small
+from core.endpoint.describe import MOST_NEAR, shown_description, shown_output_schema, shown_schema
 from core.endpoint.execute import execute_tool
 from core.endpoint.offering import Offering
 from core.endpoint.passing_on import READ_RESULT
@@ -31,24 +31,21 @@ NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 TITLE_CHARS = 200
 
 
-def mirrored(
-    services: Services, options: EndpointOptions, client: str, live: Mapping[str, mcp_types.Tool]
-) -> list[mcp_types.Tool]:
-    """Returns the tools of the chosen servers that a client may use, and `read_result` for results that are cut. `live`
-    holds the tools that the servers list now, by `server::tool`, because a catalog keeps neither icons nor metadata.
-    """
-    admission = services.app.governance.admission
+def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
+    """Returns the tools of the chosen servers that a client may use, and `read_result` for results that are cut."""
+    admission, extras = services.app.governance.admission, services.app.governance.definitions.extras
     tools = _tools(services, options, client)
     listed = [
-        mcp_types.Tool(
-            name=name,
-            title=one_line(tool.title, TITLE_CHARS) or None,
-            description=shown_description(tool.description),
-            input_schema=_without_headers(shown_schema(tool)),
-            annotations=mcp_types.ToolAnnotations.model_validate(hint_names(tool.hints)),
-            output_schema=shown_output_schema(tool),
-            icons=small(live[tool.id].icons) if tool.id in live else None,
-            _meta=small(live[tool.id].meta) if tool.id in live else None,
+        mcp_types.Tool.model_validate(
+            extras(options.catalog, tool)
+            | dict(
+                name=name,
+                title=one_line(tool.title, TITLE_CHARS) or None,
+                description=shown_description(tool.description),
+                inputSchema=_without_headers(shown_schema(tool)),
+                annotations=hint_names(tool.hints),
+                outputSchema=shown_output_schema(tool),
+            )
         )
         for name, tool in tools.items()
         if admission.allows(client, options.catalog, tool)

@@ -21,7 +21,7 @@ from cachetools import TTLCache
 from mcp import MCPError
 
 from core.domain.catalog import ServerId, Tool, ToolHints
-from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
+from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES
 from core.endpoint.base import EndpointOptions, PartRequest, Refusal, Services, compact
 from core.endpoint.describe import shown_description, small
 from core.endpoint.mirror import chosen, names
@@ -33,8 +33,8 @@ from core.shared.tokens import count_tokens
 from core.shared.untrusted_text import one_line, visible
 
 _log = logging.getLogger(__name__)
-LIST_S, TOOLS_S = 10.0, 3.0
-"""Time limits of a list. A server that does not answer is left out; its tools are listed from the catalog."""
+LIST_S = 10.0
+"""Time limit of a list. A server that does not answer is left out."""
 KEPT_S, MOST_LISTS = 60.0, 256
 NAME_CHARS = 200
 RESULTS: dict[str, type[Any]] = {
@@ -43,7 +43,7 @@ RESULTS: dict[str, type[Any]] = {
     PROMPTS: mcp_types.ListPromptsResult,
 }
 GET, COMPLETE = "prompts/get", "completion/complete"
-NEEDED = {TOOLS: TOOLS, RESOURCES: READ, TEMPLATES: READ, PROMPTS: GET}
+NEEDED = {RESOURCES: READ, TEMPLATES: READ, PROMPTS: GET}
 """The permission for a list: a client that may not read a server's resources does not see them."""
 NOT_THERE = {
     mcp_types.INVALID_PARAMS,
@@ -95,11 +95,6 @@ class MirroredParts:
         unknown = f"No server here has {one_line(str(ref.uri), NAME_CHARS)}."
         raise error or MCPError(mcp_types.INVALID_PARAMS, unknown, {"uri": str(ref.uri)})
 
-    async def live_tools(self, options: EndpointOptions, client: str) -> dict[str, mcp_types.Tool]:
-        """Returns the tools that the chosen servers list, by `server::tool`."""
-        found = await self.lists(options, client, TOOLS, fresh=False)
-        return {f"{server}::{tool.name}": tool for server, tools in found.items() for tool in tools}
-
     def forget(self, catalog: str) -> None:
         """Drops the cached lists of a catalog's servers."""
         for known in [one for one in self._kept if one[0].catalog == catalog]:
@@ -111,10 +106,9 @@ class MirroredParts:
         catalog = await anyio.to_thread.run_sync(self.services.app.catalogs.catalog, options.catalog)
         admission, found = self.services.app.governance.admission, dict[str, list[Any]]()
         asked = sorted(chosen(admission, client, catalog, options.mirror))
-        if method != TOOLS:  # tools are checked one by one
-            asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
+        asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
         async with anyio.create_task_group() as tasks:
-            tasks.cancel_scope.deadline = anyio.current_time() + (TOOLS_S if method == TOOLS else LIST_S)
+            tasks.cancel_scope.deadline = anyio.current_time() + LIST_S
             for server in asked:
                 tasks.start_soon(self._list, ServerId(catalog.name, server), method, fresh, found)
         return {server: found[server] for server in asked if found.get(server)}

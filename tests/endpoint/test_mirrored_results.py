@@ -4,6 +4,8 @@ of its own could need."""
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -113,21 +115,28 @@ def test_definitions_have_one_type_in_each_place() -> None:
 
 
 def test_a_definition_has_the_servers_schema_icons_and_metadata(world: App) -> None:
-    tool = {"name": "measure", "description": "A tool.", "inputSchema": {"type": "object"}, "outputSchema": TEMPERATURE}
     catalog = world.catalogs.catalog("world").servers[0].connection
     assert catalog is not None
-    launch = {"type": "stdio", "command": catalog.command, "args": [*catalog.args], "cwd": catalog.cwd}
-    server = {"name": "conformance", "tools": [tool], "connection": launch}
-    import_text(world.catalog_editor, json.dumps({"servers": [server]}), "measuring")
+    servers = {"conformance": {"command": sys.executable, "args": [*catalog.args], "cwd": catalog.cwd}}
+    read = world.catalog_editor.read(json.dumps({"mcpServers": servers}), "test")
+    world.catalog_editor.discover(read, "measuring", "test")
 
     async def script(client: Client) -> Any:
         assert (await client.call_tool("measure", {})).structured_content == {"celsius": 21.5}
-        return (await client.list_tools()).tools[0]
+        return {tool.name: tool for tool in (await client.list_tools()).tools}["measure"]
 
-    listed = talk(served(world, catalog="measuring", mirror=("conformance",)), script)
+    target = served(world, catalog="measuring", mirror=("conformance",))
+    listed = talk(target, script)
     assert listed.output_schema == TEMPERATURE
     assert [icon.src for icon in listed.icons] == ["data:image/png;base64,AA=="]
     assert listed.meta["example/unit"] == "celsius"
+    server = world.catalogs.catalog("measuring").server("conformance")
+    other = tuple(replace(tool, extras='{"_meta": {"not": "approved"}}') for tool in server.tools)
+    world.catalogs.edit("measuring", lambda known: known.with_server(replace(server, tools=other)))
+    changed = talk(target, script)
+    assert (changed.meta, changed.icons) == (None, None)
+    world.governance.definitions.decide("measuring", "conformance::measure", approve=True, origin="test")
+    assert talk(target, script).meta == {"not": "approved"}
 
 
 ROWS = {
