@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 STARTS_S = 120.0
 ENDING_S = 10.0
 """How long a console that was killed may take connections, and lose them, on a busy machine."""
-LOG_BYTES = 1_000_000
-"""A longer log is begun anew at the next start."""
+LOG_BYTES = 1_000_000  # a longer log is begun anew at the next start
 IN_A_FILE = "`wayfare mcp` needs a store in a file, because a console serves it; name one with --db."
 CONSOLE = ("-P", "-c", "from core.cli import main; main()", "up", "--background")
 
@@ -113,8 +112,7 @@ LIST_S = 1.0  # a client waits so long for its list of tools while the console s
 T = TypeVar("T")
 Whose = tuple[str, frozenset[str], bool]
 """The name of a client, its abilities, and whether it is asked during a call: the console asks it in the way of its own revision."""
-FORGOTTEN = "Session terminated"
-"""The SDK's words for a 404: a console that was started anew does not know the session, and has not taken the request."""
+FORGOTTEN = "Session terminated"  # the SDK's words for a 404: the next console knows no session, and took no request
 REPEATABLE = {
     tool.name
     for tool in (*DEFINITIONS, *IMPROVING_DEFINITIONS)
@@ -208,11 +206,10 @@ class JoinedOwner:
         inner = error
         while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
             inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
-        forgotten = isinstance(inner, MCPError) and inner.message == FORGOTTEN
-        if isinstance(inner, MCPError) and inner.code != mcp_types.CONNECTION_CLOSED and not forgotten:
+        if isinstance(inner, MCPError) and inner.code != mcp_types.CONNECTION_CLOSED and inner.message != FORGOTTEN:
             return inner
         self._sessions.pop(whose, None)
-        raise OwnerLostError(str(error), unsent=forgotten) from error
+        raise OwnerLostError(str(error), unsent=str(inner) == FORGOTTEN) from error
 
     async def _session(self, whose: Whose) -> OwnSession:
         return self._sessions.get(whose) or await self._tasks.start(self._keep, whose)

@@ -16,7 +16,7 @@ from core.domain.catalog import Catalog, Json, Tool, first_sentence
 from core.domain.decision import Decision
 from core.domain.trace import DROPS, Drop
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
-from core.endpoint.offering import Offering, Shown
+from core.endpoint.offering import NOT_ALLOWED, Offering, Shown
 from core.routers.context import per_catalog
 from core.routers.why import fit_sentence, why_tool, writes_note
 from core.services.background_jobs import Job
@@ -253,7 +253,7 @@ def _left_out(
     """Returns one line: how many tools there are, at which stage the others were dropped, how likely nothing fits beside the first
     `shown`, and how to see more. Without a `total` nothing is counted, because a part is outside the client's scope."""
     counts = "" if total is None else f" of {total} tools{_dropped(decision)}"
-    parts = [f"{kept}{counts or ' tools that this client may use'}.", *notes]
+    parts = [f"{kept}{counts or f' tools that this client may use; others are not counted: {NOT_ALLOWED}'}.", *notes]
     if not found and reason:
         parts.append(one_line(_for_agents(reason), WHY_CHARS))
     if found > kept:
