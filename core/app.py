@@ -489,7 +489,6 @@ class App:
         self.governance.refused.write_due()
         self.pool.get()
         self.health.start()
-        self.upkeep.start()
         self.lint_reports.errors(catalog)
 
     def close(self) -> None:

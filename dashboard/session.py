@@ -155,6 +155,7 @@ def warm_up() -> None:
 def _warm_up() -> None:
     with suppress(WayfareError):  # the first visitor gets the error
         app = current_app()
+        app.upkeep.start()  # clients of mirrors are told of changes, however long the rest takes
         job = app.readiness.begin(first_catalog())
         # words decide while it takes longer, and the rest need not wait for vectors
         if job is not None and job.wait(FIRST_VISITOR_S) and job.error is None:

@@ -85,6 +85,11 @@ class ClientSide:
     questions: list[Any] = field(default_factory=list[Any])
     waiting: Waiting = field(default_factory=Waiting)
 
+    @property
+    def asked_during(self) -> bool:
+        """Whether a question reaches it in the midst of a call."""
+        return bool(self.abilities) and not self.asked_between
+
 
 CLIENT_SIDE: ContextVar[ClientSide | None] = ContextVar("CLIENT_SIDE", default=None)
 """Set while a request of a mirror's client is answered; threads that work for it have it, too."""

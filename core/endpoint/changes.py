@@ -248,7 +248,7 @@ class Changes:
         name, governance = request.options.catalog, self._app.governance
         try:
             catalog = self._app.catalogs.catalog(name)
-            servers = tuple(chosen(catalog, request.options.mirror))
+            servers = tuple(chosen(governance.admission, request.client, catalog, request.options.mirror))
         except (WayfareError, Refusal):  # it was removed, or has none of these servers
             catalog, servers = None, ()
         clients = governance.clients
@@ -270,5 +270,5 @@ def by_notification(session: Any) -> Tell:
 
 
 def fingerprint(tools: list[mcp_types.Tool]) -> str:
-    """Returns what makes a list another one. Icons and metadata come from a server only while it can be reached."""
-    return json.dumps([tool.model_dump(exclude={"icons", "meta"}, mode="json") for tool in tools])
+    """Returns what makes a list another one."""
+    return json.dumps([tool.model_dump(mode="json") for tool in tools])

@@ -15,6 +15,7 @@ from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, compact, definition, list_of
 from core.endpoint.offering import Offering
 from core.endpoint.search import signature
+from core.governance.calls import NotAllowedError
 from core.shared.json_schema import object_schema, too_large
 from core.shared.untrusted_text import visible
 from core.virtual.launch import hint_names
@@ -28,8 +29,13 @@ MOST_NEAR, MOST_LIKE = 5, 50
 
 def find(services: Services, request: Request, catalog: Catalog, name: str) -> tuple[Server, Tool]:
     """Returns the server and the tool of `server::tool`. Raises NotAllowedError if the client may not use it, before
-    revealing whether it exists. Raises Refusal with the nearest allowed names if there is no such tool."""
+    revealing whether it exists. Raises Refusal with the nearest allowed names if there is no such tool, or the client
+    may only read and the tool may write."""
     row, admission = catalog.tool_row.get(name), services.app.governance.admission
+    if row is not None and admission.unseen(request.client, catalog.name, catalog.tools[row]):
+        with suppress(NotAllowedError):  # the operator sees it
+            admission.describe(request.client, catalog.name, catalog.tools[row])
+        row = None
     if row is None:
         server, colons, own = name.partition("::")
         if colons:  # outside the scope, known and unknown names get the same refusal
@@ -39,7 +45,8 @@ def find(services: Services, request: Request, catalog: Catalog, name: str) -> t
         meant = f"Did you mean {', '.join(near[:MOST_NEAR])}? " if near else ""
         raise Refusal(
             "unknown_tool",
-            f"There is no tool {name!r} in catalog {catalog.name!r}.",
+            f"There is no tool {name!r} in catalog {catalog.name!r}"
+            f"{' that this client may use' if admission.limited(request.client) else ''}.",
             f"{meant}Write server::tool as search_tools gives it.",
         )
     tool = catalog.tools[row]

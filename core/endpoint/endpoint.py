@@ -87,8 +87,7 @@ class Endpoint:
             return [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS
         try:
             client = self._services.app.governance.admission.identified(request.client, known=request.known)
-            live = await self._parts.live_tools(options, client)
-            return await anyio.to_thread.run_sync(mirrored, self._services, options, client, live)
+            return await anyio.to_thread.run_sync(mirrored, self._services, options, client)
         except (Refusal, WayfareError) as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
 

@@ -123,14 +123,16 @@ def _made(
             f"{wanted.tool.id} ended well and found nothing.",
             f"Ask for something wider or spelled otherwise{_others(wanted)}.",
         )
-    return passed_on(services, outcome, permit.tokens, as_it_is=request.mirrored)
+    schema = wanted.tool.output_schema if request.mirrored else None
+    return passed_on(services, outcome, permit.tokens, as_it_is=request.mirrored, schema=schema)
 
 
 def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
     """Returns the checked call. Raises Refusal, NotAllowedError."""
     given, catalog = request.arguments, services.app.catalogs.catalog(request.options.catalog)
     server, tool = find(services, request, catalog, given["tool"])
-    if read_only and tool.hints.read_only is not True:
+    cautious = services.app.governance.definitions.cautious(catalog.name, tool)
+    if read_only and cautious.hints.read_only is not True:
         raise Refusal(
             "not_read_only",
             f"{tool.id} is not declared read-only.",

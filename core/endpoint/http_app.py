@@ -46,6 +46,9 @@ INVALID_REQUEST, TOO_MANY, ENDING = -32600, -32029, -32028
 SESSION_IDLE_S = 86_400.0
 """A session of a client lasts longer than those with servers that belong to it."""
 SESSION_ID = "mcp-session-id"
+METRICS_FOR_ALL = (
+    "/metrics names every catalog, server and client: send the token of a client whose scope is everything."
+)
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 R = TypeVar("R", bound="AgentRequest | PartRequest")
 T = TypeVar("T")
@@ -332,6 +335,8 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         opened = app()
         if opened is None:
             return JSONResponse({"status": "starting"}, status_code=503)
+        if not opened.governance.admission.sees_all(request.scope.get(CLIENT, "")):
+            return _error(403, METRICS_FOR_ALL)
         page = Metrics(opened.store, opened.governance, opened.pool.states, opened.settings.now)
         return Response(await anyio.to_thread.run_sync(page.text), media_type=CONTENT_TYPE)
 

@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 STARTS_S = 120.0
 ENDING_S = 10.0
 """How long a console that was killed may take connections, and lose them, on a busy machine."""
-LOG_BYTES = 1_000_000
-"""A longer log is begun anew at the next start."""
+LOG_BYTES = 1_000_000  # a longer log is begun anew at the next start
 IN_A_FILE = "`wayfare mcp` needs a store in a file, because a console serves it; name one with --db."
 CONSOLE = ("-P", "-c", "from core.cli import main; main()", "up", "--background")
 
@@ -111,8 +110,9 @@ def _last_line(file: Path, begin: int) -> str:
 ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
 LIST_S = 1.0  # a client waits so long for its list of tools while the console starts
 T = TypeVar("T")
-Whose = tuple[str, frozenset[str]]
-"""The name of a client, and its abilities."""
+Whose = tuple[str, frozenset[str], bool]
+"""The name of a client, its abilities, and whether it is asked during a call: the console asks it in the way of its own revision."""
+FORGOTTEN = "Session terminated"  # the SDK's words for a 404: the next console knows no session, and took no request
 REPEATABLE = {
     tool.name
     for tool in (*DEFINITIONS, *IMPROVING_DEFINITIONS)
@@ -211,10 +211,11 @@ class JoinedOwner:
         while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
             inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
         code = inner.code if isinstance(inner, MCPError) else mcp_types.CONNECTION_CLOSED
-        if isinstance(inner, MCPError) and code not in {mcp_types.CONNECTION_CLOSED, ENDING}:
+        unsent = code == ENDING or str(inner) == FORGOTTEN
+        if isinstance(inner, MCPError) and code != mcp_types.CONNECTION_CLOSED and not unsent:
             return inner
         self._sessions.pop(whose, None)
-        raise OwnerLostError(str(error), unsent=code == ENDING) from error
+        raise OwnerLostError(str(error), unsent=unsent) from error
 
     async def _session(self, whose: Whose) -> OwnSession:
         return self._sessions.get(whose) or await self._tasks.start(self._keep, whose)
@@ -241,9 +242,9 @@ class JoinedOwner:
             )  # the owner has a limit
 
     async def _keep(self, whose: Whose, *, task_status: TaskStatus[OwnSession]) -> None:
-        (name, abilities), ready = whose, False
+        (name, abilities, legacy), ready = whose, False
         try:
-            async with self._http() as target, own_session(target, _info(name), abilities) as session:
+            async with self._http() as target, own_session(target, _info(name), abilities, legacy) as session:
                 await session.tools()
                 self._sessions[whose] = session
                 ready = True
@@ -261,7 +262,7 @@ def _info(name: str) -> mcp_types.Implementation:
 
 def _whose(client: str) -> Whose:
     side = CLIENT_SIDE.get()
-    return client, NOBODY if side is None else side.abilities
+    return (client, NOBODY, False) if side is None else (client, side.abilities, side.asked_during)
 
 
 async def _tries() -> AsyncGenerator[None]:

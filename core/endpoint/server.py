@@ -117,19 +117,23 @@ class ClientSides:
     ) -> Any:
         """Returns the result of `work`, or the question in its place. Messages of servers are sent before it. Only servers of a
         mirror may ask the client; Wayfare itself always may."""
-        side, sent = self._side(context, params, client)
+        over, sent = asyncio.Event(), list[Future[Any]]()
+        side = self._side(context, params, client, over, sent)
         token = CLIENT_SIDE.set(side if mirror else None)
         try:
             answer = await work(side)
         finally:
             CLIENT_SIDE.reset(token)
+            over.set()
         if sent:
             await asyncio.wait([asyncio.wrap_future(one) for one in sent], timeout=SENT_S)
         return side.questions[-1] if side.questions else answer
 
-    def _side(self, context: Context, params: Any, client: str) -> tuple[ClientSide, list[Future[Any]]]:
-        """Returns the client's side of a request, and the messages that are being sent to it."""
-        loop, session, sent = asyncio.get_running_loop(), context.session, list[Future[Any]]()
+    def _side(
+        self, context: Context, params: Any, client: str, over: asyncio.Event, sent: list[Future[Any]]
+    ) -> ClientSide:
+        """Returns the client's side of a request. `sent` gets the messages that are sent to it before the request is `over`."""
+        loop, session = asyncio.get_running_loop(), context.session
         between = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         declared = session.client_capabilities
         able = frozenset(name for name in ABILITIES if getattr(declared, name, None) is not None)
@@ -140,8 +144,12 @@ class ClientSides:
             return asyncio.run_coroutine_threadsafe(work, loop)
 
         def log(said: mcp_types.LoggingMessageNotificationParams) -> None:
-            message = mcp_types.LoggingMessageNotification(params=said)
-            sent.append(started(session.send_notification(message, related_request_id=context.request_id)))
+            message, late = mcp_types.LoggingMessageNotification(params=said), over.is_set()
+            if late and between:  # such a client has no stream for it
+                return
+            told = started(session.send_notification(message, None if late else context.request_id))
+            if not late:
+                sent.append(told)
 
         async def answer(request: Any) -> Any:
             wanted = getattr(declared, "elicitation", None)
@@ -154,7 +162,7 @@ class ClientSides:
 
         answers = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
         able = able if between or session.can_send_request else NOBODY
-        return ClientSide(client, able, between, level, log, lambda request: started(answer(request)), answers), sent
+        return ClientSide(client, able, between, level, log, lambda request: started(answer(request)), answers)
 
 
 def _session(context: Context) -> str:

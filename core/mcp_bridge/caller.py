@@ -267,6 +267,7 @@ class _CallWork:
         self._started_s = self.clock()
         try:
             progress = None if self.on_progress is None else self._progressed
+            await lease.session.asking.set_level(lease.client, self.side)
             with lease.session.asking.under_way(self.side, self.redact):
                 return await called(lease.client, self.call, self.side, progress)
         except MCPError:

@@ -72,7 +72,8 @@ def discover(
 def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Server) -> Discovery:
     try:
         key = ServerId(catalog, server.name)
-        listing = pool.use(key, _reachable(pool, key, server.connection), _list_tools, limit_s=limit_s)
+        reachable = _reachable(pool, key, server.connection)
+        listing = pool.use(key, reachable, _list_tools, limit_s=limit_s, listing=True)
         secrets = pool.vault.in_results  # the listing will be stored
         tools = [result_without_secrets(tool, secrets) for tool in listing.tools]
         odd = [text_without_secrets(phrase, secrets) for phrase in listing.odd]
@@ -217,6 +218,7 @@ def answer_of(
     side = CLIENT_SIDE.get()
 
     async def work(lease: Lease) -> Any:
+        await lease.session.asking.set_level(lease.client, side)
         with lease.session.asking.under_way(side, pool.vault.redact):
             return await answered(lease.client, side, method, params)
 
@@ -274,9 +276,12 @@ def read_resource(
 class OwnSession:
     """A session that declares the `abilities` of the clients whose requests it makes. An async context."""
 
-    def __init__(self, target: Transport, client_info: mcp_types.Implementation, abilities: frozenset[str]) -> None:
+    def __init__(
+        self, target: Transport, client_info: mcp_types.Implementation, abilities: frozenset[str], legacy: bool
+    ) -> None:
         self._asking = AskingBack(abilities)
-        self._client = Client(target, client_info=client_info, cache=None, **self._asking.callbacks())
+        mode = "legacy" if legacy else "auto"
+        self._client = Client(target, client_info=client_info, cache=None, mode=mode, **self._asking.callbacks())
 
     async def __aenter__(self) -> Self:
         """Connects. Raises the errors of the transport."""
@@ -298,11 +303,13 @@ class OwnSession:
     ) -> mcp_types.CallToolResult:
         """Makes one tools/call. Raises MCPError."""
         side = CLIENT_SIDE.get()
+        await self._asking.set_level(self._client, side)
         with self._asking.under_way(side, str):
             return await called(self._client, ToolCall("", tool, arguments, timeout_s=limit_s), side, progress)
 
     async def answer(self, method: str, params: Any) -> Any:
         """Returns the answer to a request other than tools/call. Raises MCPError."""
         side = CLIENT_SIDE.get()
+        await self._asking.set_level(self._client, side)
         with self._asking.under_way(side, str):
             return await answered(self._client, side, method, params)

@@ -181,9 +181,11 @@ class SessionPool:
         cancel: threading.Event | None = None,
         abilities: frozenset[str] = NOBODY,
         owner: SessionOwner = WAYFARE,
+        listing: bool = False,
     ) -> T:
         """Runs `work` with the owner's session with the server and waits for it, at most `limit_s` from the opened session on.
-        Clients with different `abilities` have different sessions, because the session declares them to the server.
+        Clients with different `abilities` have different sessions, because the session declares them to the server. A
+        `listing` goes to the open session that said last that its list changed, and waits for no call there.
 
         Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
         the errors of the work, such as MCPError for an error that the server returned.
@@ -191,7 +193,7 @@ class SessionPool:
         with self._closing:  # the closing pool ends all work that was submitted before
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
-            future = self._loop.submit(self._use(server, connection, work, limit_s, abilities, owner))
+            future = self._loop.submit(self._use(server, connection, work, limit_s, abilities, owner, listing))
         return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
 
     def check(self, server: ServerId, connection: Connection) -> None:
@@ -265,6 +267,14 @@ class SessionPool:
         for session in sessions:
             session.kill()
 
+    def _teller(self, server: ServerId, connection: Connection) -> PooledConnection | None:
+        """Returns the open session whose process said last that its list changed: others of the server may list other tools."""
+        found = [
+            one for one in tuple(self._connections.values()) if one.server == server and one.connection == connection
+        ]
+        told = [one for one in found if one.told_s and one.session is not None]
+        return max(told, key=lambda one: one.told_s, default=None)
+
     async def _use(
         self,
         server: ServerId,
@@ -273,15 +283,17 @@ class SessionPool:
         limit_s: float,
         abilities: frozenset[str],
         owner: SessionOwner,
+        listing: bool,
     ) -> T:
-        pooled = self._pooled_connection(server, connection, abilities, owner)
+        pooled = self._teller(server, connection) if listing else None
+        pooled = pooled or self._pooled_connection(server, connection, abilities, owner)
         try:
-            return await self._once(pooled, work, limit_s)
+            return await self._once(pooled, work, limit_s, listing)
         except SessionRefusedError:
             # the server does not know the session, so the call did not run: it is repeated in a new session
-            return await self._once(pooled, work, limit_s)
+            return await self._once(pooled, work, limit_s, listing)
 
-    async def _once(self, pooled: PooledConnection, work: Work[T], limit_s: float) -> T:
+    async def _once(self, pooled: PooledConnection, work: Work[T], limit_s: float, listing: bool) -> T:
         lease = await pooled.lease()
         session = lease.session
         pooled.enter(session)
@@ -289,7 +301,7 @@ class SessionPool:
         refused = Refused()
         REFUSED.set(refused)
         try:
-            return await bounded(session.in_turn(work, lease), limit_s)
+            return await bounded(work(lease) if listing else session.in_turn(work, lease), limit_s)
         except CallTimeoutError:
             session.suspect = True
             raise

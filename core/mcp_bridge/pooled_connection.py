@@ -104,6 +104,8 @@ class PooledConnection:
         self.sessions: set[Session] = set()
         self._uris: set[str] = set()
         self.last_used_s = 0.0
+        self.told_s = 0.0
+        """When the server said last that its lists changed; 0 without that."""
         self._config = config
         self._stderr_log = StderrLog(config.redact)
         self._backoff = Backoff()
@@ -341,8 +343,8 @@ class PooledConnection:
 
     def _begun(self, launch: Launch, way: Way) -> Session:
         session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities, way)
-        if (told := self._config.list_changed) is not None:
-            session.asking.list_changed = session.asking.updated = partial(told, self.server)
+        if self._config.list_changed is not None:
+            session.asking.list_changed = session.asking.updated = partial(self._told, self._config.list_changed)
             session.asking.uris = self._uris
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
@@ -358,6 +360,10 @@ class PooledConnection:
                 raise self.busy_for_now(str(error), session.refused) from None
             raise
         return session
+
+    def _told(self, tell: Callable[[ServerId, str], None], kind: str) -> None:
+        self.told_s = self._config.clock()
+        tell(self.server, kind)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:

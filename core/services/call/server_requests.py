@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from core.mcp_bridge.pool import SessionPool
 
 
-def own_session(target: Transport, client_info: Implementation, abilities: frozenset[str]) -> OwnSession:
-    """A session of the caller's own with one server, outside the pool."""
+def own_session(target: Transport, client_info: Implementation, abilities: frozenset[str], legacy: bool) -> OwnSession:
+    """A session of the caller's own with one server, outside the pool. `legacy`: of a revision up to 2025-11-25."""
     load_protocol()
     from core.mcp_bridge.discovery import OwnSession
 
-    return OwnSession(target, client_info, abilities)
+    return OwnSession(target, client_info, abilities, legacy)
 
 
 @dataclass(eq=False)
