@@ -17,7 +17,7 @@ import numpy as np
 
 from core.domain.catalog import Server, Tool
 from core.domain.events import OutcomeEvent, StatisticsEvent
-from core.domain.execution import Progress, ToolCaller
+from core.domain.execution import TURN_ENDS, Progress, ToolCaller
 from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.decision_log import AGENT
@@ -237,6 +237,7 @@ class CallService:
         """A call over MCP. Every outcome of a virtual server is simulated, a crash as well as a result."""
         launched = mode is CallMode.VIRTUAL or (server.virtual and server.connection is None)
         connection = virtual_connection(server, self.virtual_folder) if launched else server.connection
+        TURN_ENDS.get()()
         outcome = self.caller().call(
             handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event
         )

@@ -1,4 +1,4 @@
-"""Making a catalog ready for decisions in the background, so that words can decide meanwhile."""
+"""Making a catalog ready for searches in the background, so that words can decide meanwhile."""
 
 from __future__ import annotations
 
@@ -14,15 +14,28 @@ RETRY_S = 60.0
 
 
 class Readiness:
-    """The jobs that embed catalogs and open the encoder, one for each catalog. `words_after_s`: the moment to wait before words decide."""
+    """The jobs that embed catalogs, open the encoder and load the rest, one for each catalog. `words_after_s`: the moment to wait before
+    words decide. `load_rest` loads all else that a first search needs."""
 
     def __init__(
-        self, catalogs: CatalogService, encoder: CachedEncoder, jobs: BackgroundJobs, *, words_after_s: float
+        self,
+        catalogs: CatalogService,
+        encoder: CachedEncoder,
+        jobs: BackgroundJobs,
+        *,
+        words_after_s: float,
+        load_rest: Callable[[str], None],
     ) -> None:
         self._catalogs = catalogs
         self._encoder = encoder
         self._jobs = jobs
         self._words_after_s = words_after_s
+        self._load_rest = load_rest
+
+    def is_ready(self, catalog: str) -> bool:
+        """Returns whether a search of this catalog waits for nothing that is loaded once."""
+        job = self._jobs.of(f"decisions of {catalog}", catalog)
+        return self._catalogs.is_ready(catalog) and (job is None or not job.under_way)
 
     def begin(self, catalog: str, *, link: str = "") -> Job | None:
         """Begin to make a catalog ready. Returns the job, None if the catalog is ready. One that failed within the last minute is not begun
@@ -47,6 +60,7 @@ class Readiness:
         return job
 
     def make(self, catalog: str, progress: Callable[[int, int], None] | None = None) -> None:
-        """Embed and open what a decision at the defaults needs. `progress` is that of `CatalogService.prepare`. Raises WayfareError."""
+        """Embed, open and load what a search at the defaults needs. `progress` is that of `CatalogService.prepare`. Raises WayfareError."""
         self._catalogs.prepare(catalog, progress)
         self._encoder.encode_query("warm up")
+        self._load_rest(catalog)
