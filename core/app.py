@@ -211,6 +211,9 @@ class App:
         )
 
     def _load_rest(self, catalog: str) -> None:
+        from core.relevance.refusal import language_of
+
+        language_of("warm up")
         self.lint_reports.errors(catalog)
         if self.catalogs.catalog(catalog).tools:
             self.routing.route("warm up", catalog=catalog, record=False)

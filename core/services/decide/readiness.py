@@ -31,16 +31,16 @@ class Readiness:
         self._jobs = jobs
         self._words_after_s = words_after_s
         self._load_rest = load_rest
+        self._loaded: set[str] = set()
 
     def is_ready(self, catalog: str) -> bool:
         """Returns whether a search of this catalog waits for nothing that is loaded once."""
-        job = self._jobs.of(f"decisions of {catalog}", catalog)
-        return self._catalogs.is_ready(catalog) and (job is None or not job.under_way)
+        return catalog in self._loaded and self._catalogs.is_ready(catalog)
 
     def begin(self, catalog: str, *, link: str = "") -> Job | None:
         """Begin to make a catalog ready. Returns the job, None if the catalog is ready. One that failed within the last minute is not begun
         again."""
-        if self._catalogs.is_ready(catalog):
+        if self.is_ready(catalog):
             return None
         key = f"decisions of {catalog}"
         job = self._jobs.of(key, catalog)
@@ -52,7 +52,7 @@ class Readiness:
 
     def soon(self, catalog: str, *, link: str = "") -> Job | None:
         """The same, and wait for a moment after it was begun. Returns None if a decision need not go by words alone."""
-        job = self.begin(catalog, link=link)
+        job = None if self._catalogs.is_ready(catalog) else self.begin(catalog, link=link)
         left_s = 0.0 if job is None else max(0.0, self._words_after_s - job.elapsed_s)
         if job is not None and job.wait(left_s) and self._catalogs.is_ready(catalog):
             self._jobs.forget(job)  # what took a moment is in no list
@@ -64,3 +64,4 @@ class Readiness:
         self._catalogs.prepare(catalog, progress)
         self._encoder.encode_query("warm up")
         self._load_rest(catalog)
+        self._loaded.add(catalog)
