@@ -17,8 +17,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from core.domain.execution import TURN_ENDS
 
-MOST_INSIDE, MOST_WAITING, AT_ONCE = 128, 80, 8
-"""Requests that are not answered yet; those of them that wait for a turn, less than a second at 100 a second; turns at a time."""
+MOST_INSIDE, MOST_WAITING, AT_ONCE = 128, 80, 4
+"""Requests that are not answered yet; those of them that wait for a turn, less than a second at 100 a second; turns at a time, more of
+which would only take the interpreter from the event loop."""
 TURN_S = 1.0
 """A request that has its turn for longer waits for a person or a server."""
 SHARE = 0.1

@@ -83,7 +83,7 @@ def agents() -> None:
         units = f"http://127.0.0.1:{port}/mcp"
         with (
             running(["-m", UNITS, "--http", str(port)], units, {}),
-            console(Path(folder), catalogs={"units": units_catalog(units)}) as served,
+            console(Path(folder), catalogs={"units": _catalog(units)}) as served,
         ):
             asyncio.run(_tokens(served.url, work, labelled, direct))
             asyncio.run(_times(served.url, units))
@@ -183,7 +183,7 @@ def _definition(tool: mcp_types.Tool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
 
 
-def units_catalog(url: str) -> str:
+def _catalog(url: str) -> str:
     """One server that listens at an address."""
     schema = {
         "type": "object",

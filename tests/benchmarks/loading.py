@@ -14,10 +14,10 @@ from pathlib import Path
 
 import httpx2
 
-from tests.benchmarks.agents import MILES, TOOL, UNITS, units_catalog
+from tests.benchmarks.agents import MILES, TOOL
 from tests.benchmarks.consoles import Console, console
 from tests.benchmarks.labelled import opened_app, tasks
-from tests.benchmarks.measuring import free_port, percentile, report, running
+from tests.benchmarks.measuring import percentile, report
 
 CLIENTS, WARM_UP_S, REST_S = 8, 10.0, float(os.environ.get("LOADING_REST_S", "75"))
 WAITING_S = float(os.environ.get("LOADING_S", "120"))
@@ -80,7 +80,7 @@ class Load:
         begun = time.perf_counter()
         try:
             body = {"jsonrpc": "2.0", "id": turn, "method": "tools/call", "params": params}
-            answer = await self.http.post("/mcp?catalog=units", json=body, headers=headers)
+            answer = await self.http.post("/mcp", json=body, headers=headers)
         except httpx2.HTTPError as error:
             times.errors[repr(error)[:100]] += 1
             return
@@ -95,18 +95,12 @@ class Load:
 
 def loading() -> None:
     """LOADING_S seconds (120 if that is not set) of clients that wait, and 30 s of 200 requests a second."""
-    with tempfile.TemporaryDirectory() as folder:
-        port = free_port()
-        units = f"http://127.0.0.1:{port}/mcp"
-        with (
-            running(["-m", UNITS, "--http", str(port)], units, {}),
-            console(Path(folder), catalogs={"units": units_catalog(units)}) as served,
-        ):
-            measured(served)
+    with tempfile.TemporaryDirectory() as folder, console(Path(folder)) as served:
+        measured(served)
 
 
 def measured(served: Console) -> None:
-    """Both kinds of load on a console that has a catalog `units`."""
+    """Both kinds of load on a console."""
     with opened_app() as app:
         texts = [task.subtask for name in ("subtasks", "l2_context") for task in tasks(app, name)]
     asyncio.run(_measured(served, texts))

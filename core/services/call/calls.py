@@ -79,8 +79,8 @@ class CallReport:
     tool_after: Running
 
 
-MOST_CALLS = 64
-"""Calls that are made at the same time. The others wait."""
+MOST_CALLS = 128
+"""Calls that are made at the same time, as many as the endpoint lets in: no client takes all of them. The others wait."""
 T = TypeVar("T")
 Settle = Callable[[Outcome | None], None]
 """Gets the outcome of a call before its report, or None if the outcome is not known."""
