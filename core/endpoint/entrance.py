@@ -43,10 +43,11 @@ class Entrance:
         most_inside: int = MOST_INSIDE,
         most_waiting: int = MOST_WAITING,
         at_once: int = AT_ONCE,
+        turn_s: float = TURN_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most_inside, self._most_waiting, self._free = most_inside, most_waiting, at_once
-        self._clock = clock
+        self._turn_s, self._clock = turn_s, clock
         self._inside = Counter[str]()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the first client is next
         self._mean_s = 0.0  # from entry to answer
@@ -95,7 +96,7 @@ class Entrance:
                 if left:
                     left.pop()()
 
-            timer = loop.call_later(TURN_S, end)
+            timer = loop.call_later(self._turn_s, end)
             token = TURN_ENDS.set(lambda: loop.call_soon_threadsafe(end))
             try:
                 yield
