@@ -204,7 +204,21 @@ class App:
     def readiness(self) -> Readiness:
         from core.services.decide.readiness import Readiness
 
-        return Readiness(self.catalogs, self.encoders[0], self.background, words_after_s=self.settings.words_after_s)
+        return Readiness(
+            self.catalogs,
+            self.encoders[0],
+            self.background,
+            words_after_s=self.settings.words_after_s,
+            load_rest=self._load_rest,
+        )
+
+    def _load_rest(self, catalog: str) -> None:
+        from core.relevance.refusal import language_of
+
+        language_of("warm up")
+        self.lint_reports.errors(catalog)
+        if self.catalogs.catalog(catalog).tools:
+            self.routing.route("warm up", catalog=catalog, record=False)
 
     @built
     def catalog_editor(self) -> CatalogEditor:
@@ -478,18 +492,14 @@ class App:
         opened = (encoder.note for encoder in self.encoders)
         return tuple(dict.fromkeys(note for note in (*opened, *self.packaged.notes) if note))
 
-    def open_the_rest(self, catalog: str) -> None:
-        """Open what an agent's search and a first call need, and settle the calls of a killed process. Raises WayfareError.
+    def open_the_rest(self) -> None:
+        """Open what a first call needs, and settle the calls of a killed process. Raises WayfareError.
 
         The frozen encoder stays closed until a decision needs it: it opens in 0.1 s and takes 55 MB.
         """
-        from core.relevance.refusal import language_of
-
-        language_of("warm up")
         self.governance.refused.write_due()
         self.pool.get()
         self.health.start()
-        self.lint_reports.errors(catalog)
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""

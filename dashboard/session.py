@@ -163,7 +163,7 @@ def _warm_up() -> None:
         if _drawn.wait(FIRST_VISITOR_S):
             time.sleep(PAUSE_S)
         if opened_app() is app:
-            app.open_the_rest(first_catalog())
+            app.open_the_rest()
 
 
 def page_drawn() -> None:

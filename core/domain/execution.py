@@ -94,6 +94,9 @@ class ClientSide:
 CLIENT_SIDE: ContextVar[ClientSide | None] = ContextVar("CLIENT_SIDE", default=None)
 """Set while a request of a mirror's client is answered; threads that work for it have it, too."""
 
+TURN_ENDS: ContextVar[Callable[[], object]] = ContextVar("TURN_ENDS", default=lambda: None)
+"""Called, from any thread, before a wait for a server or a person: the next request may begin."""
+
 
 class SessionOwner(NamedTuple):
     """The client that a session with a server belongs to. `key` tells it from all others, `name` is for people. Without a key it is

@@ -7,7 +7,6 @@ import logging
 import time
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from typing import Any, cast
 
 import anyio.to_thread
@@ -29,6 +28,7 @@ from core.endpoint.several import Several
 from core.governance.calls import NotAllowedError
 from core.shared.errors import StoreError, WayfareError
 from core.shared.json_schema import arguments_fault
+from core.shared.once import made_once
 from core.shared.untrusted_text import one_line, visible
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ INSTRUCTIONS = (
 )
 
 
-@cache
+@made_once
 def own_tokens() -> int:
     """Returns the tokens of the definitions of the endpoint's tools, counted as those of a catalog are."""
     own = (Tool("", one.name, one.description or "", input_schema=one.input_schema) for one in DEFINITIONS)

@@ -26,6 +26,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
+from core.endpoint.entrance import TOO_MANY, Entrance
 from core.endpoint.uses import Uses
 from core.services.decide.server_sign_ins import CALLBACK
 from core.shared.errors import WayfareError
@@ -41,8 +42,8 @@ PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
-INVALID_REQUEST, TOO_MANY, ENDING = -32600, -32029, -32028
-"""Codes of JSON-RPC. The last two are from its range for server errors; the codes that MCP names mean something else."""
+INVALID_REQUEST, ENDING = -32600, -32028
+"""Codes of JSON-RPC. The last is from its range for server errors; the codes that MCP names mean something else."""
 SESSION_IDLE_S = 86_400.0
 """A session of a client lasts longer than those with servers that belong to it."""
 SESSION_ID = "mcp-session-id"
@@ -94,7 +95,7 @@ class EndpointApp:
     """An ASGI app for the route `/mcp`. It loads the protocol's packages at the first request.
 
     `app` returns the services, `catalog` is the default of clients whose address names none, `other_names` are further
-    hosts, `uses` counts the requests of each client.
+    hosts, `uses` counts the requests of each client, `entrance` bounds those that wait.
     """
 
     def __init__(
@@ -104,7 +105,9 @@ class EndpointApp:
         catalog: str = FIRST_CATALOG,
         other_names: frozenset[str] = frozenset(),
         uses: Uses | None = None,
+        entrance: Entrance | None = None,
     ):
+        self._entrance = Entrance() if entrance is None else entrance
         self._uses = Uses() if uses is None else uses
         self._app = app
         self._catalog = catalog
@@ -112,6 +115,12 @@ class EndpointApp:
         self._wanted, self._ready = anyio.Event(), anyio.Event()
         self._served: tuple[Asgi, Asgi] | None = None
         self._governance: GovernanceService | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests are served at once. The first question has the endpoint opened."""
+        self._wanted.set()
+        return self._ready.is_set()
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -128,11 +137,18 @@ class EndpointApp:
             return await refused(scope, receive, send)
         if self._served is None:
             return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
-        mirrored = "mirror" in QueryParams(scope.get("query_string", b""))
+        served = self._served["mirror" in QueryParams(scope.get("query_string", b""))]
         try:
-            await self._served[mirrored](scope, _whole_body(receive), self._known(scope, send))
+            known = self._known(scope, send)
+            await self._entrance.serve(
+                served, scope, _whole_body(receive), known, scope.get(CLIENT, ""), self._note_busy
+            )
         except ClientDisconnect:
             _log.debug("A client left before its request was read.")
+
+    def _note_busy(self, client: str, wait_s: int) -> None:
+        if self._governance is not None:
+            self._governance.admission.note_busy(client, wait_s)
 
     async def refused(self, scope: Scope) -> JSONResponse | None:
         """Returns the refusal of a request, or None if it may enter; its scope has the client then."""
@@ -318,11 +334,12 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         return JSONResponse({"status": "ok"})
 
     async def readyz(request: Request) -> Response:
-        """Answers 200 once everything is open and embedded, so that a decision is immediate."""
+        """Answers 200 once all that a first search needs is open, embedded and loaded."""
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
         opened = app()
-        if opened is not None and await anyio.to_thread.run_sync(lambda: opened.catalogs.is_ready(catalog)):
+        is_open = endpoint.is_open  # asked first: it has the protocol's packages loaded
+        if opened is not None and is_open and await anyio.to_thread.run_sync(opened.readiness.is_ready, catalog):
             return JSONResponse({"status": "ready", "catalog": catalog})
         return JSONResponse({"status": "starting", "catalog": catalog}, status_code=503)
 

@@ -30,8 +30,9 @@ from core.domain.execution import CLIENT_SIDE, NOBODY
 from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
 from core.endpoint.door import CONNECT_S, TOKEN, Owner, beside, is_inherited, owner_of
 from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
+from core.endpoint.entrance import TOO_MANY
 from core.endpoint.fallback import MOST_TRIES
-from core.endpoint.http_app import ENDING, PATH, TOO_MANY
+from core.endpoint.http_app import ENDING, PATH
 from core.endpoint.joined_changes import JoinedChanges
 from core.endpoint.server import COOKIE, mcp_server
 from core.governance.approvals import LONGEST_HOLD_S

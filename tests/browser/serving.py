@@ -35,7 +35,7 @@ class Program:
         log: Path,
         environment: Mapping[str, str],
         *,
-        python: str = "",
+        python: str | None = None,
         cwd: Path = ROOT,
     ) -> None:
         self.log = log

@@ -12,13 +12,14 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from core.app import App
+from core.endpoint.entrance import Entrance
 from core.endpoint.http_app import PATH, EndpointApp, status_routes
 
 
 @contextmanager
-def served(app: App, catalog: str) -> Generator[str]:
+def served(app: App, catalog: str, entrance: Entrance | None = None) -> Generator[str]:
     """Serves `/mcp` over an app on a free port of this machine, in a thread. Yields its address."""
-    endpoint = EndpointApp(lambda: app, catalog=catalog)
+    endpoint = EndpointApp(lambda: app, catalog=catalog, entrance=entrance)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from core.domain.catalog import Server, Tool
 from core.domain.events import OutcomeEvent, StatisticsEvent
-from core.domain.execution import SESSION_OWNER, Progress, SessionOwner, ToolCaller
+from core.domain.execution import SESSION_OWNER, TURN_ENDS, Progress, SessionOwner, ToolCaller
 from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.decision_log import AGENT
@@ -79,8 +79,8 @@ class CallReport:
     tool_after: Running
 
 
-MOST_CALLS = 64
-"""Calls that are made at the same time. The others wait."""
+MOST_CALLS = 128
+"""Calls that are made at the same time, as many as the endpoint lets in: no client takes all of them. The others wait."""
 T = TypeVar("T")
 Settle = Callable[[Outcome | None], None]
 """Gets the outcome of a call before its report, or None if the outcome is not known."""
@@ -240,6 +240,7 @@ class CallService:
         connection = virtual_connection(server, self.virtual_folder) if launched else server.connection
         known = SESSION_OWNER.get()
         owner = SESSION_OWNER.set(known if known.key else SessionOwner(origin, origin))
+        TURN_ENDS.get()()
         try:
             outcome = self.caller().call(
                 handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event

@@ -178,6 +178,11 @@ class Admission:
                 raise refusals.flooding(client, per_minute, wait_s, self.now())
         return wait_s
 
+    def note_busy(self, client: str, wait_s: float) -> None:
+        """Record that a request was answered with "busy"."""
+        with suppress(NotAllowedError), self.refused.recorded(client, "", "", AGENT):
+            raise refusals.busy(wait_s)
+
     def describe(self, client: str, catalog: str, tool: Tool) -> None:
         """Let a client read a definition. Raises NotAllowedError for a tool that it may neither see nor use."""
         with self.refused.recorded(client, catalog, tool.id, AGENT):
