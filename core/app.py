@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from core.services.call.server_requests import LinkedResources, ServerRequests
     from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
     from core.services.decide.catalogs import CatalogService
+    from core.services.decide.decision_log import TraceRemovals
     from core.services.decide.followed import FollowedFiles
     from core.services.decide.readiness import Readiness
     from core.services.decide.routing import RefusalService, RoutingService
@@ -266,6 +267,14 @@ class App:
         return RoutingService(self.catalogs, DecisionLog(self.store, self.telemetry), self._planners)
 
     @built
+    def trace_removals(self) -> TraceRemovals:
+        from datetime import timedelta
+
+        from core.services.decide.decision_log import TraceRemovals
+
+        return TraceRemovals(self.store, timedelta(days=self.settings.trace_days), self.settings.now)
+
+    @built
     def refusals(self) -> RefusalService:
         from core.services.decide.routing import RefusalService
 
@@ -488,6 +497,7 @@ class App:
         self.pool.get()
         self.health.start()
         self.upkeep.start()
+        self.trace_removals.start()
         self.lint_reports.errors(catalog)
 
     def close(self) -> None:
@@ -497,6 +507,8 @@ class App:
             self.health.close()
         if "upkeep" in made:
             self.upkeep.close()
+        if "trace_removals" in made:
+            self.trace_removals.close()
         if "sign_ins" in made:
             self.sign_ins.close()
         if "background" in made:

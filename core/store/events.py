@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from threading import Lock
 
 from core.domain.events import DecisionEvent, OutcomeEvent
 from core.domain.governance_events import Spent
 from core.shared.errors import StoreError
+from core.store.audit import Audit, Chain, Take
 from core.store.connection import Database
 from core.store.journal import Journal, Kept
-from core.store.log import Audit, Entry, Event, Log, entry
+from core.store.log import Entry, Event, Log, entry
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Writing in the background: entries that come close together are one transaction.
@@ -94,6 +96,7 @@ class Events:
         self._pending: deque[_Queued] = deque()
         self._failed: list[Exception] = []
         self.log.write_queued = self._drain
+        self._chain = Chain(self.database, self.log)
         self._background = BackgroundWriter(
             self._drain, gather_s=GATHERED_S, name="wayfare-store", where=self.database.where
         )
@@ -145,10 +148,14 @@ class Events:
         if queued or self._failed:
             self.flush()
 
-    def audit(self, take: Callable[[str], None] | None = None) -> Audit:
+    def audit(self, take: Take = lambda _line: None) -> Audit:
         """Verify the log's chain of hashes; `take` is given every record as JSON. Raises as `flush`."""
         self.flush()
-        return self.log.audit(take)
+        return self._chain.audit(take)
+
+    def remove_traces(self, before: datetime, now: datetime) -> int:
+        """Remove the traces of decisions from before a time, see `Chain.remove_traces`."""
+        return self._chain.remove_traces(before, now)
 
     def outcomes(self, catalog: str) -> Iterator[OutcomeEvent]:
         """Every outcome of a catalog in order of commit, queued ones included. Statistics are folded from them."""
