@@ -13,6 +13,7 @@ import click
 
 from core.cli.options import common, opened, print_json, print_outcome, print_table, written
 from core.domain.governance_events import ApprovalChange
+from core.governance.approvals import PartDifference
 from core.governance.scope import Scope
 from core.services.govern.clients import ANONYMOUS, Client
 from core.services.govern.definitions import HeldDefinition
@@ -228,15 +229,31 @@ def _waiting(calls: Sequence[ApprovalChange], held: Sequence[HeldDefinition], as
             for one in calls
         ]  # fmt: skip
         definitions = {f"{one.catalog}/{one.tool.id}": one.why for one in held}
-        print_json({"calls": rows, "definitions": list(definitions), "held_because": definitions})
+        changes = {
+            f"{one.catalog}/{one.tool.id}": {part.part: _marked(part) for part in one.differences} for one in held
+        }
+        print_json(
+            {"calls": rows, "definitions": list(definitions), "held_because": definitions, "differences": changes}
+        )
     elif calls or held:
         lines = [(one.id, one.client, f"{one.server}::{one.tool}", one.reasons) for one in calls]
         lines += [(f"{one.catalog}/{one.tool.id}", "", "", one.why) for one in held]
         print_table(("number", "client", "tool", "waits because"), lines)
         for one in calls:
             click.echo(f"\nArguments of {one.id}: {visible(one.arguments_json)}")
+        for one in held:
+            for part in one.differences:
+                click.echo(f"\n{one.catalog}/{one.tool.id}, {part.part}: {_marked(part)}")
     else:
         click.echo("Nothing waits for a person.")
+
+
+MARKS = {"removed": "[-{}-]", "added": "{{+{}+}}"}
+
+
+def _marked(part: PartDifference) -> str:
+    """Returns a changed text, with the marks of a word diff."""
+    return "".join(MARKS.get(piece.change, "{}").format(visible(piece.text)) for piece in part.pieces)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -296,6 +296,8 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
         opened = app()
+        if opened is not None and (problem := opened.store.problem):
+            return JSONResponse({"status": "not storing", "catalog": catalog, "why": problem}, status_code=503)
         if opened is not None and await anyio.to_thread.run_sync(lambda: opened.catalogs.is_ready(catalog)):
             return JSONResponse({"status": "ready", "catalog": catalog})
         return JSONResponse({"status": "starting", "catalog": catalog}, status_code=503)

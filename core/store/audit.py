@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from operator import itemgetter
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from core.domain.events import TraceRemoval
 from core.store.connection import Database
@@ -159,5 +159,5 @@ class Chain:
 
 
 def _line(number: int, record: Any) -> str:
-    kind: type[Any] = type(record)
+    kind = cast("type[Any]", type(record))
     return canonical(kind, number, [getattr(record, field.name) for field in fields(record)])

@@ -107,6 +107,10 @@ class Database:
             except BaseException as error:
                 with suppress(duckdb.Error):
                     writer.rollback()
+                if isinstance(
+                    error, duckdb.FatalException
+                ):  # as of a full disk: until it is opened again all else fails, too
+                    self._leave()
                 if isinstance(error, duckdb.Error | pa.ArrowException):
                     raise StoreError(
                         f"The store {self.where} refused a write, nothing of it was kept: {_first_line(error)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -66,6 +67,7 @@ class BackgroundWriter:
 
 
 GATHERED_S = 0.2
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -95,6 +97,8 @@ class Events:
     def __post_init__(self) -> None:
         self._pending: deque[_Queued] = deque()
         self._failed: list[Exception] = []
+        self.problem = ""
+        """Why the newest events could not be stored, or ""."""
         self.log.write_queued = self._drain
         self._chain = Chain(self.database, self.log)
         self._background = BackgroundWriter(
@@ -174,6 +178,7 @@ class Events:
             written: Iterable[_Queued] = units
             try:
                 self.log.commit([entry for unit in units for entry in unit.entries()])
+                self.problem = "" if units else self.problem
             except Exception:  # noqa: BLE001 - each is tried again, and flush() raises what fails then
                 written = [unit for unit in units if self._could_write(unit)]
             self.journal.done(unit.journaled for unit in written if unit.journaled is not None)
@@ -194,5 +199,7 @@ class Events:
             self.log.commit(unit.entries())
         except Exception as error:  # noqa: BLE001 - raised by flush()
             self._failed.append(error)
+            self.problem = str(error)
+            _log.error("%s were not stored: %s", " and ".join(unit.ids) or "Changed parameters", error)
             return False
         return True
