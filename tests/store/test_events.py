@@ -141,7 +141,9 @@ def test_background_and_direct_writes_keep_their_order(tmp_path: Path, make: Sim
         assert store.activity.latest_sequence() == 61
 
 
-def test_a_failed_background_write_loses_no_other_and_is_raised_once(store: Store, make: SimpleNamespace) -> None:
+def test_a_failed_background_write_loses_no_other_and_is_raised_once(
+    store: Store, make: SimpleNamespace, caplog: pytest.LogCaptureFixture
+) -> None:
     taken = make.outcome()
     store.events.append(taken)
     good, also = make.outcome(), make.outcome()
@@ -154,6 +156,11 @@ def test_a_failed_background_write_loses_no_other_and_is_raised_once(store: Stor
             store.events.flush()
     store.events.flush()
     assert list(store.events.outcomes("demo")) == [taken, good, also]
+    assert caplog.text.count("were not stored") == 2
+    assert "latency_s" in store.problem
+    store.events.append_later(make.outcome())
+    store.events.flush()
+    assert store.problem == ""
 
 
 def test_waiting_for_one_event_does_not_wait_for_others(store: Store, make: SimpleNamespace) -> None:
