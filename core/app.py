@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from core.services.call.server_requests import LinkedResources, ServerRequests
     from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
     from core.services.decide.catalogs import CatalogService
+    from core.services.decide.decision_log import TraceRemovals
     from core.services.decide.followed import FollowedFiles
     from core.services.decide.readiness import Readiness
     from core.services.decide.routing import RefusalService, RoutingService
@@ -282,6 +283,14 @@ class App:
         return RoutingService(self.catalogs, DecisionLog(self.store, self.telemetry), self._planners)
 
     @built
+    def trace_removals(self) -> TraceRemovals:
+        from datetime import timedelta
+
+        from core.services.decide.decision_log import TraceRemovals
+
+        return TraceRemovals(self.store, timedelta(days=self.settings.trace_days), self.settings.now)
+
+    @built
     def refusals(self) -> RefusalService:
         from core.services.decide.routing import RefusalService
 
@@ -500,6 +509,7 @@ class App:
         self.governance.refused.write_due()
         self.pool.get()
         self.health.start()
+        self.trace_removals.start()
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""
@@ -508,6 +518,8 @@ class App:
             self.health.close()
         if "upkeep" in made:
             self.upkeep.close()
+        if "trace_removals" in made:
+            self.trace_removals.close()
         if "sign_ins" in made:
             self.sign_ins.close()
         if "background" in made:

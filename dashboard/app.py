@@ -14,14 +14,16 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
 import streamlit as st
+from starlette.background import BackgroundTask
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
@@ -31,7 +33,7 @@ from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
 from core.endpoint.http_app import PATH, EndpointApp, callback_route, status_routes
 from core.endpoint.uses import Uses
-from core.shared.errors import StoreError
+from core.shared.errors import StoreError, WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
@@ -159,6 +161,28 @@ async def waiting(_: Request) -> Response:
     return JSONResponse(told, headers={"Cache-Control": "no-store"})
 
 
+async def export(request: Request) -> Response:
+    """Serve a table of the log as a file, or the sentence that says why it could not be made. The file is on the disk before it is sent."""
+    folder = TemporaryDirectory(prefix="wayfare-")
+    name = f"wayfare-{request.path_params['table']}.{request.path_params['format']}"
+    path = Path(folder.name) / name
+
+    def made() -> None:
+        with path.open("wb") as file:
+            session.current_app().store.activity.write(
+                request.path_params["table"], request.path_params["format"], file
+            )
+
+    try:
+        await asyncio.to_thread(made)
+    except (WayfareError, OSError) as error:
+        folder.cleanup()
+        return PlainTextResponse(f"{name} could not be made. {error}", 500)
+    return FileResponse(
+        path, filename=name, background=BackgroundTask(folder.cleanup), headers={"Cache-Control": "no-store"}
+    )
+
+
 async def to_default_page(request: Request) -> Response:
     """Redirect /route with its query to the empty address of the default page."""
     query = f"?{request.url.query}" if request.url.query else ""
@@ -214,7 +238,7 @@ endpoint = EndpointApp(
 routes = [
     *status_routes(endpoint, session.opened_app, session.first_catalog()), *endpoint.metadata_routes(),
     Route(LANE_PATH, turned, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["GET", "POST", "DELETE"]),
-    Route(PLOTLY_URL, plotly), Route("/route", to_default_page), Route("/waiting", waiting), callback_route(session.opened_app),
+    Route(PLOTLY_URL, plotly), Route("/route", to_default_page), Route("/waiting", waiting), Route("/export/{table}.{format}", export), callback_route(session.opened_app),
 ]  # fmt: skip
 pages = st.App(
     HERE / "main.py",

@@ -148,7 +148,8 @@ def print_report(report: ImportReport, as_json: bool) -> None:
     for note in notes:
         click.echo(f"  note: {printable(note.where)}: {printable(note.text, 200)}")
     for discovery, why in refused:
-        kept = " It stays as it was discovered before." if discovery.kept else ""
+        waits = " It is kept without tools." if discovery.error and discovery.server is not None else ""
+        kept = " It stays as it was discovered before." if discovery.kept else waits
         click.echo(f"  refused: {printable(discovery.name)}: {printable(why, 300)}{kept}")
     if imported.needs_discovery and not report.discoveries:
         click.echo("  These servers list their tools themselves: run `wayfare discover` on the same file.")

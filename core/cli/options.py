@@ -141,8 +141,16 @@ def read_file(path: Path) -> bytes:
 
 def write_file(path: Path, text: str) -> None:
     """Writes a text as UTF-8. Raises CatalogError."""
+    with written(path) as write:
+        write(text)
+
+
+@contextmanager
+def written(path: Path | None) -> Generator[Callable[[str], object]]:
+    """Yields a function that writes text to a file, as UTF-8, and does nothing without a file. Raises CatalogError."""
     try:
-        path.write_text(text, encoding="utf-8")
+        with nullcontext() if path is None else path.open("w", encoding="utf-8") as file:
+            yield (lambda _text: None) if file is None else file.write
     except OSError as error:
         raise CatalogError(f"{path}: it cannot be written ({error.strerror}); name another file.") from None
 

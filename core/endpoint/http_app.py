@@ -338,6 +338,8 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
         opened = app()
+        if opened is not None and (problem := opened.store.problem):
+            return JSONResponse({"status": "not storing", "catalog": catalog, "why": problem}, status_code=503)
         is_open = endpoint.is_open  # asked first: it has the protocol's packages loaded
         if opened is not None and is_open and await anyio.to_thread.run_sync(opened.readiness.is_ready, catalog):
             return JSONResponse({"status": "ready", "catalog": catalog})

@@ -27,7 +27,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.domain.execution import CLIENT_SIDE, NOBODY
-from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
+from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
 from core.endpoint.door import CONNECT_S, TOKEN, Owner, beside, is_inherited, owner_of
 from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.endpoint.entrance import TOO_MANY
@@ -164,7 +164,8 @@ class JoinedOwner:
         except MCPError as error:
             return _refused(error)
         try:
-            return await session.call(request.tool, request.arguments, self._limit_s, request.progress)
+            heard = None if request.progress is no_progress else request.progress
+            return await session.call(request.tool, request.arguments, self._limit_s, heard)
         except Exception as error:
             said = self._said(whose, error)
             if said.code not in {mcp_types.INVALID_PARAMS, TOO_MANY}:  # the tool may have done its work

@@ -26,7 +26,7 @@ from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 
 from core.domain.execution import CLIENT_SIDE, NOBODY, SESSION_OWNER, WAYFARE, ClientSide, SessionOwner
-from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
+from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
 from core.endpoint.changes import TellsClients
 from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIONS
 from core.shared.errors import WayfareError
@@ -242,7 +242,7 @@ def mcp_server(
             client=whose.client,
             known=whose.known,
             announced=whose.announced,
-            progress=context.session.report_progress,
+            progress=context.session.report_progress if "progress_token" in (params.meta or {}) else no_progress,
         )
         return await sides.with_side(
             context,

@@ -72,8 +72,11 @@ def discover(
 def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Server) -> Discovery:
     try:
         key = ServerId(catalog, server.name)
-        reachable = _reachable(pool, key, server.connection)
-        listing = pool.use(key, reachable, _list_tools, limit_s=limit_s, listing=True)
+        connection = _reachable(key, server.connection)
+        if missing := pool.vault.missing(key, connection):
+            waits = f"Server {server.name} needs a value for {', '.join(missing)}; enter it to connect."
+            return Discovery(server.name, server, waits)
+        listing = pool.use(key, connection, _list_tools, limit_s=limit_s, listing=True)
         secrets = pool.vault.in_results  # the listing will be stored
         tools = [result_without_secrets(tool, secrets) for tool in listing.tools]
         odd = [text_without_secrets(phrase, secrets) for phrase in listing.odd]
@@ -90,13 +93,11 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
         return Discovery(server.name, None, sentence, getattr(error, "connect_s", None))
 
 
-def _reachable(pool: SessionPool, key: ServerId, connection: Connection | None) -> Connection:
+def _reachable(key: ServerId, connection: Connection | None) -> Connection:
     if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
         raise WayfareError(f"Server {key.server} has no command or URL; add a connection to discover its tools.")
     if is_wayfare(key.server, connection):  # of a catalog that was read before this was a rule
         raise WayfareError(f"Server {key.server} is Wayfare itself, which is no server of its own; remove it.")
-    if missing := pool.vault.missing(key, connection):
-        raise WayfareError(f"Server {key.server} needs a value for {', '.join(missing)}; enter it to connect.")
     return connection
 
 

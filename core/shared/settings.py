@@ -13,6 +13,7 @@
 | WAYFARE_IDLE_S | after how many seconds without a use a console ends that `wayfare mcp` started |
 | WAYFARE_WORDS_AFTER_S | how long pages and agents wait for a catalog's vectors before words alone decide |
 | WAYFARE_LOOK_HOURS | how often servers are asked whether their tools have changed; 0: never |
+| WAYFARE_TRACE_DAYS | how many days the traces of decisions are kept; their figures stay |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.mcp_bridge.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY | the language model of `planner=model`, read from `environment` by `core.planning` |
@@ -48,6 +49,9 @@ WORDS_AFTER_S = 0.5
 
 LOOK_HOURS = "WAYFARE_LOOK_HOURS"
 DEFAULT_LOOK_HOURS = 6.0
+TRACE_DAYS = "WAYFARE_TRACE_DAYS"
+DEFAULT_TRACE_DAYS = 30.0
+MOST_TRACE_DAYS = 36_500.0
 
 
 def utc_now() -> datetime:
@@ -124,8 +128,9 @@ class Settings:
 
     `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
     shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
-    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server, `max_sessions` the sessions with servers, which `inherit` these variables; every
-    `look_hours` servers are asked for their tools (0: never). A console in the background ends after `idle_s` without a use.
+    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server, `max_sessions` the sessions with
+    servers, which `inherit` these variables; every `look_hours` servers are asked for their tools (0: never). Traces of decisions are kept for
+    `trace_days`. A console in the background ends after `idle_s` without a use.
     Words alone decide if the vectors of a catalog are not there after `words_after_s`.
     `notify_url` is told of calls that wait ("": none). `environment` is where
     the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
@@ -142,6 +147,7 @@ class Settings:
     idle_s: float = IDLE_S
     look_hours: float = DEFAULT_LOOK_HOURS
     words_after_s: float = WORDS_AFTER_S
+    trace_days: float = DEFAULT_TRACE_DAYS
     notify_url: str = field(default="", repr=False)
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     seed: int | None = None
@@ -178,6 +184,9 @@ class Settings:
             words_after_s=_at_least_0(after, WORDS_AFTER, "seconds, as 0.5, or 0 for at once")
             if (after := known.get(WORDS_AFTER))
             else WORDS_AFTER_S,
+            trace_days=min(_at_least_0(days, TRACE_DAYS, "days, as 30"), MOST_TRACE_DAYS)
+            if (days := known.get(TRACE_DAYS))
+            else DEFAULT_TRACE_DAYS,
             notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
             environment=known,
         )

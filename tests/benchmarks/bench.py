@@ -10,6 +10,7 @@ import core  # noqa: F401  before NumPy: one thread of BLAS, as everywhere in Wa
 from tests.benchmarks import (
     agents,
     attending,
+    auditing,
     batching,
     browsing,
     calling,
@@ -75,6 +76,7 @@ SECTIONS = {
     "recovering": recovering.recovering,
     "outages": outages.outages,
     "reading": reading.reading,
+    "auditing": auditing.auditing,
 }
 
 

@@ -75,6 +75,15 @@ def test_where_no_server_responds_nothing_is_stored(wayfare: Command, write) -> 
     assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED_CATALOGS)
 
 
+def test_servers_that_need_values_are_kept_without_tools(wayfare: Command, write) -> None:
+    needy = {**SMALL, "env": {"KEY": "${input:key}"}}
+    run = discover(wayfare, write, "mcp.json", needy=needy)
+    assert (run.code, run.err) == (1, "")
+    assert "took 1 server with 0 tools" in run.out
+    assert "needs a value for ${input:key}; enter it to connect. It is kept without tools." in run.out
+    assert wayfare("secrets", "list", "--catalog", "mcp", "--json").json()["values"][0]["state"] == "missing"
+
+
 def test_a_failed_discovery_leaves_the_catalog_of_that_name(wayfare: Command, write) -> None:
     assert discover(wayfare, write, "mcp.json", small=SMALL).code == 0
     assert discover(wayfare, write, "mcp.json", gone=MISSING).code == 2

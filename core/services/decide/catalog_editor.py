@@ -309,8 +309,8 @@ class CatalogEditor:
     def discover(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Connect to every server of a read document, take its tools live and keep the catalog.
 
-        A server that does not answer stays as it was discovered before, or is left out. If no server answers, nothing changes
-        (CatalogError).
+        A server that does not answer stays as it was discovered before, or is left out; one that needs a value or a sign-in is kept
+        without tools. If no server is left, nothing changes (CatalogError).
         """
         check_name(name)
         self.keep_secrets(name, (*imported.servers, *imported.off), imported.secrets)
