@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from core.domain.catalog import ServerId
-from core.endpoint.door import OF_THE_MACHINE, TOKEN, beside
+from core.endpoint.door import TOKEN, beside
 from core.mcp_bridge.secret_file import PASSPHRASE, Secret, SecretFile, SecretFileError
+from core.shared.environment import MACHINE
 from core.shared.errors import WayfareError
 from core.shared.leaks import plain_value
 from core.shared.settings import Settings
@@ -53,7 +54,7 @@ def remember(settings: Settings, options: UpOptions, referred: Collection[str]) 
         return
     plain, secrets = dict[str, str](), dict[str, str]()
     for name, value in settings.environment.items():
-        if (name.startswith(OURS) or name in OF_THE_MACHINE or name in referred) and name not in NEVER:
+        if (name.startswith(OURS) or name in MACHINE or name in referred) and name not in NEVER:
             (plain if name == "PATH" or plain_value(name, value) else secrets)[name] = value
     secret, values = json.dumps(secrets), SecretFile(settings.secrets_path, settings.environment)
     try:

@@ -324,6 +324,16 @@ def _own_url(scope: Scope) -> str:
 # `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.
 
 
+async def _readiness(endpoint: EndpointApp, app: App | None, catalog: str) -> dict[str, str]:
+    is_open = endpoint.is_open  # asked first: it has the protocol's packages loaded
+    if app is None:
+        return {"status": "starting"}
+    if problem := app.store.problem:
+        return {"status": "not storing", "why": problem}
+    ready = is_open and await anyio.to_thread.run_sync(app.readiness.is_ready, catalog)
+    return {"status": "ready" if ready else "starting"}
+
+
 def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog: str) -> list[Route]:
     """Returns the routes; `app` returns the app if it is open already."""
 
@@ -337,13 +347,8 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         """Answers 200 once all that a first search needs is open, embedded and loaded."""
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
-        opened = app()
-        if opened is not None and (problem := opened.store.problem):
-            return JSONResponse({"status": "not storing", "catalog": catalog, "why": problem}, status_code=503)
-        is_open = endpoint.is_open  # asked first: it has the protocol's packages loaded
-        if opened is not None and is_open and await anyio.to_thread.run_sync(opened.readiness.is_ready, catalog):
-            return JSONResponse({"status": "ready", "catalog": catalog})
-        return JSONResponse({"status": "starting", "catalog": catalog}, status_code=503)
+        told = await _readiness(endpoint, app(), catalog)
+        return JSONResponse({"catalog": catalog, **told}, status_code=200 if told["status"] == "ready" else 503)
 
     async def metrics(request: Request) -> Response:
         """Returns totals of the log and the current state of governance."""

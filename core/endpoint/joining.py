@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlencode, urlsplit
 
@@ -28,7 +25,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.domain.execution import CLIENT_SIDE, NOBODY
 from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
-from core.endpoint.door import CONNECT_S, TOKEN, Owner, beside, is_inherited, owner_of
+from core.endpoint.door import CONNECT_S, IN_A_FILE, TOKEN, Owner, console_of, owner_of
 from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.endpoint.entrance import TOO_MANY
 from core.endpoint.fallback import MOST_TRIES
@@ -43,73 +40,10 @@ from core.shared.settings import IN_MEMORY, Settings
 if TYPE_CHECKING:
     from core.services.call.server_requests import OwnSession
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The console of a store, found or started.
-
-STARTS_S = 120.0
-ENDING_S = 10.0
-"""How long a console that was killed may take connections, and lose them, on a busy machine."""
-LOG_BYTES = 1_000_000  # a longer log is begun anew at the next start
-IN_A_FILE = "`wayfare mcp` needs a store in a file, because a console serves it; name one with --db."
-CONSOLE = ("-P", "-c", "from core.cli import main; main()", "up", "--background")
-
-
-def console_of(settings: Settings) -> Owner:
-    """Returns the console that serves the store, after starting one in the background if there is none. Raises WayfareError."""
-    return owner_of(settings.db) or _started(settings)
-
-
-def _started(settings: Settings) -> Owner:
-    file = beside(settings.db, "console.log")
-    if file is None:
-        raise WayfareError(IN_A_FILE)
-    words = [sys.executable, *CONSOLE, "--db", str(settings.db)]
-    if not Path(settings.catalog).is_file():  # a file is for this client alone
-        words += ["--catalog", settings.catalog]
-    environment = {name: value for name, value in settings.environment.items() if is_inherited(name)}
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        log = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise WayfareError(
-            f"The log {file} cannot be written ({error.strerror}); name another store with --db."
-        ) from None
-    try:
-        if os.fstat(log).st_size > LOG_BYTES:
-            os.ftruncate(log, 0)
-        before = os.fstat(log).st_size
-        process = subprocess.Popen(  # noqa: S603 - our own program
-            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
-        )
-    finally:
-        os.close(log)
-    deadline = time.monotonic() + STARTS_S
-    while time.monotonic() < deadline:
-        ended = process.poll() is not None
-        if (owner := owner_of(settings.db)) is not None:
-            return owner
-        if ended:
-            raise WayfareError(f"The console could not be started: {_last_line(file, before)}")
-        time.sleep(0.05)
-    raise WayfareError(f"The console did not start in {STARTS_S:g} s; {file} says more.")
-
-
-LEAKS = ("nanobind:", "- leaked ", "- ... skipped remainder", "See https://nanobind.")
-"""How lines begin that native code may write after the last words of a process that ends."""
-
-
-def _last_line(file: Path, begin: int) -> str:
-    """Returns the last line of a log from this byte on that says why the process ended."""
-    lines = map(str.strip, file.read_bytes()[begin:].decode(errors="replace").splitlines())
-    said = [line for line in lines if line and not line.startswith(LEAKS)]
-    return said[-1] if said else f"{file} says more."
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Sessions with the console.
-
 ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
 LIST_S = 1.0  # a client waits so long for its list of tools while the console starts
+ENDING_S = 10.0
+"""How long a console that was killed may take connections, and lose them, on a busy machine."""
 T = TypeVar("T")
 Whose = tuple[str, frozenset[str], bool]
 """The name of a client, its abilities, and whether it is asked during a call: the console asks it in the way of its own revision."""

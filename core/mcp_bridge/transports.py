@@ -26,13 +26,13 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
 
 from core.mcp_bridge.answer_limit import PLAIN, AnswerLimit
-from core.mcp_bridge.environment import inherited
 from core.mcp_bridge.http_answers import Tell, heard
 from core.mcp_bridge.oauth import ServerGrant, TokenAuth
 from core.mcp_bridge.odd_lists import mended
 from core.mcp_bridge.secrets import Launch, SecretVault
 from core.mcp_bridge.stdio import LINE_CHARS, StderrLog, stdio_transport
 from core.mcp_bridge.threads import NotConnectedError
+from core.shared.environment import inherited
 from core.shared.settings import MAX_ANSWER_BYTES
 
 

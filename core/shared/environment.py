@@ -1,4 +1,4 @@
-"""The variables of Wayfare's own environment that servers inherit: where they find programs, certificates, proxies and caches."""
+"""The variables that a started process inherits: where it finds programs, certificates, proxies and caches. Others may be secrets."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from pathlib import Path
 
 from core.shared.leaks import telling
 
-INHERITED = (
-    *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TMP", "TEMP", "XDG_*"),
-    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"),
+MACHINE = (
+    *("PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"),
     *("AWS_CA_BUNDLE", "DENO_CERT", "GIT_SSL_CAINFO", "NIX_SSL_CERT_FILE"),
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "NO_PROXY", "NODE_USE_ENV_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy"),
+)  # fmt: skip
+INHERITED = (
+    *MACHINE,
+    *("HOME", "LOGNAME", "SHELL", "TERM", "USER", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TMP", "TEMP", "XDG_*"),
     *("UV_*", "PIP_*", "PIPX_*", "npm_config_*", "NPM_CONFIG_*", "YARN_CACHE_FOLDER", "PNPM_HOME", "BUN_INSTALL", "DENO_DIR"),
     *("NVM_DIR", "FNM_DIR", "VOLTA_HOME", "PYENV_ROOT", "CARGO_HOME", "GOPATH", "JAVA_HOME", "PLAYWRIGHT_BROWSERS_PATH"),
     *("DOCKER_HOST", "DOCKER_CONFIG", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS"),
