@@ -205,6 +205,7 @@ def test_agents_start_an_operators_console_as_it_was_and_it_takes_over_from_thei
             assert "which an agent started, ends for this one" in await in_thread(taking.stdout.readline)
             assert owner_of(db).pid == told.pid  # it waits for the call
             flag.touch()
+        await in_thread(wait_for, lambda: (now := owner_of(db)) is not None and now.pid != told.pid)
         assert (await ask(client, "execute_tool", tool="raw::variable", arguments=said))["ok"]
         mine = owner_of(db)
         assert (mine.started_by, mine.url, mine.pid != told.pid) == ("wayfare up", told.url, True)
