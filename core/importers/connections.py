@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from core.domain.catalog import Connection, Prompt, Transport
 from core.importers.entry import Entry
+from core.importers.places import EDITOR_VARIABLES, expanded, placed
 from core.importers.reading import MAX_TEXT, kind, line_fault, shown
 from core.importers.restrictions import limits
-from core.shared.leaks import HARMLESS, PLACEHOLDER, hide_beside, hide_leaks, looks_secret, plain_value, telling
+from core.shared.leaks import DEFAULT, HARMLESS, PLACEHOLDER, hide_beside, hide_leaks, plain_value, telling
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Keeping secrets out of catalogs: a literal value becomes a reference, the value itself stays in memory.
 #
 # After reading, references have three forms: `${env:NAME}`, `${input:id}` and `${secret:<server>/<NAME>}`. The ways in
 # which clients write an environment variable (`${NAME}`, `${NAME:-default}`, a whole value `$NAME`) become the first;
-# `${python}`, the running interpreter, stays. A default that may be a secret is kept as one: `${env:NAME:-secret:<server>/<NAME>}`.
+# `${python}`, the running interpreter, stays. A default that may be a secret is kept as one: `${env:NAME:-${secret:<server>/<NAME>}}`.
 
 _REFERENCE = re.compile(
     r"\$\{(?:env:(?P<env>[A-Za-z_]\w*)|(?P<scheme>input|secret):(?P<key>[^{}\x00-\x1f]+?)|(?P<bare>[A-Za-z_]\w*))"
-    r"(?P<default>:-[^{}]*)?\}"
+    rf"(?::-(?P<default>{DEFAULT}))?\}}"
 )
 _WHOLE_VARIABLE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
-_EDITOR_VARIABLES = frozenset(
-    {"workspaceFolder", "workspaceFolderBasename", "workspaceRoot", "userHome", "pathSeparator", "cwd"}
-)
-_EDITOR_VARIABLE = re.compile(rf"\$\{{({'|'.join(_EDITOR_VARIABLES)}|/)\}}")
-_HOME = re.compile(r"\A(--?[\w-]+=)?~(?=[/\\]|\Z)")
 _FOLDERS = ("cwd", "workingDir", "workingDirectory")
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 _SURELY_FLAG = re.compile(r"--[A-Za-z][\w-]*(?:=.*)?|-[A-Za-z]", re.DOTALL)
@@ -165,9 +158,9 @@ class SecretExtractor:
     def _reference(self, name: str, found: re.Match[str], strict: bool) -> str:
         """One reference in its normal form. A default that looks like a secret is hidden; a strict look hides all that may be one."""
         bare, key = found["bare"], found["key"]
-        if bare in _EDITOR_VARIABLES:
+        if bare in EDITOR_VARIABLES:
             self.entry.note(f"{name} uses ${{{bare}}}, which only an editor knows; write the path out to connect")
-        if bare in _EDITOR_VARIABLES or bare == "python":
+        if bare in EDITOR_VARIABLES or bare == "python":
             return f"${{{bare}}}"
         if found["scheme"] == "input":
             self.entry.reading.prompt(Prompt(key, "", secret=True))
@@ -175,16 +168,18 @@ class SecretExtractor:
         if found["scheme"] == "secret" and f"{key.rpartition('/')[0]}/" != secret_name(self.server, ""):
             self.entry.problem(f"{name} refers to a secret of another server; give a value or ${{env:NAME}}")
         subject = f"{found['scheme']}:{key}" if key else f"env:{found['env'] or bare}"
-        default = found["default"] or ""
-        reference, plain = f"${{{subject}{default}}}", bool(plain_value(name, default[2:])) or not strict
-        secret = telling(subject) or looks_secret(default[2:]) or not plain
-        return self._hidden_default(name, reference) if secret else reference
+        default = found["default"]
+        if not default:
+            return f"${{{subject}}}" if default is None else f"${{{subject}:-}}"
+        if not (strict or telling(subject)):
+            default = self.hide_leaks(name, default)
+        elif telling(subject) or "${" in default or not plain_value(name, default):
+            default = self.hide(name, default)
+        return f"${{{subject}:-{default}}}"
 
     def _hidden_default(self, name: str, reference: str) -> str:
-        subject, _, default = reference[:-1].partition(":-")
-        if not default or default.startswith(f"secret:{secret_name(self.server, '')}"):
-            return reference
-        return f"{subject}:-{self._put(name, default)[2:]}"
+        found = _REFERENCE.fullmatch(reference)
+        return self._reference(name, found, strict=True) if found and found["default"] else reference
 
 
 def _tells_short(flag: str, value: str) -> bool:
@@ -231,7 +226,7 @@ def read_connection(entry: Entry, server: str) -> Connection | None:
     ({'X-Key': '${secret:web/X-Key}'}, {'web/X-Key': 's3cret'})
     """
     extractor = SecretExtractor(entry, server)
-    command = _expanded(entry, entry.raw_text("command"))
+    command = expanded(entry, entry.raw_text("command"))
     url = next((found for key in _URLS if (found := entry.raw_text(key))), "")
     transport = _transport(entry, command, url)
     if transport is None:
@@ -263,18 +258,17 @@ def _transport(entry: Entry, command: str, url: str) -> Transport | None:
 
 
 def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection:
-    arguments = [_expanded(entry, scalar(entry, f"args[{i}]", raw)) for i, raw in enumerate(entry.list("args"))]
-    cwd = next((_expanded(entry, found) for key in _FOLDERS if (found := entry.raw_text(key))), "")
-    command, cwd = _placed(entry.reading.folder, command, arguments, cwd)
+    arguments = [expanded(entry, scalar(entry, f"args[{i}]", raw)) for i, raw in enumerate(entry.list("args"))]
+    cwd = next((expanded(entry, found) for key in _FOLDERS if (found := entry.raw_text(key))), "")
+    command, arguments, cwd = placed(entry.reading.folder, command, arguments, cwd)
     for key, text in (("command", command), ("cwd", cwd)):
         if fault := line_fault(text, limit=10_000):
             entry.problem(f"{key} {fault}")
     if entry.get("envFile") is not None:
         entry.note("envFile is not read; give its variables under env")
-    values = {name: _expanded(entry, value) for name, value in pairs(entry, "env").items()}
+    values = {name: expanded(entry, value) for name, value in pairs(entry, "env").items()}
     env = {name: _environment_value(entry, extractor, name, value) for name, value in values.items()}
-    for raw in entry.list("env_vars"):  # Codex: names, or tables with a name
-        name = cast("dict[str, object]", raw).get("name") if isinstance(raw, dict) else raw
+    for name in _variable_names(entry):
         env[str(name)] = _variable(entry, "env_vars", name)
     return Connection(
         "stdio",
@@ -284,46 +278,6 @@ def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection
         env=env,
         passwords=tuple(sorted(extractor.passwords)),
     )
-
-
-def _expanded(entry: Entry, text: str) -> str:
-    """A text with the variables of editors and a leading `~` written out, if the folder of its document is known."""
-    folder = entry.reading.folder
-    if folder is None:
-        return text
-    workspace = folder.parent if folder.name.startswith(".") else folder  # .vscode, .cursor
-    known = {
-        "workspaceFolder": workspace,
-        "workspaceFolderBasename": workspace.name,
-        "workspaceRoot": workspace,
-        "cwd": workspace,
-    }
-    known |= {"userHome": Path.home(), "pathSeparator": os.sep, "/": os.sep}
-    text = _EDITOR_VARIABLE.sub(lambda found: str(known[found[1]]), text)
-    return _HOME.sub(lambda found: f"{found[1] or ''}{Path.home()}", text)
-
-
-def _placed(folder: Path | None, command: str, arguments: Sequence[str], cwd: str) -> tuple[str, str]:
-    """The command and the working directory, which is the folder of the document if the entry names none. That of an editor's
-    settings gives way to the folder above, if what the entry names is there."""
-    if folder is None:
-        return command, cwd
-    bases = (folder, *((folder.parent,) if folder.name.startswith(".") else ()))
-    words = [word for word in (cwd, command, *arguments) if word and not word.startswith("-")]
-    base = next((one for one in bases if any(_exists(one / word) for word in words)), folder)
-    place = base / cwd if "${" not in cwd[:2] else Path(cwd)
-    if "${" in command[:2] or Path(command).is_absolute():
-        return command, str(place)
-    there = next((at for at in (place / command, base / command) if _exists(at)), base / command)
-    relative = "/" in command or os.sep in command or (_exists(there) and shutil.which(command) is None)
-    return os.path.normpath(there) if relative else command, os.path.normpath(place)
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
 
 
 def _environment_value(entry: Entry, extractor: SecretExtractor, name: str, value: str) -> str:
@@ -348,6 +302,13 @@ def _headers(entry: Entry, extractor: SecretExtractor) -> dict[str, str]:
     elif token := entry.raw_text("bearer_token"):
         headers["Authorization"] = f"Bearer {extractor.hide('Authorization', token)}"
     return headers
+
+
+def _variable_names(entry: Entry) -> list[object]:
+    """Codex's `env_vars`: names, tables with a name, or a table by name."""
+    listed = entry.get("env_vars")
+    items = list(cast("dict[str, object]", listed)) if isinstance(listed, dict) else entry.list("env_vars")
+    return [cast("dict[str, object]", one).get("name") if isinstance(one, dict) else one for one in items]
 
 
 def _variable(entry: Entry, label: str, raw: object) -> str:

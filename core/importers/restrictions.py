@@ -15,20 +15,23 @@ from typing import Any, cast
 from core.domain.catalog import Connection
 from core.importers.entry import Entry
 
-_ON = "(?:allow|include|enable|available|active|only|permit|select|whitelist)"
-_OFF = "(?:exclude|disable|disallow|block|den(?:y|ied)|suppress|forbid|hid|blacklist|reject|quarantine)"
+_ON = "(?:allow|include|enable|available|active|only|permit|select|whitelist|expos)"
+_OFF = "(?:exclude|disable|disallow|block|den(?:y|ied)|suppress|forbid|hid|blacklist|reject|quarantine|inactive|omit|remove|skip|ignore|ban)"
 _TOOLS_ON, _TOOLS_OFF = (
     re.compile(rf"{own}{of}\w*tools?(?:list)?|tools?{of}\w*") for own, of in (("tools|", _ON), ("", _OFF))
 )
 _SERVERS_ON, _SERVERS_OFF = (re.compile(rf"{of}\w*servers(?:list)?") for of in (_ON, _OFF))
+_OF_TOOLS = re.compile(f"{_TOOLS_ON.pattern}|{_TOOLS_OFF.pattern}|toolfilter|permissions")
 _OF_OTHER_FILES = frozenset({"enabledmcpservers", "enabledmcpjsonservers", "disabledmcpjsonservers"})  # Claude Code
+_QUARANTINE = re.compile(r"(?:is|in|security)?quarantine(?!\w*tool)")
 _APPROVES = re.compile("approv|always|auto|trust|confirm|permission")
-_RESTRICTS = re.compile(rf"tools?(?!\w*timeout)|{_ON}|{_OFF}")
+_RESTRICTS = re.compile(rf"tools?(?!\w*timeout)|filter|{_ON}|{_OFF}")
 _FLAGS: Mapping[str, bool] = {
-    **dict.fromkeys(("disabled", "isdisabled", "inactive"), True),
-    **dict.fromkeys(("enabled", "isenabled", "active", "isactive"), False),
+    **dict.fromkeys(("disabled", "disable", "isdisabled", "inactive", "paused", "suspended"), True),
+    **dict.fromkeys(("enabled", "enable", "isenabled", "active", "isactive"), False),
 }
 """Keys that switch something off, with the value that does."""
+_TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 ServerLists = Sequence[tuple[str, bool, set[str]]]
 """Lists of a document by which servers are on or off: the label of each, whether it allows, and its names."""
 
@@ -40,11 +43,8 @@ def read_restrictions(entry: Entry, connection: Connection | None) -> tuple[Conn
     without: set[str] = set()
     for key, value in entry.value.items():
         name = _plain(key)
-        if name in _FLAGS:
-            off = off or ("it is disabled: it is switched off here, too" if entry.flag(key) is _FLAGS[name] else "")
-        elif re.match("(?:is)?quarantine", name):
-            held = value not in (None, False, "", "false")
-            off = "it is quarantined: it stays switched off until a person switches it on" if held else off
+        if (why := _why_off(entry, key, value)) is not None:
+            off = why if "quarantine" in why else off or why
         elif name == "tools" and (flags := _switches(value)):
             without |= {tool for tool, on in flags.items() if not on}
         elif (names := _names(value)) is None or (allows := _allows(name)) is None:
@@ -71,6 +71,20 @@ def _allows(name: str) -> bool | None:
     return _TOOLS_ON.fullmatch(name) is not None
 
 
+def _why_off(entry: Entry, key: str, value: object) -> str | None:
+    """Why a key switches the server off, "" if its value does not, and None for another key."""
+    name = _plain(key)
+    if name in ("state", "status") and isinstance(value, str):  # `"status": "disabled"`
+        name, value = _plain(value), True
+    if _QUARANTINE.match(name):
+        held = value not in (None, False, "", "false")
+        return "it is quarantined: it stays switched off until a person switches it on" if held else ""
+    if name not in _FLAGS:
+        return None
+    on = _TRUTH[str(value).lower()] if str(value).lower() in _TRUTH else entry.flag(key)
+    return "it is disabled: it is switched off here, too" if on is _FLAGS[name] else ""
+
+
 def _plain(key: str) -> str:
     return re.sub("[^a-z]", "", key.lower())
 
@@ -90,11 +104,18 @@ def _names(value: object) -> set[str] | None:
 
 
 def _switches(tools: object) -> dict[str, bool]:
-    """The tools of an object that are on or off, as `{"a": false, "b": {"enabled": false}}`."""
+    """The tools that are on or off, as in `{"a": false, "b": {"enabled": false}}` or `[{"name": "b", "enabled": false}]`."""
     found: dict[str, bool] = {}
+    if isinstance(tools, list):
+        named = [cast("dict[str, object]", one) for one in cast("list[object]", tools) if isinstance(one, dict)]
+        tools = {str(one.get("name")): one for one in named}
     for tool, given in cast("dict[str, object]", tools).items() if isinstance(tools, dict) else ():
         settings = cast("dict[str, object]", given) if isinstance(given, dict) else {"enabled": given}
-        flags = [value is not _FLAGS[_plain(key)] for key, value in settings.items() if _plain(key) in _FLAGS]
+        flags = [
+            on is not _FLAGS[_plain(key)]
+            for key, on in settings.items()
+            if _plain(key) in _FLAGS and on in (True, False)
+        ]
         if flags:
             found[tool] = all(flags)
     return found
@@ -105,7 +126,7 @@ def _note_ignored(entry: Entry, key: str, value: object) -> None:
         entry.note(
             f"{key} is ignored (tools that its client always allows): the page Govern says what an agent may call"
         )
-    elif value and _RESTRICTS.match(_plain(key)):
+    elif (value or (value is False and key == "tools")) and _RESTRICTS.match(_plain(key)):
         entry.note(f"{key} is ignored: switch tools and servers off here")
 
 
@@ -119,7 +140,7 @@ def lists_of_servers(top: Entry) -> ServerLists:
         allows, forbids = _SERVERS_ON.fullmatch(name), _SERVERS_OFF.fullmatch(name)
         if names is not None and (allows or forbids) and name not in _OF_OTHER_FILES:
             found.append((label, bool(allows), names))
-        elif value and (allows or forbids or _TOOLS_ON.fullmatch(name) or _TOOLS_OFF.fullmatch(name)):
+        elif value and (allows or forbids or _OF_TOOLS.fullmatch(name)):
             top.note(f"{label} is ignored: switch tools and servers off here")
     return found
 

@@ -14,12 +14,13 @@ from types import MappingProxyType
 from core.domain.catalog import Connection, ServerId, Transport
 from core.mcp_bridge.secret_file import PASSPHRASE, SOURCES, Secret, SecretFile, SecretFileError
 from core.shared.errors import WayfareError
-from core.shared.leaks import MASK, PLACEHOLDER, USERINFO, hide_leaks, masked, telling
+from core.shared.leaks import DEFAULT, MASK, PLACEHOLDER, USERINFO, hide_leaks, masked, telling
 from core.shared.settings import Settings
 
 SHORTEST_REDACTED, SHORTEST_IN_RESULTS = 4, 8
 _REFERENCE = re.compile(
-    r"\$\{(?:(?P<kind>env|input|secret):(?P<name>[^{}]+?)|(?P<bare>[A-Z_][A-Z0-9_]*|python))(?::-(?P<default>[^{}]*))?\}"
+    r"\$\{(?:(?P<kind>env|input|secret):(?P<name>[^{}]+?)|(?P<bare>[A-Z_][A-Z0-9_]*|python))"
+    rf"(?::-(?P<default>{DEFAULT}))?\}}"
 )
 _WORD = re.compile(r"[A-Za-z]{1,15}|[0-9]{1,15}")
 """Words and numbers are not masked in results: a password such as `postgres` occurs in many of them."""
@@ -55,7 +56,7 @@ class SecretVault:
     They stay in the `file` of values; without one, or while it cannot be used (`note` says why), in memory alone.
 
     References: `${env:NAME}` and `${NAME}` (`environ` first, then the vault), `${input:id}` and `${secret:NAME}` (the
-    vault), each with an optional default as in `${env:NAME:-default}` or `${env:NAME:-secret:NAME}`, and `${python}`, the running
+    vault), each with an optional default as in `${env:NAME:-default}` or `${env:NAME:-${secret:NAME}}`, and `${python}`, the running
     interpreter.
 
     >>> vault = SecretVault()
@@ -185,7 +186,8 @@ class SecretVault:
         if server.server not in self._servers:
             with self._lock:
                 self._servers |= {server.server}
-        found = (match[0] for match in _references(connection) if self._value(server, match) is None)
+        outer = (match for text in (connection.texts() if connection else ()) for match in _REFERENCE.finditer(text))
+        found = (match[0] for match in outer if self._value(server, match) is None)
         return tuple(dict.fromkeys(found))
 
     def replaceable(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
@@ -209,7 +211,7 @@ class SecretVault:
                 self._remember(_name(match), value, secret=True)
 
         def expand(text: str) -> str:
-            return _REFERENCE.sub(lambda match: self._value(server, match) or "", text)
+            return self._expanded(server, text) or ""
 
         return Launch(
             transport=connection.transport,
@@ -262,11 +264,15 @@ class SecretVault:
         if value is None and (secret := self._known().get((server, name))) is not None:
             value = secret.value
         if default is not None and not value:
-            other = _REFERENCE.fullmatch(f"${{{default}}}") if default.startswith("secret:") else None
-            return default if other is None else self._value(server, other)
+            return self._expanded(server, default)
         if value is not None:
             self._remember(name, value)
         return value
+
+    def _expanded(self, server: ServerId, text: str) -> str | None:
+        """A text with its references replaced, or None if one has no value."""
+        values = {match[0]: self._value(server, match) for match in _REFERENCE.finditer(text)}
+        return None if None in values.values() else _REFERENCE.sub(lambda match: values[match[0]] or "", text)
 
     def _remember(self, name: str, value: str, *, secret: bool = False) -> None:
         """Keeps old values masked: a late error may quote one."""
@@ -310,9 +316,7 @@ def names_in(*texts: str) -> set[str]:
     >>> names_in("${secret:web/KEY} ${python}")
     {'web/KEY'}
     """
-    found = [match for text in texts for match in _REFERENCE.finditer(text)]
-    defaults = {match["default"][7:] for match in found if (match["default"] or "").startswith("secret:")}
-    return defaults | {_name(match) for match in found if match["bare"] != "python"}
+    return {_name(match) for match in _matches(texts) if match["bare"] != "python"}
 
 
 def _secret_names(connection: Connection) -> set[str]:
@@ -326,11 +330,11 @@ def _secret_names(connection: Connection) -> set[str]:
     secret = set(connection.passwords)
 
     def mark(found: re.Match[str]) -> str:
-        references.append(_name(found))
+        references.append(found[0])
         return f"\ue000{len(references) - 1}\ue001"
 
     def cover(_: str, value: str) -> str:
-        secret.update(references[int(one[1:-1])] for one in PLACEHOLDER.findall(value))
+        secret.update(names_in(*(references[int(one[1:-1])] for one in PLACEHOLDER.findall(value))))
         return value
 
     pairs = [f"{name}={value}" for name, value in (*connection.env.items(), *connection.headers.items())]
@@ -367,6 +371,11 @@ def _name(match: re.Match[str]) -> str:
 
 
 def _references(connection: Connection | None) -> Iterator[re.Match[str]]:
-    if connection is not None:
-        for text in connection.texts():
-            yield from _REFERENCE.finditer(text)
+    return _matches(() if connection is None else connection.texts())
+
+
+def _matches(texts: Iterable[str]) -> Iterator[re.Match[str]]:
+    """All references of texts, those in the default of another one as well."""
+    for match in (match for text in texts for match in _REFERENCE.finditer(text)):
+        yield match
+        yield from _matches([match["default"] or ""])

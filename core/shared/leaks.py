@@ -18,6 +18,9 @@ USERINFO = "userinfo"
 """The name of what stands before the `@` of an address."""
 Cover = Callable[[str, str], str]
 """Turns (name, value) into the value's reference."""
+_TEXT, _INNER = r"(?:[^${}]|\$(?!\{))", r"\$\{%s\}"
+DEFAULT = f"(?:{_TEXT}|{_INNER})*+" % f"(?:{_TEXT}|{_INNER})*+" % f"{_TEXT}*+"
+"""The default of a reference, in which references with defaults may stand."""
 PLACEHOLDER = re.compile("(\ue000[0-9]*\ue001)")
 """Stands for a reference in a text, so that nothing looks for secrets inside it."""
 HARMLESS = re.compile(r"[\s:/]*(?:(?:Bearer|Basic|Token|ApiKey)\s+)?", re.IGNORECASE)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
 from core.domain.tool_table import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable, packed, table_of
 from core.shared.errors import StoreError
-from core.shared.leaks import MASK, hide_beside, plain_value
+from core.shared.leaks import DEFAULT, MASK, hide_beside, plain_value
 from core.store.connection import Array, Table, insert_arrow, pa
 
-REFERENCE = re.compile(r"\$\{[^{}]+\}")
+REFERENCE = re.compile(rf"\$\{{[^{{}}]+?(?::-{DEFAULT})?\}}")
 TABLES = ("servers", "tools", "schema_blocks")
 BLOCKS = TABLES.index("schema_blocks")
 ROWS_AT_ONCE = 20_000  # written together: what a write takes of memory does not grow with the catalog

@@ -97,6 +97,9 @@ LISTS: list[tuple[dict[str, Any], str, str]] = [
     ({"tools": {"a": False, "b": {"enabled": False}, "c": {"approval_mode": "auto"}}}, "c", "2 of its tools are"),
     ({"allowedTools": [{"name": "a"}], "blocked_tools": ["a"]}, "", "allowedTools allows 1"),
     ({"toolsAllowlist": ["[ab]"]}, "a b", "toolsAllowlist allows 1"),
+    ({"tools": [{"name": "a", "enabled": False}, {"name": "b"}]}, "b c", "1 of its tools is"),
+    ({"tools": {"include": ["a"]}}, "a b c", "tools is ignored"),
+    ({"skip_tools": ["c"], "quarantined_tools": ["b"]}, "a", "2 of its tools are"),
     ({"autoApprove": ["a"]}, "a b c", "autoApprove is ignored"),
     ({"disabledAutoApproveTools": ["a"], "trust": True}, "a b c", "disabledAutoApproveTools is ignored"),
     ({"toolFilter": {"mode": "block", "list": ["a"]}, "tool_timeout_sec": 3}, "a b c", "toolFilter is ignored"),
@@ -123,7 +126,7 @@ SERVERS = {name: {"command": "x"} for name in "abc"}
         ({"mcpServers": SERVERS, "excludeMCPServers": ["a"], "enabledMcpjsonServers": []}, "b c"),
         ({"mcpServers": SERVERS, "deniedMcpServers": [{"serverName": "c"}]}, "a b"),
         ({"mcpServers": SERVERS | {"a": {"command": "x", "quarantined": True, "enabled": True}}}, "b c"),
-        ({"mcpServers": SERVERS | {"a": {"command": "x", "isActive": False}}}, "b c"),
+        ({"mcpServers": SERVERS | {"a": {"command": "x", "isActive": "false"}, "b": {"command": "x", "status": "quarantined"}}}, "c"),
         ({"mcpServers": SERVERS | {"a": {"command": "x", "active": False}, "b": {"command": "x", "active": True}}}, "b c"),
     ],
 )  # fmt: skip
@@ -137,7 +140,8 @@ def test_servers_that_a_client_does_not_allow(document: dict[str, Any], on: str)
 
 def test_a_file_of_projects_with_tables_and_paths_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "run").touch()
+    for file in (tmp_path / "bin" / "run", tmp_path / "one.md"):
+        file.touch()
     one, two = tmp_path / "one", tmp_path / "two"
     projects = {
         str(one): {"mcpServers": {"web": {"command": "./run", "args": ["--at=~/x", "./a"]}}, "allowedTools": ["a"]},
@@ -145,7 +149,12 @@ def test_a_file_of_projects_with_tables_and_paths_of_its_folder(tmp_path: Path) 
         "/none": {"history": []},
     }
     servers = {
-        "own": {"command": "bin/run", "cwd": "bin", "env": {"AT": "${workspaceFolder}/x", "USER": "${userHome}/y"}}
+        "own": {
+            "command": "bin/run",
+            "args": ["./one.md", "run"],
+            "cwd": "bin",
+            "env": {"AT": "${workspaceFolder}/x", "USER": "${userHome}/y"},
+        }
     }
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le"):
         file = tmp_path / f"{encoding}.json"
@@ -154,12 +163,13 @@ def test_a_file_of_projects_with_tables_and_paths_of_its_folder(tmp_path: Path) 
         assert [server.name for server in imported.servers] == ["own", "web", "web (two)"]
         own, first = reached(imported, 0), reached(imported, 1)
         assert (own.command, own.cwd, own.env["AT"]) == (f"{tmp_path}/bin/run", f"{tmp_path}/bin", f"{tmp_path}/x")
+        assert own.args == (f"{tmp_path}/one.md", "run")
         assert imported.secrets["own/USER"] == f"{Path.home()}/y"
         assert (first.command, first.cwd, first.args) == (f"{one}/run", str(one), (f"--at={Path.home()}/x", "./a"))
         assert any("allowedTools is ignored" in text for text in remarks(imported))
     (tmp_path / ".vscode").mkdir()
     file = tmp_path / ".vscode" / "mcp.json"
-    file.write_text(json.dumps({"servers": {"own": {"command": "npx", "args": ["bin/run"]}}}))
+    file.write_text(json.dumps({"servers": {"own": {"command": "npx", "args": ["bin/run", "../x"]}}}))
     assert (reached(read_files([file])).command, reached(read_files([file])).cwd) == ("npx", str(tmp_path))
 
 

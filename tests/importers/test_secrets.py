@@ -171,10 +171,12 @@ def test_addresses(url: str, expected: str) -> None:
         ("${input:k}", "${input:k}"),
         ("${K}", "${env:K}"),
         ("$K", "${env:K}"),
-        (f"${{K:-{SECRET}}}", "${env:K:-secret:web/K}"),
-        (f"${{env:K:-{SECRET}}}", "${env:K:-secret:web/K}"),
-        (f"${{input:k:-{SECRET}}}", "${input:k:-secret:web/K}"),
-        (f"${{env:-{SECRET}}}", "${env:env:-secret:web/K}"),
+        (f"${{K:-{SECRET}}}", "${env:K:-${secret:web/K}}"),
+        (f"${{env:K:-{SECRET}}}", "${env:K:-${secret:web/K}}"),
+        (f"${{input:k:-{SECRET}}}", "${input:k:-${secret:web/K}}"),
+        (f"${{env:-{SECRET}}}", "${env:env:-${secret:web/K}}"),
+        ("${A:-${B:-${C}/x}}", "${env:A:-${env:B:-${env:C}/x}}"),
+        (f"${{A:-{SECRET}${{b}}}}", "${env:A:-${secret:web/K}${env:b}}"),
         ("${K:-/tmp}", "${env:K:-/tmp}"),
         ("${K:-}", "${env:K:-}"),
         (f"${{env:{SECRET}}}", "${secret:web/K}"),
@@ -268,7 +270,9 @@ def test_a_default_that_may_be_secret_does_not_stay_in_arguments(argument: str) 
 
 
 def test_a_default_counts_without_a_value_and_may_be_a_secret() -> None:
-    imported = read({"command": "x", "args": ["--token", "${T:-t}"], "env": {"K": "a-${K:-v}/x", "L": "${L:-/tmp}"}})
+    imported = read(
+        {"command": "x", "args": ["--token", "${T:-t}"], "env": {"K": "a-${K:-v}/x", "L": "${L:-${M:-/tmp}}"}}
+    )
     connection, own = imported.servers[0].connection, ServerId("mine", "web")
     assert connection is not None
     for environ, args, env in (

@@ -185,6 +185,7 @@ def test_a_file_is_followed_when_it_is_quiet(app: App, upkeep: Upkeep, tools: Pa
 
     held = {**living(tools), "quarantined": True}
     assert rounds(config(b=held)) == ([], ["b"])
+    assert rounds(config(b={**living(tools), "disabled": True}, d=living(tools))) == (["d"], ["b"])
     assert rounds(config(b=living(tools), c=living(tools))) == (["c"], ["b"])  # a person lets it out
     state = app.followed.look("world")
     assert state is not None

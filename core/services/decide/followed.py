@@ -145,7 +145,7 @@ class FollowedFiles:
                 continue
             try:
                 with self._taking:
-                    held = _held_back(self._changed(name))
+                    held = _held_back(self._changed(name), self._catalogs.catalog(name))
                     if held.changes:
                         self._take(name, held, held.found or Imported("", ()))
             except WayfareError as error:
@@ -265,7 +265,7 @@ def difference(old: Server, new: Server, values: set[str]) -> str:
         secret = {name for name, text in y.items() if any(f"${{secret:{value}}}" in text for value in values)}
         if names := sorted({name for name in {*x, *y} if x.get(name) != y.get(name)} | secret):
             words.append(f"{what} {', '.join(names)}")
-    words += ["folder"] if a.cwd != b.cwd else []
+    words += ["folder"] if a.cwd and a.cwd != b.cwd else []  # earlier versions kept none
     words += ["tools that are switched off"] if (a.without, a.only) != (b.without, b.only) else []
     limits = [(one.shared, one.start_s, one.idle_s) for one in (a, b)]
     words += ["limits of its sessions"] if limits[0] != limits[1] else []
@@ -295,9 +295,10 @@ def with_known(server: Server, known: Server | None) -> Server:
     return replace(server, tools=tools, **said)
 
 
-def _held_back(state: FileState) -> FileState:
-    """The changes that need no person: a server that was quarantined stays off, whatever the file says now."""
-    held = {one.name: one for one in state.file.taken.off if one.connection is not None and one.connection.quarantined}
+def _held_back(state: FileState, known: Catalog) -> FileState:
+    """The changes that need no person: a server of the catalog in quarantine stays off, whatever the file says now."""
+    waits = {one.name for one in known.off if one.connection is not None and one.connection.quarantined}
+    held = {one.name: one for one in state.file.taken.off if one.name in waits}
     if state.found is None or not (released := {one.name for one in state.found.servers} & held.keys()):
         return state
     stay = tuple(one for one in state.found.servers if one.name not in released)
