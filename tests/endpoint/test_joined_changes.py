@@ -27,11 +27,11 @@ LIMIT_S = 60.0
 URI = "file:///tools"
 IMPATIENT = """
 from core.cli import main
-from core.endpoint import joined_changes, joining
+from core.endpoint import door, joined_changes
 from core.services.decide import upkeep
 from dashboard import session
 
-joining.CONSOLE = (__file__, *joining.CONSOLE[3:])
+door.CONSOLE = (__file__, *door.CONSOLE[3:])
 joined_changes.FIRST_WAIT_S = joined_changes.LONGEST_WAIT_S = upkeep.AGAIN_S = session.FIRST_VISITOR_S = 0.1
 main()
 """
