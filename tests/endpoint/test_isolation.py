@@ -135,11 +135,12 @@ def test_what_a_client_subscribes_to_and_reads_is_of_its_own_process(app: App, t
         async with Client(f"{url}?mirror=git", **options) as client, AsyncExitStack() as stack:
             if mode == "legacy":
                 await _subscribed(client, FOLDER)
+                hear: Call = told.wait
             else:
-                events = await stack.enter_async_context(client.listen(resource_subscriptions=[FOLDER]))
+                hear = (await stack.enter_async_context(client.listen(resource_subscriptions=[FOLDER]))).__anext__
             await client.call_tool("open", {"path": str(tmp_path)})
             with anyio.fail_after(30):
-                await (told.wait() if mode == "legacy" else anext(events))
+                await hear()
             read: Any = (await client.read_resource(FOLDER)).contents[0]
             assert read.text == str(tmp_path)
 
