@@ -324,7 +324,6 @@ def _own_url(scope: Scope) -> str:
     return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.
 
 
@@ -371,7 +370,6 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
     return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `/oauth/callback`: where an authorization server sends the operator's browser after a sign-in to an upstream server.
 
 MOST_CALLBACK_CHARS = 4_096
