@@ -163,8 +163,7 @@ class EndpointApp:
         return self._too_many(scope)
 
     def _too_many(self, scope: Scope) -> JSONResponse | None:
-        """Returns the refusal of a client above its request rate. The protocol's clients read it as an error of this
-        request, so their session goes on."""
+        """Returns the refusal of a client above its request rate: an error of this request, so that its session goes on."""
         if self._governance is None or CLIENT not in scope:
             return None
         wait_s = math.ceil(self._governance.admission.http_wait_s(scope[CLIENT]))
@@ -212,8 +211,7 @@ class EndpointApp:
         )
 
     def _unauthorized(self, scope: Scope) -> str:
-        """Returns why a request needs a token, or another one. Returns "" if it may go on; its scope has the client
-        then."""
+        """Returns why a request needs a token, or another one, or "" if it may go on: then its scope has the client."""
         headers, governance = Headers(scope=scope), self._governance
         if governance is None:
             return ""
@@ -245,8 +243,7 @@ class EndpointApp:
             await changes.watch()
 
     def _made(self) -> tuple[Any, Any, Changes]:
-        """Returns the sessions with Wayfare's own tools, those with mirrors, which have more than tools, and what tells the latter of
-        changes."""
+        """Returns the sessions with Wayfare's own tools, those with mirrors, and what tells the latter of changes."""
         app = self._app()
         app.pool.get()  # it imports the protocol's packages, possibly in another thread right now
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -295,8 +292,7 @@ def _error(
 
 
 def _challenge(scope: Scope, problem: str) -> str:
-    """Returns the WWW-Authenticate header (RFC 6750). Only a wrong token is an error; a missing token or another scheme
-    is not."""
+    """Returns the WWW-Authenticate header (RFC 6750). A missing token or another scheme is no error."""
     said = f'Bearer resource_metadata="{_own_url(scope)}{METADATA_PATH}{PATH}"'
     if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
         return said
