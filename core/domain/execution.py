@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from core.domain.catalog import Connection, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
@@ -98,12 +98,16 @@ TURN_ENDS: ContextVar[Callable[[], object]] = ContextVar("TURN_ENDS", default=la
 """Called, from any thread, before a wait for a server or a person: the next request may begin."""
 
 
-class SessionOwner(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SessionOwner:
     """The client that a session with a server belongs to. `key` tells it from all others, `name` is for people. Without a key it is
-    Wayfare itself, whose requests leave no state behind: it lists tools, and uses the sessions that all clients share."""
+    Wayfare itself, whose requests leave no state behind: it lists tools, and uses the sessions that all clients share. The session
+    declares the client's `abilities` to the server. A `passing` client may not be known again: only its next request tells."""
 
     key: str = ""
     name: str = ""
+    abilities: frozenset[str] = NOBODY
+    passing: bool = field(default=False, compare=False)
 
 
 WAYFARE = SessionOwner()

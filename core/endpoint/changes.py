@@ -116,6 +116,12 @@ class Changes:
             else:
                 await self._unsubscribe(listener, [uri])
 
+    async def left(self, session_id: str) -> None:
+        """Forgets a session of the older protocol that has ended: no server is started for it again."""
+        gone = self._sessions.pop(session_id, None)
+        if gone is not None:
+            await self._unsubscribe(gone, list(gone.uris))
+
     async def _subscribe(self, listener: Listener, uri: str) -> None:
         if uri in listener.uris:
             return
@@ -174,8 +180,7 @@ class Changes:
                 await anyio.sleep(EVERY_S)
                 for session_id, listener in list(self._sessions.items()):
                     if not await self._told(listener):
-                        self._sessions.pop(session_id, None)
-                        await self._unsubscribe(listener, list(listener.uris))
+                        await self.left(session_id)
                 for listener in list(self._streams):
                     await self._told(listener)
                 if self._subscribers:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from core.app import App
     from core.endpoint.base import PartRequest
     from core.endpoint.base import Request as AgentRequest
+    from core.endpoint.changes import Changes
     from core.services.govern.governance import GovernanceService
 
 PATH = "/mcp"
@@ -115,6 +116,7 @@ class EndpointApp:
         self._wanted, self._ready = anyio.Event(), anyio.Event()
         self._served: tuple[Asgi, Asgi] | None = None
         self._governance: GovernanceService | None = None
+        self._changes: Changes | None = None
 
     @property
     def is_open(self) -> bool:
@@ -139,7 +141,7 @@ class EndpointApp:
             return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
         served = self._served["mirror" in QueryParams(scope.get("query_string", b""))]
         try:
-            known = self._known(scope, send)
+            known = await self._known(scope, send)
             await self._entrance.serve(
                 served, scope, _whole_body(receive), known, scope.get(CLIENT, ""), self._note_busy
             )
@@ -161,8 +163,7 @@ class EndpointApp:
         return self._too_many(scope)
 
     def _too_many(self, scope: Scope) -> JSONResponse | None:
-        """Returns the refusal of a client above its request rate. The protocol's clients read it as an error of this
-        request, so their session goes on."""
+        """Returns the refusal of a client above its request rate: an error of this request, so that its session goes on."""
         if self._governance is None or CLIENT not in scope:
             return None
         wait_s = math.ceil(self._governance.admission.http_wait_s(scope[CLIENT]))
@@ -171,20 +172,22 @@ class EndpointApp:
         message = f"Too many requests of this client: go on in {wait_s} s."
         return _error(429, message, TOO_MANY, {"Retry-After": str(wait_s)}, data={"error": "rate_limited"})
 
-    def _known(self, scope: Scope, send: Send) -> Send:
+    async def _known(self, scope: Scope, send: Send) -> Send:
         """Returns `send` with a cookie for a client that nothing else tells from others. Ends the sessions of a client that leaves."""
-        from core.endpoint.server import COOKIE, session_key
+        from core.endpoint.server import COOKIE, NEW_ID, session_key
 
-        request = HttpRequest(scope)
+        request, scope[NEW_ID] = HttpRequest(scope), secrets.token_urlsafe(16)
         ids = [id_ for id_ in (request.cookies.get(COOKIE), request.headers.get(SESSION_ID)) if id_]
-        if len(ids) == 1 and request.method == "DELETE":  # with both, one of several sessions ends
-            self._app().pool.forget(session_key(ids[0]))
+        if request.method == "DELETE" and self._changes is not None:
+            await self._changes.left(request.headers.get(SESSION_ID, ""))
+            if len(ids) == 1:  # with both, one of several sessions ends
+                self._app().pool.forget(session_key(ids[0]))
         if ids or CLIENT in scope:
             return send
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start" and SESSION_ID not in Headers(raw=message["headers"]):
-                cookie = f"{COOKIE}={secrets.token_urlsafe(16)}; Path={PATH}; HttpOnly; SameSite=Strict"
+                cookie = f"{COOKIE}={scope[NEW_ID]}; Path={PATH}; HttpOnly; SameSite=Strict"
                 message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode())]
             await send(message)
 
@@ -208,8 +211,7 @@ class EndpointApp:
         )
 
     def _unauthorized(self, scope: Scope) -> str:
-        """Returns why a request needs a token, or another one. Returns "" if it may go on; its scope has the client
-        then."""
+        """Returns why a request needs a token, or another one, or "" if it may go on: then its scope has the client."""
         headers, governance = Headers(scope=scope), self._governance
         if governance is None:
             return ""
@@ -236,13 +238,12 @@ class EndpointApp:
             self._ready.set()
             return
         async with own.run(), mirrors.run():
-            self._served = own.handle_request, mirrors.handle_request
+            self._served, self._changes = (own.handle_request, mirrors.handle_request), changes
             self._ready.set()
             await changes.watch()
 
-    def _made(self) -> tuple[Any, Any, Any]:
-        """Returns the sessions with Wayfare's own tools, those with mirrors, which have more than tools, and what tells the latter of
-        changes."""
+    def _made(self) -> tuple[Any, Any, Changes]:
+        """Returns the sessions with Wayfare's own tools, those with mirrors, and what tells the latter of changes."""
         app = self._app()
         app.pool.get()  # it imports the protocol's packages, possibly in another thread right now
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -291,8 +292,7 @@ def _error(
 
 
 def _challenge(scope: Scope, problem: str) -> str:
-    """Returns the WWW-Authenticate header (RFC 6750). Only a wrong token is an error; a missing token or another scheme
-    is not."""
+    """Returns the WWW-Authenticate header (RFC 6750). A missing token or another scheme is no error."""
     said = f'Bearer resource_metadata="{_own_url(scope)}{METADATA_PATH}{PATH}"'
     if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
         return said
@@ -320,7 +320,6 @@ def _own_url(scope: Scope) -> str:
     return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.
 
 
@@ -367,7 +366,6 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
     return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `/oauth/callback`: where an authorization server sends the operator's browser after a sign-in to an upstream server.
 
 MOST_CALLBACK_CHARS = 4_096

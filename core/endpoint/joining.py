@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 import mcp_types
 from anyio.abc import TaskGroup, TaskStatus
-from mcp import Client, MCPError
+from mcp import MCPError
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import Subscription
@@ -161,11 +161,11 @@ class JoinedOwner:
         self, request: PartRequest, wanted: mcp_types.SubscriptionFilter
     ) -> AsyncGenerator[Subscription]:
         """Yields what the console tells of changes. Raises the errors of the transport, SubscriptionLost."""
-        given = wanted.model_dump(exclude_none=True)
+        given, info = wanted.model_dump(exclude_none=True), _info(request.client)
         async with (
             self._http() as target,
-            Client(target, client_info=_info(request.client), cache=None) as client,
-            client.listen(**given) as events,
+            own_session(target, info, request.owner.abilities, legacy=False) as session,
+            session.listen(**given) as events,
         ):
             yield events
 

@@ -261,7 +261,7 @@ def _left_out(
     if decision.fit is not None:
         if decision.fit.language:
             parts.append(f"The task reads as {decision.fit.language}: say it in English.")
-        if decision.fit.nothing is not None and (shown or total is not None):
+        if decision.fit.nothing is not None and total is not None:  # it counts on tools outside the scope
             row = next(iter(shown), None)
             name = "" if row is None else one_line(decision.tools.ids[row], WHY_CHARS)
             parts.append(fit_sentence(decision.fit, row, name))

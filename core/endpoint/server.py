@@ -52,8 +52,9 @@ async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
 # Whose sessions with servers a request uses: each client has its own, because servers keep state in them.
 
 Context = ServerRequestContext[Any, Any]
-COOKIE = "wayfare-client"
-"""Tells clients without a token and without a session apart: from 2026-07-28 on the protocol has no sessions."""
+COOKIE, NEW_ID = "wayfare-client", "wayfare.new_id"
+"""The cookie tells clients without a token and without a session apart: from 2026-07-28 on the protocol has no sessions. The other is the
+key in the scope of a request for the cookie that it gets."""
 
 
 def session_key(id_: str) -> str:
@@ -61,11 +62,12 @@ def session_key(id_: str) -> str:
     return f"session {hashlib.sha256(id_.encode()).hexdigest()[:16]}"
 
 
-def owned(client_of: Callable[[Context], str]) -> ServerMiddleware[Any]:
-    """Returns the middleware that notes the owner of a request."""
+def owned(client_of: Callable[[Context], str], *, mirror: bool) -> ServerMiddleware[Any]:
+    """Returns the middleware that notes the owner of a request. Only servers of a mirror may ask it."""
 
     async def noted(ctx: Context, call_next: CallNext) -> HandlerResult:
-        token = SESSION_OWNER.set(_owner(client_of, ctx))
+        owner = _owner(client_of, ctx)
+        token = SESSION_OWNER.set(replace(owner, abilities=_abilities(ctx)) if mirror else owner)
         try:
             return await call_next(ctx)
         finally:
@@ -75,15 +77,24 @@ def owned(client_of: Callable[[Context], str]) -> ServerMiddleware[Any]:
 
 
 def _owner(client_of: Callable[[Context], str], context: Context) -> SessionOwner:
-    """Returns the client of the token, else of the cookie, else of the session; for a client that has none its name and address."""
+    """Returns the client of the token, else of the cookie, else of the session. Nothing tells a client that has none from others: it is one
+    of its own, until it sends the cookie that this request gives it."""
     request: Any = context.request
     if request is None:
         return WAYFARE
     if known := client_of(context):
         return SessionOwner(f"token {known}", known)
-    name, id_ = client_name(context), request.cookies.get(COOKIE) or _session(context)
-    key = session_key(id_) if id_ else f"client {request.client and request.client.host} {name}"
-    return SessionOwner(key, f"{name} ({key[8:14]})" if id_ else name)
+    id_ = request.cookies.get(COOKIE) or _session(context)
+    key = session_key(id_ or request.scope[NEW_ID])
+    return SessionOwner(key, f"{client_name(context)} ({key[8:14]})", passing=not id_)
+
+
+def _abilities(context: Context) -> frozenset[str]:
+    """Returns the questions of servers that a client can answer."""
+    session, between = context.session, context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    declared = session.client_capabilities
+    able = frozenset(name for name in ABILITIES if getattr(declared, name, None) is not None)
+    return able if between or session.can_send_request else NOBODY
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -136,7 +147,6 @@ class ClientSides:
         loop, session = asyncio.get_running_loop(), context.session
         between = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         declared = session.client_capabilities
-        able = frozenset(name for name in ABILITIES if getattr(declared, name, None) is not None)
         meta: Any = context.meta or {}
         level = meta.get(LOG_LEVEL_META_KEY, "") if between else self._levels.get(_session(context), FIRST_LEVEL)
 
@@ -161,8 +171,9 @@ class ClientSides:
             return await session.send_request(request, ANSWERS[request.method], metadata=related)
 
         answers = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
-        able = able if between or session.can_send_request else NOBODY
-        return ClientSide(client, able, between, level, log, lambda request: started(answer(request)), answers)
+        return ClientSide(
+            client, _abilities(context), between, level, log, lambda request: started(answer(request)), answers
+        )
 
 
 def _session(context: Context) -> str:
@@ -264,7 +275,7 @@ def mcp_server(
         on_call_tool=called,
         on_subscriptions_listen=None if changes is None else partial(_listened, changes, asked),
     )
-    server.middleware[:0] = [traced, owned(client_of)]
+    server.middleware[:0] = [traced, owned(client_of, mirror=part is not None)]
     _answer_prompts(server, prompts, asked)
     if part is not None:
 

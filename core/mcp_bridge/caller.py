@@ -15,7 +15,7 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
 from core.domain.catalog import Connection, Tool
-from core.domain.execution import CLIENT_SIDE, NOBODY, SESSION_OWNER, ClientSide, Progress
+from core.domain.execution import CLIENT_SIDE, SESSION_OWNER, ClientSide, Progress
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.mcp_bridge.asking_back import called
 from core.mcp_bridge.codec import Redact, decode_block, result_without_secrets, without_secrets
@@ -76,6 +76,11 @@ MAX_ERROR_CHARS = 20_000
 NEW_STATE = (
     "[This server was started anew for you: {why}. What earlier calls set in it, such as a working directory, a login or an open page, is "
     "gone; set it again.]"
+)
+
+NOT_KEPT = (
+    "[What this call has set in its server is gone at the next call, unless that tells whose it is: by a token, or by the cookie of this "
+    "answer.]"
 )
 
 
@@ -160,13 +165,11 @@ class McpCaller:
     ) -> _Attempt:
         inbox = ThreadInbox()
         side = CLIENT_SIDE.get()
-        abilities = NOBODY if side is None else side.abilities
         work = _CallWork(call, self.clock, inbox, on_progress, side, self.pool.vault.redact)
         try:
             server = call.server_id
             result = self.pool.use(
-                server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, abilities=abilities,
-                owner=SESSION_OWNER.get(),
+                server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, owner=SESSION_OWNER.get()
             )  # fmt: skip
             attempt = self._of_result(call, tool, work, result)
         except UnauthorizedError as error:
@@ -190,7 +193,13 @@ class McpCaller:
             attempt = _Attempt(classify_protocol_error(error), str(error))
         except InvalidResponseError as error:
             attempt = _Attempt(OutcomeKind.TOOL_ERROR, str(error))
-        return _with_note(work.measured(attempt), work.renewed and self._shown(NEW_STATE.format(why=work.renewed)))
+        return _with_note(work.measured(attempt), self._note(work))
+
+    def _note(self, work: _CallWork) -> str:
+        """Returns what a client has to know of the state of its server."""
+        if work.renewed:
+            return self._shown(NEW_STATE.format(why=work.renewed))
+        return NOT_KEPT if work.lease is not None and work.lease.session.passing else ""
 
     def _of_result(
         self, call: ToolCall, tool: Tool | None, work: _CallWork, result: mcp_types.CallToolResult

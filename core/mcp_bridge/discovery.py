@@ -6,6 +6,7 @@ import logging
 import unicodedata
 from collections.abc import Awaitable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
@@ -15,13 +16,13 @@ import mcp_types
 from mcp import Client, MCPError
 from mcp.client import Transport
 from mcp.client.session import ClientSession
+from mcp.client.subscriptions import Subscription
 from mcp.shared.dispatcher import ProgressFnT
 
 from core.domain.catalog import Connection, Discovery, Server, ServerId, Tool, is_wayfare
 from core.domain.execution import (
     CLIENT_SIDE,
     ITEMS,
-    NOBODY,
     PROMPTS,
     RESOURCES,
     SESSION_OWNER,
@@ -223,8 +224,7 @@ def answer_of(
         with lease.session.asking.under_way(side, pool.vault.redact):
             return await answered(lease.client, side, method, params)
 
-    abilities = NOBODY if side is None else side.abilities
-    answer = _used(pool, server, connection, work, limit_s, abilities, SESSION_OWNER.get())
+    answer = _used(pool, server, connection, work, limit_s, SESSION_OWNER.get())
     return result_without_secrets(answer, pool.vault.in_results)
 
 
@@ -234,11 +234,10 @@ def _used(
     connection: Connection,
     work: Any,
     limit_s: float,
-    abilities: frozenset[str] = NOBODY,
     owner: SessionOwner = WAYFARE,
 ) -> Any:
     try:
-        return pool.use(server, connection, work, limit_s=limit_s, abilities=abilities, owner=owner)
+        return pool.use(server, connection, work, limit_s=limit_s, owner=owner)
     except MCPError as error:
         raise MCPError.from_error_data(without_secrets(error.error, pool.vault.redact)) from None
 
@@ -298,6 +297,10 @@ class OwnSession:
     async def tools(self) -> list[mcp_types.Tool]:
         """Returns the tools that the server lists. Raises MCPError."""
         return (await self._client.list_tools()).tools
+
+    def listen(self, **wanted: Any) -> AbstractAsyncContextManager[Subscription]:
+        """Yields what the server tells of changes. Raises the errors of the transport, SubscriptionLost."""
+        return self._client.listen(**wanted)
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], limit_s: float, progress: ProgressFnT | None

@@ -20,7 +20,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ConnectionState, ServerId
-from core.domain.execution import NOBODY, WAYFARE, SessionOwner
+from core.domain.execution import WAYFARE, SessionOwner
 from core.mcp_bridge import transports
 from core.mcp_bridge.fault_injection import injected
 from core.mcp_bridge.greetings import Greetings
@@ -179,13 +179,11 @@ class SessionPool:
         limit_s: float,
         inbox: ThreadInbox | None = None,
         cancel: threading.Event | None = None,
-        abilities: frozenset[str] = NOBODY,
         owner: SessionOwner = WAYFARE,
         listing: bool = False,
     ) -> T:
         """Runs `work` with the owner's session with the server and waits for it, at most `limit_s` from the opened session on.
-        Clients with different `abilities` have different sessions, because the session declares them to the server. A
-        `listing` goes to the open session that said last that its list changed, and waits for no call there.
+        A `listing` goes to the open session that said last that its list changed, and waits for no call there.
 
         Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
         the errors of the work, such as MCPError for an error that the server returned.
@@ -193,7 +191,7 @@ class SessionPool:
         with self._closing:  # the closing pool ends all work that was submitted before
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
-            future = self._loop.submit(self._use(server, connection, work, limit_s, abilities, owner, listing))
+            future = self._loop.submit(self._use(server, connection, work, limit_s, owner, listing))
         return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
 
     def check(self, server: ServerId, connection: Connection) -> None:
@@ -202,7 +200,7 @@ class SessionPool:
         with self._closing:
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
-            pooled = self._pooled_connection(server, connection, NOBODY, WAYFARE)
+            pooled = self._pooled_connection(server, connection, WAYFARE)
             future = self._loop.submit(pooled.checked())
         ThreadInbox().wait_for(future, None)
 
@@ -210,6 +208,8 @@ class SessionPool:
         self, server: ServerId, connection: Connection, uri: str, *, wanted: bool, limit_s: float, owner: SessionOwner
     ) -> None:
         """Begins or ends to hear of changes of a resource. The session stays open meanwhile. Raises MCPError, NotConnectedError."""
+        if not wanted and not self.hears(server, connection, uri, owner):
+            return
 
         async def work(lease: Lease) -> None:
             await lease.session.asking.subscribe(lease.client, uri, wanted=wanted)
@@ -218,8 +218,7 @@ class SessionPool:
 
     def hears(self, server: ServerId, connection: Connection, uri: str, owner: SessionOwner) -> bool:
         """Whether a session hears of changes of a resource now. After a loss it does not, until its server is used again."""
-        base = _key(server, connection)
-        pooled = self._connections.get((*base, NOBODY, self._owner(base, connection, owner).key))
+        pooled = self._connections.get(self._keys(server, connection, owner)[0])
         return pooled is not None and pooled.hears(uri)
 
     def forget(self, owner: str) -> None:
@@ -281,21 +280,26 @@ class SessionPool:
         connection: Connection,
         work: Work[T],
         limit_s: float,
-        abilities: frozenset[str],
         owner: SessionOwner,
         listing: bool,
     ) -> T:
-        pooled = self._teller(server, connection) if listing else None
-        pooled = pooled or self._pooled_connection(server, connection, abilities, owner)
-        try:
-            return await self._once(pooled, work, limit_s, listing)
-        except SessionRefusedError:
-            # the server does not know the session, so the call did not run: it is repeated in a new session
-            return await self._once(pooled, work, limit_s, listing)
+        async def once() -> T:
+            pooled = self._teller(server, connection) if listing else None
+            pooled = pooled or self._pooled_connection(server, connection, owner)
+            return await self._once(pooled, work, limit_s, owner, listing)
 
-    async def _once(self, pooled: PooledConnection, work: Work[T], limit_s: float, listing: bool) -> T:
+        try:
+            return await once()
+        except SessionRefusedError:  # the call did not run: it is repeated in a new session
+            return await once()
+
+    async def _once(
+        self, pooled: PooledConnection, work: Work[T], limit_s: float, owner: SessionOwner, listing: bool
+    ) -> T:
         lease = await pooled.lease()
         session = lease.session
+        if owner.key and not pooled.owner.key and not pooled.shared:
+            raise SessionRefusedError(CONNECTION_CLOSED, "the server has begun to keep state for each session")
         pooled.enter(session)
         log_start = session.stderr_log.count
         refused = Refused()
@@ -314,29 +318,31 @@ class SessionPool:
         finally:
             pooled.leave(session)
 
-    def _owner(self, base: Key, connection: Connection, owner: SessionOwner) -> SessionOwner:
-        return WAYFARE if connection.shared or base in self._stateless else owner
-
-    def _pooled_connection(
-        self, server: ServerId, connection: Connection, abilities: frozenset[str], owner: SessionOwner
-    ) -> PooledConnection:
+    def _keys(self, server: ServerId, connection: Connection, owner: SessionOwner) -> tuple[Key, Key]:
+        """Returns the key of the connection that a client uses, and of the one that all clients share."""
         base = _key(server, connection)
-        owner = self._owner(base, connection, owner)
-        key, own = (*base, abilities, owner.key), (*base, abilities, "")
+        own = (*base, owner.abilities, WAYFARE.key)
+        return own if connection.shared or base in self._stateless else (*base, owner.abilities, owner.key), own
+
+    def _pooled_connection(self, server: ServerId, connection: Connection, owner: SessionOwner) -> PooledConnection:
+        key, own = self._keys(server, connection, owner)
+        if key == own:
+            owner = replace(WAYFARE, abilities=owner.abilities)
         pooled = self._connections.get(key)
         if pooled is None and own in self._connections and self._connections[own].unused:
             pooled = self._connections[key] = self._connections.pop(own)  # it has only listed tools: no second start
-            pooled.owner = owner
         if pooled is None:
             self._forget_oldest()
-            config = replace(self._config_for(server.server), abilities=abilities)
+            config = self._config_for(server.server)
             pooled = self._connections[key] = PooledConnection(server, connection, config, owner)
+        pooled.owner = owner
         return pooled
 
     def _forget_oldest(self) -> None:
-        if len(self._connections) >= MOST_KNOWN:
-            closed = (key for key, pooled in self._connections.items() if not (pooled.counts_as_open or pooled.busy))
-            self._connections.pop(next(closed, ()), None)
+        closed = [key for key, pooled in self._connections.items() if not (pooled.counts_as_open or pooled.busy)]
+        gone = [key for key in closed if self._connections[key].owner.passing]
+        for key in gone or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
+            del self._connections[key]
 
     def _opened(self, pooled: PooledConnection, session: Session) -> None:
         """Notes whether the server keeps state for a session. All clients share the session of a server that keeps none."""
@@ -344,11 +350,11 @@ class SessionPool:
         if not session.stateless:
             self._stateless.discard(base)
             return
+        key, own = self._keys(pooled.server, pooled.connection, pooled.owner)
         self._stateless.add(base)
-        key, own = ((*base, session.asking.abilities, owner) for owner in (pooled.owner.key, ""))
         if own not in self._connections and self._connections.get(key) is pooled:
             self._connections[own] = self._connections.pop(key)
-            pooled.owner = WAYFARE
+            pooled.owner = replace(WAYFARE, abilities=pooled.owner.abilities)
 
     def _config_for(self, server: str) -> PooledConnectionConfig:
         config = self._connection_config
@@ -357,7 +363,8 @@ class SessionPool:
         return replace(config, list_changed=None, open_target=injected(config.open_target, self.injection, server))
 
     def _make_room(self, owner: SessionOwner) -> None:
-        """Closes an idle session if one more would be too many: the oldest of the same client, else of Wayfare, else of all.
+        """Closes an idle session if one more would be too many: the oldest of passing clients, else of the same client, else of Wayfare,
+        else of all.
 
         Raises NotConnectedError if all are busy, CancelledCallError once the pool is closed.
         """
@@ -370,8 +377,9 @@ class SessionPool:
         if not idle:
             raise NotConnectedError(f"all {self.config.max_sessions} sessions are busy")
 
-        def order(pooled: PooledConnection) -> tuple[bool, bool, float]:
-            return pooled.owner.key != owner.key, pooled.owner != WAYFARE, pooled.last_used_s
+        def order(pooled: PooledConnection) -> tuple[bool, bool, bool, float]:
+            whose = pooled.owner
+            return not whose.passing, whose.key != owner.key, bool(whose.key), pooled.last_used_s
 
         min(idle, key=order).release("another session needed its place")
 

@@ -10,8 +10,8 @@ from functools import partial
 
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from core.domain.catalog import Connection, ConnectionState, ServerId, State, Transport
-from core.domain.execution import NOBODY, SessionOwner
+from core.domain.catalog import Connection, ConnectionState, ServerId, State
+from core.domain.execution import SessionOwner
 from core.mcp_bridge.greetings import Greetings, Way, next_way
 from core.mcp_bridge.oauth import BUSY, Refused, unauthorized
 from core.mcp_bridge.secrets import Launch, MissingReferenceError
@@ -22,13 +22,10 @@ from core.mcp_bridge.transports import OpenTarget
 from core.shared import units
 from core.shared.errors import WayfareError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The waits between attempts to reach a server.
-
 
 @dataclass
 class Backoff:
-    """No wait after the first failure, then base, twice base, ... up to the cap, all in s. A success resets it.
+    """The waits between attempts to reach a server: no wait after the first failure, then base, twice base, ... up to the cap, all in s. A success resets it.
 
     >>> backoff = Backoff(base_s=0.5, cap_s=2.0)
     >>> waits = []
@@ -69,12 +66,13 @@ class Backoff:
 
 
 SSE_LIMIT_S = 5.0
+RETURN_S = 60.0
+"""A client that nothing tells from others yet may return to its session so long."""
 
 
 @dataclass(frozen=True)
 class PooledConnectionConfig:
-    """The settings of all connections of a pool. Times in s. `abilities` are the questions that clients of the sessions
-    can answer."""
+    """The settings of all connections of a pool. Times in s."""
 
     resolve: Callable[[ServerId, Connection], Launch]
     redact: Callable[[str], str]
@@ -87,7 +85,6 @@ class PooledConnectionConfig:
     connect_limit_s: float
     probe_s: float
     idle_s: float
-    abilities: frozenset[str] = NOBODY
     list_changed: Callable[[ServerId, str], None] | None = None
 
 
@@ -120,11 +117,6 @@ class PooledConnection:
         self._since = config.now()
         self._calls = 0
         self._connect_s: float | None = None
-
-    @property
-    def transport(self) -> Transport:
-        """The transport of the connection."""
-        return self.connection.transport
 
     @property
     def busy(self) -> bool:
@@ -176,6 +168,7 @@ class PooledConnection:
         self._calls += 1
         session.in_flight += 1
         session.used = session.used or bool(self.owner.key)
+        session.passing = self.owner.passing
         if self._idle_timer is not None:
             self._idle_timer.cancel()
             self._idle_timer = None
@@ -243,7 +236,7 @@ class PooledConnection:
             pid=session.pid if session is not None else None,
             retry_s=self._backoff.wait_s(self._config.clock()),
             needs_sign_in=self._needs_sign_in,
-            owner=self.owner.name or ("all clients" if self._shared else "Wayfare"),
+            owner=self.owner.name or ("all clients" if self.shared else "Wayfare"),
         )
 
     def _state(self, alive: bool) -> State:
@@ -305,13 +298,14 @@ class PooledConnection:
 
     def _let_go(self, why: str) -> None:
         """Has no session from now on. The next one will say why the state of its client is gone."""
-        if self.session is not None and self.session.used and not self._shared:
+        if self.session is not None and self.session.used and not self.shared:
             self._state_lost = self._config.redact(why)
         self.session = None
         self._changed()
 
     @property
-    def _shared(self) -> bool:
+    def shared(self) -> bool:
+        """Whether all clients use its session."""
         return self.connection.shared or (self.session is not None and self.session.stateless)
 
     async def _connected(self) -> Session:
@@ -342,7 +336,7 @@ class PooledConnection:
         return session
 
     def _begun(self, launch: Launch, way: Way) -> Session:
-        session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities, way)
+        session = Session(launch, self._config.open_target, self._stderr_log, self.owner.abilities, way)
         if self._config.list_changed is not None:
             session.asking.list_changed = session.asking.updated = partial(self._told, self._config.list_changed)
             session.asking.uris = self._uris
@@ -369,6 +363,7 @@ class PooledConnection:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         idle_s = self._config.idle_s if self.connection.idle_s is None else self.connection.idle_s
+        idle_s = min(idle_s, RETURN_S) if self.owner.passing else idle_s
         why = f"nothing was called for {idle_s:g} s"
         self._idle_timer = asyncio.get_running_loop().call_later(idle_s, self.release, why)
 

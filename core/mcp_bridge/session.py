@@ -190,7 +190,7 @@ class Session:
         self.in_flight = 0
         self.suspect = False
         self.closed_by_us = False
-        self.used = False
+        self.used = self.passing = False
         self.renewed = ""
         """Why the session before this one ended, until a call of its client has said so. "" if that had no state."""
         self._has_id = False

@@ -14,12 +14,18 @@ TOOLS = [
     for name in ("open", "commit", "pid", "environment", "end")
 ]
 
+FOLDER = "repository://folder"
+watched: list[str] = []
+
 
 def done(name: str, arguments: dict[str, str]) -> str:
     """The text of a result."""
     match name:
         case "open":
             os.chdir(arguments["path"])
+            if watched:
+                changed = {"method": "notifications/resources/updated", "params": {"uri": FOLDER}}
+                print(json.dumps({"jsonrpc": "2.0", **changed}), flush=True)
             return "opened"
         case "commit":
             subprocess.run([*GIT, "add", "-A"], check=True)
@@ -42,13 +48,21 @@ def main() -> None:
         reply = {"jsonrpc": "2.0", "id": request["id"]}
         match request["method"]:
             case "initialize":
-                has = {"capabilities": {"tools": {}}, "serverInfo": {"name": "repository", "version": "1"}}
+                able = {"tools": {}, "resources": {"subscribe": True}}
+                has = {"capabilities": able, "serverInfo": {"name": "repository", "version": "1"}}
                 reply["result"] = {"protocolVersion": "2025-06-18", **has}
             case "tools/list":
                 reply["result"] = {"tools": TOOLS}
             case "tools/call":
                 text = done(request["params"]["name"], request["params"].get("arguments") or {})
                 reply["result"] = {"content": [{"type": "text", "text": text}]}
+            case "resources/list":
+                reply["result"] = {"resources": [{"uri": FOLDER, "name": "folder"}]}
+            case "resources/read":
+                reply["result"] = {"contents": [{"uri": FOLDER, "text": str(Path.cwd())}]}
+            case "resources/subscribe":
+                watched.append(FOLDER)
+                reply["result"] = {}
             case _:
                 reply["error"] = {"code": -32601, "message": "Method not found"}
         print(json.dumps(reply), flush=True)

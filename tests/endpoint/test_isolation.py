@@ -12,10 +12,15 @@ from typing import Any
 import anyio
 import mcp_types
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp_types.version import LATEST_MODERN_VERSION
 
 from core.app import App
 from core.domain.outcome import CallMode, ToolCall
+from core.mcp_bridge.asking_back import _subscribed
 from tests.endpoint.conftest import ROOT, with_token
+from tests.endpoint.repository_server import FOLDER
 from tests.endpoint.serving import served
 from tests.importing import import_text
 from tests.mcp_bridge.conftest import eventually, running
@@ -78,9 +83,10 @@ def test_the_commit_of_an_agent_lands_in_its_own_repository(app: App, tmp_path: 
 
             older = [await client(url, "legacy") for _ in range(2)]
             newer = [await client(url, "auto") for _ in range(2)]
+            newest = [await client(url, LATEST_MODERN_VERSION) for _ in range(2)]  # their first request is a call
             known = [await client(with_token(url, token), "legacy") for token in tokens]
             again = await client(with_token(url, tokens[0]), "auto")
-            for number, pair in enumerate((older, newer, known, (page, older[0]), (newer[0], page))):
+            for number, pair in enumerate((older, newer, newest, known, (page, older[0]), (newer[0], page))):
                 await worked(tmp_path / str(number), *pair)
             assert await again("pid") == await known[0]("pid")  # a token is one client
             owners = {state.owner.partition(" ")[0] for state in app.pool.states() if state.pid is not None}
@@ -92,6 +98,57 @@ def test_the_commit_of_an_agent_lands_in_its_own_repository(app: App, tmp_path: 
 
     with served(app, "world") as url:
         anyio.run(run, f"{url}/mcp")
+
+
+def test_a_client_that_nothing_tells_from_others_shares_with_none(app: App, tmp_path: Path) -> None:
+    with_server(app)
+
+    async def forget(request: Any) -> None:
+        request.headers.pop("cookie", None)
+
+    async def run(url: str) -> None:
+        async with create_mcp_http_client() as http:
+            http.event_hooks = {"request": [forget]}
+            async with Client(streamable_http_client(url, http_client=http), client_info=INFO, cache=None) as client:
+                first = await called(client, "open", path=str(tmp_path))
+                assert "gone at the next call" in first
+                assert str(tmp_path) not in await called(client, "pid")
+
+    with served(app, "world") as url:
+        anyio.run(run, f"{url}/mcp")
+
+
+def test_what_a_client_subscribes_to_and_reads_is_of_its_own_process(app: App, tmp_path: Path) -> None:
+    with_server(app)
+
+    async def script(url: str, mode: Any) -> None:
+        told = anyio.Event()
+
+        async def heard(message: Any) -> None:
+            if isinstance(message, mcp_types.ResourceUpdatedNotification):
+                told.set()
+
+        async def roots(*_: Any) -> mcp_types.ListRootsResult:
+            return mcp_types.ListRootsResult(roots=[])
+
+        options: Any = {"mode": mode, "message_handler": heard, "list_roots_callback": roots, "cache": None}
+        async with Client(f"{url}?mirror=git", **options) as client, AsyncExitStack() as stack:
+            if mode == "legacy":
+                await _subscribed(client, FOLDER)
+                hear: Call = told.wait
+            else:
+                hear = (await stack.enter_async_context(client.listen(resource_subscriptions=[FOLDER]))).__anext__
+            await client.call_tool("open", {"path": str(tmp_path)})
+            with anyio.fail_after(30):
+                await hear()
+            read: Any = (await client.read_resource(FOLDER)).contents[0]
+            assert read.text == str(tmp_path)
+
+    with served(app, "world") as url:
+        for mode in ("legacy", "auto"):
+            anyio.run(script, f"{url}/mcp", mode)
+        left = [state.owner.partition(" ")[0] for state in app.pool.states()]
+    assert sorted(left) == ["Wayfare", "mcp"]  # the older one's session has ended with it
 
 
 def test_a_shared_server_has_one_process(app: App) -> None:

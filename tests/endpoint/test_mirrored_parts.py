@@ -12,6 +12,7 @@ from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from core.app import App
+from core.domain.catalog import ServerId
 from core.endpoint.mirrored_parts import fits_template
 from core.governance.budgets import Budget, day_of
 from core.governance.scope import Scope
@@ -66,8 +67,9 @@ def launch(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
 
 
 def test_all_parts_are_the_servers_own(app: App, launch: dict[str, Any]) -> None:
-    own = talk(conformance_server(), everything)
-    assert talk(served(world_of(app, one=launch), mirror=("one",)), everything) == own
+    own, world = talk(conformance_server(), everything), world_of(app, one=launch)
+    world.server_requests.list(ServerId("world", "one"), "prompts/list", limit_s=60)  # a list waits 10 s for a start
+    assert talk(served(world, mirror=("one",)), everything) == own
 
 
 def test_two_servers_a_dead_one_and_what_nobody_has(app: App) -> None:

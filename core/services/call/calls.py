@@ -17,7 +17,7 @@ import numpy as np
 
 from core.domain.catalog import Server, Tool
 from core.domain.events import OutcomeEvent, StatisticsEvent
-from core.domain.execution import SESSION_OWNER, TURN_ENDS, Progress, SessionOwner, ToolCaller
+from core.domain.execution import SESSION_OWNER, TURN_ENDS, Progress, ToolCaller
 from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.decision_log import AGENT
@@ -239,7 +239,7 @@ class CallService:
         launched = mode is CallMode.VIRTUAL or (server.virtual and server.connection is None)
         connection = virtual_connection(server, self.virtual_folder) if launched else server.connection
         known = SESSION_OWNER.get()
-        owner = SESSION_OWNER.set(known if known.key else SessionOwner(origin, origin))
+        owner = SESSION_OWNER.set(known if known.key else replace(known, key=origin, name=origin))
         TURN_ENDS.get()()
         try:
             outcome = self.caller().call(
