@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_every_shipped_catalog_can_be_chosen_and_none_removed(app: App) -> None:
 def test_a_link_opens_a_server(app: App) -> None:
     page = visit(catalog="mine", server="weather")
     assert "##### weather" in text_of(page)
-    assert page.code[0].value == "no-such-command\nKEY=${secret:weather/KEY}"
+    assert page.code[0].value == f"no-such-command\nin {Path.home()}\nKEY=${{secret:weather/KEY}}"
     assert page.query_params == {"catalog": "mine", "server": "weather"}
 
 

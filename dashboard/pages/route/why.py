@@ -60,19 +60,18 @@ def explain(key: str, subject: str) -> None:
 def why_panel(known: Labelling, key: str) -> None:
     """Draw the choice of a server or tool (a click in a chart chooses, too), the reason for its place, and its labels.
 
-    `st.session_state[key]` is (turn, choice, question). Without a choice the panel explains the winner. A new question drops the choice.
+    `st.session_state[key]` is (turn, subject, question). A new question begins with its winner, which stays until another one is chosen.
     """
     decision = known.decision
     subjects = _subjects(decision)
     if not subjects:
         return
     question = decision.catalog, decision.subtask, decision.server_hint
-    turn, chosen, asked = st.session_state.get(key, (0, "", None))
-    if asked != question or chosen not in subjects:
-        chosen = ""
-    st.session_state[key] = turn, chosen, question
-    winner = decision.winner.tool if decision.winner else subjects[0]
-    subject, listed = chosen or winner, f"{key}.{turn}.{question}.{winner}"
+    turn, subject, asked = st.session_state.get(key, (0, "", None))
+    if asked != question or subject not in subjects:
+        turn, subject = turn + 1, decision.winner.tool if decision.winner else subjects[0]
+    st.session_state[key] = turn, subject, question
+    listed = f"{key}.{turn}"
     choice, sentence = st.columns([2, 3], vertical_alignment="bottom")
     subject = choice.selectbox(
         "Why this server or tool?", subjects, index=subjects.index(subject), key=listed, on_change=_take_listed,
