@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from core.services.call.server_requests import LinkedResources, ServerRequests
     from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
     from core.services.decide.catalogs import CatalogService
+    from core.services.decide.decision_log import TraceRemovals
     from core.services.decide.followed import FollowedFiles
     from core.services.decide.readiness import Readiness
     from core.services.decide.routing import RefusalService, RoutingService
@@ -154,7 +155,9 @@ class App:
     def pool(self) -> LazyPool:
         from core.mcp_bridge.lazy_pool import LazyPool
 
-        return LazyPool(self.vault, max_answer_bytes=self.settings.max_answer_bytes, list_changed=self._list_changed)
+        chosen = self.settings
+        limits = chosen.max_answer_bytes, chosen.max_sessions
+        return LazyPool(self.vault, *limits, chosen.greetings_file, chosen.inherit, self._list_changed)
 
     @built
     def networks(self) -> NetworkProfiles:
@@ -202,7 +205,21 @@ class App:
     def readiness(self) -> Readiness:
         from core.services.decide.readiness import Readiness
 
-        return Readiness(self.catalogs, self.encoders[0], self.background, words_after_s=self.settings.words_after_s)
+        return Readiness(
+            self.catalogs,
+            self.encoders[0],
+            self.background,
+            words_after_s=self.settings.words_after_s,
+            load_rest=self._load_rest,
+        )
+
+    def _load_rest(self, catalog: str) -> None:
+        from core.relevance.refusal import language_of
+
+        language_of("warm up")
+        self.lint_reports.errors(catalog)
+        if self.catalogs.catalog(catalog).tools:
+            self.routing.route("warm up", catalog=catalog, record=False)
 
     @built
     def catalog_editor(self) -> CatalogEditor:
@@ -264,6 +281,14 @@ class App:
         from core.services.decide.routing import RoutingService
 
         return RoutingService(self.catalogs, DecisionLog(self.store, self.telemetry), self._planners)
+
+    @built
+    def trace_removals(self) -> TraceRemovals:
+        from datetime import timedelta
+
+        from core.services.decide.decision_log import TraceRemovals
+
+        return TraceRemovals(self.store, timedelta(days=self.settings.trace_days), self.settings.now)
 
     @built
     def refusals(self) -> RefusalService:
@@ -470,19 +495,15 @@ class App:
         opened = (encoder.note for encoder in self.encoders)
         return tuple(dict.fromkeys(note for note in (*opened, *self.packaged.notes) if note))
 
-    def open_the_rest(self, catalog: str) -> None:
-        """Open what an agent's search and a first call need, and settle the calls of a killed process. Raises WayfareError.
+    def open_the_rest(self) -> None:
+        """Open what a first call needs, and settle the calls of a killed process. Raises WayfareError.
 
         The frozen encoder stays closed until a decision needs it: it opens in 0.1 s and takes 55 MB.
         """
-        from core.relevance.refusal import language_of
-
-        language_of("warm up")
         self.governance.refused.write_due()
         self.pool.get()
         self.health.start()
-        self.upkeep.start()
-        self.lint_reports.errors(catalog)
+        self.trace_removals.start()
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""
@@ -491,6 +512,8 @@ class App:
             self.health.close()
         if "upkeep" in made:
             self.upkeep.close()
+        if "trace_removals" in made:
+            self.trace_removals.close()
         if "sign_ins" in made:
             self.sign_ins.close()
         if "background" in made:

@@ -14,13 +14,16 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 import streamlit as st
+from starlette.background import BackgroundTask
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
@@ -30,7 +33,7 @@ from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
 from core.endpoint.http_app import PATH, EndpointApp, callback_route, status_routes
 from core.endpoint.uses import Uses
-from core.shared.errors import StoreError
+from core.shared.errors import StoreError, WayfareError
 from core.shared.untrusted_text import one_line
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
@@ -105,6 +108,7 @@ class Preload:
 _log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
 IDLE_LOOK_S = 0.5
+STARTED = uuid4().hex  # of this process
 STREAM = "/_stcore/stream"  # the websocket of an open page
 FIRST_PAGE = "dashboard.pages.route.view"  # imported while the first visitor is on the way
 CONFIG = HERE.parent / ".streamlit" / "config.toml"
@@ -119,10 +123,10 @@ def _options(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def load_config() -> None:
-    """Apply our .streamlit/config.toml, whatever the working directory is."""
-    if CONFIG.is_file():
-        flags = dict(_options(tomllib.loads(CONFIG.read_text(encoding="utf-8"))))
-        config.get_config_options(force_reparse=True, options_from_flags=flags)
+    """Apply our .streamlit/config.toml, whatever the working directory is. Without it the console does not start: a browser would
+    send statistics."""
+    flags = dict(_options(tomllib.loads(CONFIG.read_text(encoding="utf-8"))))
+    config.get_config_options(force_reparse=True, options_from_flags=flags)
 
 
 async def plotly(_: Request) -> Response:
@@ -147,8 +151,36 @@ async def waiting(_: Request) -> Response:
     words = f"{len(found)} call{'s' * (len(found) != 1)} wait{'s' * (len(found) == 1)} for you"
     newest = found[-1].change if found else None
     text = "" if newest is None else one_line(f"{newest.client} wants to call {newest.server}::{newest.tool}", 200)
-    told = {"waiting": len(found), "words": words, "number": "" if newest is None else newest.id, "text": text}
+    told = {
+        "started": STARTED,
+        "waiting": len(found),
+        "words": words,
+        "number": "" if newest is None else newest.id,
+        "text": text,
+    }
     return JSONResponse(told, headers={"Cache-Control": "no-store"})
+
+
+async def export(request: Request) -> Response:
+    """Serve a table of the log as a file, or the sentence that says why it could not be made. The file is on the disk before it is sent."""
+    folder = TemporaryDirectory(prefix="wayfare-")
+    name = f"wayfare-{request.path_params['table']}.{request.path_params['format']}"
+    path = Path(folder.name) / name
+
+    def made() -> None:
+        with path.open("wb") as file:
+            session.current_app().store.activity.write(
+                request.path_params["table"], request.path_params["format"], file
+            )
+
+    try:
+        await asyncio.to_thread(made)
+    except (WayfareError, OSError) as error:
+        folder.cleanup()
+        return PlainTextResponse(f"{name} could not be made. {error}", 500)
+    return FileResponse(
+        path, filename=name, background=BackgroundTask(folder.cleanup), headers={"Cache-Control": "no-store"}
+    )
 
 
 async def to_default_page(request: Request) -> Response:
@@ -206,7 +238,7 @@ endpoint = EndpointApp(
 routes = [
     *status_routes(endpoint, session.opened_app, session.first_catalog()), *endpoint.metadata_routes(),
     Route(LANE_PATH, turned, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["GET", "POST", "DELETE"]),
-    Route(PLOTLY_URL, plotly), Route("/route", to_default_page), Route("/waiting", waiting), callback_route(session.opened_app),
+    Route(PLOTLY_URL, plotly), Route("/route", to_default_page), Route("/waiting", waiting), Route("/export/{table}.{format}", export), callback_route(session.opened_app),
 ]  # fmt: skip
 pages = st.App(
     HERE / "main.py",

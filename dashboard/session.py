@@ -14,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.governance_events import origin_of
 from core.endpoint.door import Owner, announced
 from core.shared.errors import WayfareError
@@ -111,6 +112,11 @@ def visitor() -> str:
     return "" if context is None else context.session_id
 
 
+def use_own_sessions() -> None:
+    """Lets calls of this page use sessions with servers that belong to this browser tab."""
+    SESSION_OWNER.set(SessionOwner(f"page {visitor()}", f"page {visitor()[:6]}"))
+
+
 def known_job(key: str) -> Job | None:
     """The background job that this page started, or, as after a reload, the operator's one that is under way."""
     job: Job | None = st.session_state.get(key)
@@ -149,6 +155,7 @@ def warm_up() -> None:
 def _warm_up() -> None:
     with suppress(WayfareError):  # the first visitor gets the error
         app = current_app()
+        app.upkeep.start()  # clients of mirrors are told of changes, however long the rest takes
         job = app.readiness.begin(first_catalog())
         # words decide while it takes longer, and the rest need not wait for vectors
         if job is not None and job.wait(FIRST_VISITOR_S) and job.error is None:
@@ -156,7 +163,7 @@ def _warm_up() -> None:
         if _drawn.wait(FIRST_VISITOR_S):
             time.sleep(PAUSE_S)
         if opened_app() is app:
-            app.open_the_rest(first_catalog())
+            app.open_the_rest()
 
 
 def page_drawn() -> None:

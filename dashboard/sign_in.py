@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 READ = ("GET", "HEAD")
 OPEN = {
-    DOOR: ("POST",),
+    DOOR: ("GET", "POST", "DELETE"),
     **dict.fromkeys((METADATA_PATH, METADATA_PATH + MCP, "/healthz", "/readyz", "/metrics", CALLBACK), READ),
 }
 OPERATOR = "wayfare.operator"  # the key of the signed-in operator in the scope of a request
@@ -130,7 +130,11 @@ async def _answer(sign_ins: SignIns, request: Request) -> Response:
     address = request.client.host if request.client is not None else ""
     begun = await anyio.to_thread.run_sync(sign_ins.begin, token, address)
     if begun.wait_s:
-        page = _page(target, f"Too many wrong tokens from your address. Try again in {begun.wait_s} s.", 429)
+        page = _page(
+            target,
+            f"Too many wrong tokens from your address. A right one signs in at once; try others in {begun.wait_s} s.",
+            429,
+        )
         page.headers["Retry-After"] = str(begun.wait_s)
         return page
     if not begun.cookie:

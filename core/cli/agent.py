@@ -18,6 +18,7 @@ from core.cli.options import (
     set_option,
     settings_of,
 )
+from core.domain.params import ALIASES
 from core.domain.plans import AgentEvent, Executed, Routed, Stopped
 from core.planning.base import MAY_WRITE
 from core.services.call.agent import ROUNDS, AgentRun, AgentTask
@@ -27,13 +28,12 @@ from core.shared.untrusted_text import visible
 
 SAID_CHARACTERS = 2_000
 CANDIDATES_SHOWN = 3
-PLANNERS = {"rules": "rules", "llm": "model"}  # the values of the routers' parameter `planner`
 
 
 @click.command()
 @click.argument("text")
 @click.option(
-    "--planner", type=click.Choice([*PLANNERS]), default="rules", show_default=True,
+    "--planner", type=click.Choice(["rules", "model", *ALIASES]), default="rules", show_default=True, metavar="rules|model",
     help="Splits the question, chooses tools and fills arguments: rules, or the model in WAYFARE_LLM_MODEL.",
 )  # fmt: skip
 @click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
@@ -81,7 +81,7 @@ def agent(
             app.catalogs.open(catalog).name,
             router,
             app.routing.parameters(router, settings_of(settings), preset=preset),
-            PLANNERS[planner],
+            ALIASES.get(planner, planner),
             rounds,
             budget_usd,
             live,

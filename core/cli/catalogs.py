@@ -25,7 +25,7 @@ from core.cli.options import (
     print_table,
     printable,
 )
-from core.domain.catalog import Follow
+from core.domain.catalog import Follow, Note
 from core.domain.lint import Finding, LintReport, Severity
 from core.shared.errors import UnknownNameError
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
@@ -123,6 +123,7 @@ def discover(file: Path, name: str | None, follow: Follow | None, db: Path | Non
 
 def print_report(report: ImportReport, as_json: bool) -> None:
     imported = report.imported
+    notes = [*imported.notes, *(Note(d.name, text) for d in report.discoveries for text in d.notes)]
     refused = [(d, d.error) for d in report.discoveries if d.error] + [
         (d, why) for d in report.discoveries for why in d.refused
     ]
@@ -133,7 +134,7 @@ def print_report(report: ImportReport, as_json: bool) -> None:
             "servers": report.servers,
             "tools": report.tools,
             "left_out": imported.left_out,
-            "notes": [{"where": n.where, "text": n.text} for n in imported.notes],
+            "notes": [{"where": n.where, "text": n.text} for n in notes],
             "refused": [{"server": d.name, "error": why, "kept": d.kept} for d, why in refused],
             "needs_discovery": [] if report.discoveries else list(imported.needs_discovery),
             "needs_values": [p.id for p in imported.prompts],
@@ -144,10 +145,11 @@ def print_report(report: ImportReport, as_json: bool) -> None:
         f"Catalog {report.catalog}: took {report.servers} server{'s' * (report.servers != 1)} with {report.tools} "
         f"tool{'s' * (report.tools != 1)} ({imported.format})."
     )
-    for note in imported.notes:
+    for note in notes:
         click.echo(f"  note: {printable(note.where)}: {printable(note.text, 200)}")
     for discovery, why in refused:
-        kept = " It stays as it was discovered before." if discovery.kept else ""
+        waits = " It is kept without tools." if discovery.error and discovery.server is not None else ""
+        kept = " It stays as it was discovered before." if discovery.kept else waits
         click.echo(f"  refused: {printable(discovery.name)}: {printable(why, 300)}{kept}")
     if imported.needs_discovery and not report.discoveries:
         click.echo("  These servers list their tools themselves: run `wayfare discover` on the same file.")

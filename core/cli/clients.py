@@ -11,8 +11,9 @@ from pathlib import Path
 
 import click
 
-from core.cli.options import common, opened, print_json, print_outcome, print_table
+from core.cli.options import common, opened, print_json, print_outcome, print_table, written
 from core.domain.governance_events import ApprovalChange
+from core.governance.approvals import PartDifference
 from core.governance.scope import Scope
 from core.services.govern.clients import ANONYMOUS, Client
 from core.services.govern.definitions import HeldDefinition
@@ -228,15 +229,31 @@ def _waiting(calls: Sequence[ApprovalChange], held: Sequence[HeldDefinition], as
             for one in calls
         ]  # fmt: skip
         definitions = {f"{one.catalog}/{one.tool.id}": one.why for one in held}
-        print_json({"calls": rows, "definitions": list(definitions), "held_because": definitions})
+        changes = {
+            f"{one.catalog}/{one.tool.id}": {part.part: _marked(part) for part in one.differences} for one in held
+        }
+        print_json(
+            {"calls": rows, "definitions": list(definitions), "held_because": definitions, "differences": changes}
+        )
     elif calls or held:
         lines = [(one.id, one.client, f"{one.server}::{one.tool}", one.reasons) for one in calls]
         lines += [(f"{one.catalog}/{one.tool.id}", "", "", one.why) for one in held]
         print_table(("number", "client", "tool", "waits because"), lines)
         for one in calls:
             click.echo(f"\nArguments of {one.id}: {visible(one.arguments_json)}")
+        for one in held:
+            for part in one.differences:
+                click.echo(f"\n{one.catalog}/{one.tool.id}, {part.part}: {_marked(part)}")
     else:
         click.echo("Nothing waits for a person.")
+
+
+MARKS = {"removed": "[-{}-]", "added": "{{+{}+}}"}
+
+
+def _marked(part: PartDifference) -> str:
+    """Returns a changed text, with the marks of a word diff."""
+    return "".join(MARKS.get(piece.change, "{}").format(visible(piece.text)) for piece in part.pieces)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -261,22 +278,24 @@ def audit(file: Path | None, head: str, db: Path | None, as_json: bool) -> None:
 
     Example: wayfare audit --export log.jsonl
     """
-    lines: list[str] = []
-    with opened(db) as app:
-        found = app.store.events.audit(lines.append if file is not None else None)
+    with opened(db) as app, written(file) as write:
+        found = app.store.events.audit(lambda line: write(f"{line}\n"))
     problem = found.problem
     if not problem and head and head.lower() != found.hash:
         problem = f"The newest hash is {found.hash}, not {head}."
-    if file is not None:
-        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if as_json:
         print_json({"ok": not problem, **asdict(found), "problem": problem})
     elif problem:
         click.echo(problem, err=True)
     else:
         older = f"; {found.older:,} older ones were written before there were seals" if found.older else ""
+        traces = (
+            f" Records up to {found.without_traces:,} have lost their traces, whose time is over."
+            if found.without_traces
+            else ""
+        )
         click.echo(
-            f"{found.records:,} records in {found.seals:,} writes are unchanged{older}.\nNewest hash: {found.hash}"
+            f"{found.records:,} records in {found.seals:,} writes are unchanged{older}.{traces}\nNewest hash: {found.hash}"
         )
     if problem:
         sys.exit(1)

@@ -17,7 +17,9 @@ from functools import cache
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
+from urllib.parse import urlsplit
 
+import anyio
 import anyio.to_thread
 import click
 from starlette.background import BackgroundTask
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 # Commands of other processes, run by the console: `/door` with the key from the file beside the store.
 
 PATH = "/door"
+CALLS_END_S, TELLS_S = 30.0, 0.3
+"""How long a console that is told to end lets calls of agents end, and tells others that it ends."""
 _log = logging.getLogger(__name__)
 _given = threading.local()
 
@@ -64,12 +68,13 @@ class CommandDoor:
     async def serve(self, request: Request) -> Response:
         """Answers 403 to other machines and to requests without the key, 400 to a POST without a command."""
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if stranger(request.scope) or not secrets.compare_digest(given.encode(), self.key.encode()):
+        here = launched().hosts & {urlsplit(launched().url).netloc}  # the address of --host
+        if stranger(request.scope, here) or not secrets.compare_digest(given.encode(), self.key.encode()):
             return JSONResponse({"error": "Only commands with the key of this store are accepted."}, status_code=403)
         if request.method == "GET":
             return JSONResponse({"uses": self._uses.users(), "idle_s": self._uses.idle_s})
         if request.method == "DELETE":
-            return JSONResponse({}, 202, background=BackgroundTask(launched().stop))
+            return JSONResponse({}, 202, background=BackgroundTask(self._end))
         try:
             arguments = [str(word) for word in cast("list[object]", (await request.json())["arguments"])]
         except (ValueError, LookupError, TypeError, RecursionError):
@@ -77,6 +82,15 @@ class CommandDoor:
         with self._uses.use("command", arguments[0] if arguments and arguments[0] in COMMANDS else "unknown"):
             done = await anyio.to_thread.run_sync(self._run, arguments, abandon_on_cancel=True)
         return JSONResponse(asdict(done))
+
+    async def _end(self) -> None:
+        """Ends the console when no call of an agent is under way, or after the limit. Calls that come then are told to go to the next."""
+        with anyio.move_on_after(CALLS_END_S):
+            while self._uses.active("agent"):
+                await anyio.sleep(0.02)
+        self._uses.ending = True
+        await anyio.sleep(TELLS_S)
+        launched().stop()
 
     def _run(self, arguments: list[str]) -> Done:
         from core.cli.options import working_on

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from core.lab.gate import Baseline, Change, Gate, Moved, read_baseline
 from core.lab.levels import LevelRun
 from core.lab.significance import Compared, compared
 from core.services.lab.lab import RANKED
-from core.services.lab.measuring import Measured
+from core.services.lab.measuring import Measured, missing_labels
 from core.shared.errors import StoreError
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -117,6 +117,16 @@ def print_levels(levelled: Sequence[LevelRun]) -> None:
             for run in levelled
         ],
     )
+
+
+def print_missing(labels: Mapping[str, Any]) -> None:
+    """Prints the labels of tools that the catalog lacks, if there are any."""
+    if tools := labels["tools"]:
+        more = f" and {len(tools) - LISTED:,} more tools" if len(tools) > LISTED else ""
+        click.echo(
+            f"\n{labels['missing']:,} of {labels['labels']:,} labels ({labels['share']:.1%}) name tools that the catalog lacks, so no "
+            f"router can find them: {', '.join(map(printable, tools[:LISTED]))}{more}."
+        )
 
 
 def print_gate(gate: Gate) -> None:
@@ -302,6 +312,7 @@ def bench(
             for run in app.lab.levels(labelled, catalog=name, router=router, parameters=parameters)
         ]
         digest = app.lab_runs.digest(name)
+        missing = missing_labels(labelled, app.catalogs.catalog(name).tool_row)
         entries = [one.entry for one in made]
         if storing:
             _keep(app, made, labelled, entries)
@@ -311,7 +322,7 @@ def bench(
     pairs = compared([run.scores[MEASURES[measure]] for run in runs], measure, seed=seed)
     gate = None if earlier is None else Gate.of(earlier, runs, digest, tolerance)
     if as_json:
-        document = {"runs": entries, "comparisons": [pair.to_json() for pair in pairs]}
+        document = {"runs": entries, "comparisons": [pair.to_json() for pair in pairs], "missing_labels": missing}
         document |= {"made_with": asdict(asked), "catalog": digest.to_json()}
         print_json(document if gate is None else document | {"gate": gate.to_json()})
     else:
@@ -319,6 +330,7 @@ def bench(
         print_comparisons(runs, pairs)
         print_played([one.played for one in made if one.played is not None])
         print_levels(levelled)
+        print_missing(missing)
         if gate is not None:
             print_gate(gate)
     if gate is not None and not gate.passed:

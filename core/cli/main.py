@@ -109,6 +109,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(_sentence(str(error)))
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe went away: nothing is left to say
+    except OSError as error:  # a folder without leave, a full disk
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(
+            f"{where}{error.strerror or error}. Make room or give leave there, or name another place with --db or WAYFARE_CACHE."
+        )
 
 
 def _run(words: list[str]) -> None:

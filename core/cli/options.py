@@ -107,12 +107,13 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def printable(text: str, limit: int = 100) -> str:
     """Returns a foreign text for a table or a sentence in the terminal: one line, no invisible characters, bounded
-    length.
+    length. The end of a longer one stays, because it may be the reason.
 
-    >>> printable("a\\x1b[31mred\\nline")
-    'a⟨U+001B⟩[31mred line'
+    >>> printable("a\\x1b[31mred\\nline"), printable("The name abcdefghijklmnop is too long", 24)
+    ('a⟨U+001B⟩[31mred line', 'The name abcdef…too long')
     """
-    return one_line(text, limit)
+    line = one_line(text)
+    return line if len(line) <= limit else f"{line[: limit - limit // 3 - 1]}…{line[-(limit // 3) :]}"
 
 
 def print_outcome(document: dict[str, Any], sentence: str, as_json: bool) -> None:
@@ -140,8 +141,16 @@ def read_file(path: Path) -> bytes:
 
 def write_file(path: Path, text: str) -> None:
     """Writes a text as UTF-8. Raises CatalogError."""
+    with written(path) as write:
+        write(text)
+
+
+@contextmanager
+def written(path: Path | None) -> Generator[Callable[[str], object]]:
+    """Yields a function that writes text to a file, as UTF-8, and does nothing without a file. Raises CatalogError."""
     try:
-        path.write_text(text, encoding="utf-8")
+        with nullcontext() if path is None else path.open("w", encoding="utf-8") as file:
+            yield (lambda _text: None) if file is None else file.write
     except OSError as error:
         raise CatalogError(f"{path}: it cannot be written ({error.strerror}); name another file.") from None
 

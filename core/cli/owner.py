@@ -14,7 +14,7 @@ from core.endpoint.door import Owner, console_lock, owner_of
 from core.shared.errors import WayfareError
 from core.shared.settings import Settings
 
-ENDS_S = 30.0
+ENDS_S = 60.0
 
 
 @click.command()

@@ -51,6 +51,9 @@ ADD, REMOVE, ENABLE, DISABLE, RESTART, DISCOVER = ACTIONS = (
 @click.option("--url", default="", help="add: the address of a server over HTTP, in place of a command.")
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="add: a variable; may be repeated.")
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="add: a header; may be repeated.")
+@click.option(
+    "--cwd", type=click.Path(path_type=Path), help="add: the command's working directory (default: this one)."
+)
 @catalog_option
 @common
 def server(
@@ -60,6 +63,7 @@ def server(
     url: str,
     variables: tuple[str, ...],
     headers: tuple[str, ...],
+    cwd: Path | None,
     catalog: str,
     db: Path | None,
     as_json: bool,
@@ -71,12 +75,14 @@ def server(
 
     Example: wayfare server add git --catalog mine -- uvx mcp-server-git
     """
-    if action != ADD and (command or url or variables or headers):
+    if action != ADD and (command or url or variables or headers or cwd):
         raise click.UsageError(f"{action} takes a NAME alone.")
     if action == ADD:
         if bool(command) is bool(url):
             raise click.UsageError("add needs a command after --, or --url.")
-        _add(name, imported_server(name, command, url, pairs(variables), pairs(headers)), catalog, db, as_json)
+        folder = cwd.expanduser().absolute() if cwd else Path.cwd()
+        imported = imported_server(name, command, url, pairs(variables), pairs(headers), folder)
+        _add(name, imported, catalog, db, as_json)
         return
     with opened(db) as app:
         chosen = app.catalogs.open(catalog).name
@@ -103,15 +109,15 @@ def pairs(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def imported_server(
-    name: str, command: tuple[str, ...], url: str, variables: dict[str, str], headers: dict[str, str]
+    name: str, command: tuple[str, ...], url: str, variables: dict[str, str], headers: dict[str, str], folder: Path
 ) -> Imported:
-    """Returns a server as the entry of a client configuration is read. Raises BrokenDocumentError."""
+    """Returns a server as the entry of a client configuration in a folder is read. Raises BrokenDocumentError."""
     entry = {"url": url, "headers": headers} if url else {"command": command[0], "args": command[1:], "env": variables}
     if url and variables:
         raise CatalogError("A server over HTTP has no variables; give --header.")
     if headers and not url:
         raise CatalogError("A command has no headers; give --env.")
-    imported = read_document(json.dumps({"mcpServers": {name: entry}}), source="server add")
+    imported = read_document(json.dumps({"mcpServers": {name: entry}}), source="server add", folder=folder)
     if imported.itself:
         raise CatalogError("This is Wayfare itself, which is no server of its own; nothing was added.")
     return imported
@@ -130,22 +136,23 @@ def _add(name: str, imported: Imported, catalog: str, db: Path | None, as_json: 
 def _add_in_owner(
     name: str, imported: Imported, catalog: str, db: Path | None, error: StoreBusyError, as_json: bool
 ) -> None:
-    """Adds the server in the process that has the store. Secrets go to the file of values, not into the words of a command."""
+    """Adds the server in the process that has the store, which has another working directory. Secrets go to the file of values, not
+    into the words of a command."""
     from core.cli.joining import joined
 
-    if not imported.secrets:
-        raise error
     vault, own = vault_of(Settings.from_environment(db=db)), ServerId(catalog, name)
-    if any(kept == own for kept, _ in vault.names()):
+    if imported.secrets and any(kept == own for kept, _ in vault.names()):
         raise CatalogError(f"Values are kept for a server {name!r} of catalog {catalog!r}; remove it first.")
     keep_values(vault, catalog, imported.servers, imported.secrets)
     connection = imported.servers[0].connection or Connection("stdio")
     words = ["add", name, "--catalog", catalog, *(["--db", str(db)] if db else []), *(["--json"] if as_json else [])]
-    words += ["--url", connection.url] if connection.url else []
+    words += ["--url", connection.url] if connection.url else ["--cwd", connection.cwd]
     words += [word for pair in connection.env.items() for word in ("--env", "=".join(pair))]
     words += [word for pair in connection.headers.items() for word in ("--header", "=".join(pair))]
     words += ["--", connection.command, *connection.args] if connection.command else []
     code = joined(server, "server", words, error)
+    if code is None:
+        raise error
     if code == 2:  # refused as a whole
         for value in imported.secrets:
             vault.remove(own, value)
@@ -168,7 +175,7 @@ def _report(
     """Prints the result. Exits 1 if the server or one of its tools was refused."""
     refused = [] if found is None else [*([found.error] if found.error else []), *found.refused]
     tools = len(found.server.tools) if found is not None and found.server is not None else None
-    notes = [] if imported is None else [note.text for note in imported.notes]
+    notes = [*(() if imported is None else (note.text for note in imported.notes)), *(found.notes if found else ())]
     if as_json:
         print_json(
             {"catalog": catalog, "server": name, "done": action, "tools": tools, "notes": notes, "refused": refused}

@@ -7,19 +7,23 @@ import ipaddress
 import os
 import signal
 import socket
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
+from core.cli.last_up import LastUp, UpOptions, last_up, remember, with_its_environment
 from core.cli.options import TerminalProgress, db_option, preset_option, set_option, settings_of
 from core.cli.owner import described
-from core.endpoint.door import Owner, console_lock, owner_of
+from core.endpoint.door import BY_AGENT, Owner, console_lock, owner_of
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.services.govern.clients import ClientRegister
 from core.shared.errors import UnknownNameError, WayfareError
@@ -33,7 +37,11 @@ if TYPE_CHECKING:
 M_ARENA_MAX = -8  # of malloc.h
 CONSOLE = "dashboard.app:app"  # the ASGI app that uvicorn loads by name
 STARTS_S = 60.0
-EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - possible options of an operator, not a binding
+COMMANDLINE = click.core.ParameterSource.COMMANDLINE
+OTHER_OPTIONS = 4
+"""The exit code of `wayfare up` if another operator's console serves the store with other options."""
+EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - possible options of an operator, not a binding
+"""Hosts that stand for all addresses, with the one that this machine uses."""
 
 
 @click.command()
@@ -50,41 +58,63 @@ EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - possible options of an operato
 @click.option(
     "--sign-in", is_flag=True, help="Pages require a sign-in on this machine, too. On other addresses they always do."
 )
+@click.option(
+    "--trusted-proxy",
+    "trusted_proxies",
+    multiple=True,
+    metavar="ADDRESS|NETWORK",
+    help="A reverse proxy whose X-Forwarded-For tells the address of a client; may be repeated.",
+)
 @click.option("--background", is_flag=True, hidden=True, help="Started by `wayfare mcp`: ends when nobody uses it.")
 @db_option
-def up(
-    host: str, port: int, catalog: str, mcp_hosts: tuple[str, ...], sign_in: bool, background: bool, db: Path | None
-) -> None:
+@click.pass_context
+def up(context: click.Context, background: bool, db: Path | None, **given: Any) -> None:
     """Start the console and print its URL. Agents connect to /mcp on the same port.
 
-    If a console serves the store already, its URL is printed.
+    If an operator's console serves the store already, its URL is printed. The exit code is 4 if it has other options than those
+    given. A console that an agent started ends, and this one takes its place.
 
     Example: wayfare up --port 8600
     """
-    settings = Settings.from_environment(db=db, catalog=catalog)
+    options = replace(UpOptions(**given), host={"localhost": "127.0.0.1"}.get(given["host"], given["host"]))
+    proxies = _networks(options.trusted_proxies)
+    settings = Settings.from_environment(db=db)
     lock = console_lock(settings.db)
-    if (running := _taken(lock, settings.db)) is not None:
+    if (running := _taken(lock, settings.db, over=not background)) is not None:
         click.echo(f"{described(running)} `wayfare stop` ends it.")
+        if not background:
+            _check_options(context, options, last_up(settings))
         return
-    with listening(host, port, otherwise_free=background) as listener:  # kept open: another console takes another port
-        operators = _check_store(settings, host, sign_in=sign_in)
+    if background and (last := last_up(settings)) is not None:
+        options, proxies = last.options, _networks(last.options.trusted_proxies)
+        settings = with_its_environment(settings, last)
+    settings, host = replace(settings, catalog=options.catalog), options.host
+    with listening(
+        host, options.port, otherwise_free=background
+    ) as listener:  # kept open: no other console takes the port
+        operators = _check_store(settings, options, remembered=not background)
         import uvicorn
 
         _keep_memory_small()
         port = listener.getsockname()[1]
-        url = f"http://{'[' + host + ']' if ':' in host else host}:{port}"
+        url, own = _address(host, port), _address(EVERY_ADDRESS.get(host, host), port)
         click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
-        own = url if host not in EVERY_ADDRESS else f"http://127.0.0.1:{port}"
-        guarded = sign_in or not _is_loopback(host)
+        guarded = options.sign_in or not _is_loopback(host)
         if guarded:
             click.echo(_how_to_sign_in(own, host, operators=operators))
-        hosts = frozenset(name.lower() for name in mcp_hosts)
-        config = uvicorn.Config(CONSOLE, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+        names = (
+            options.mcp_hosts
+            if host in {*EVERY_ADDRESS, *EVERY_ADDRESS.values()}
+            else (*options.mcp_hosts, urlsplit(own).netloc)
+        )
+        config = uvicorn.Config(
+            CONSOLE, log_level="warning", access_log=False, timeout_graceful_shutdown=3, forwarded_allow_ips=proxies
+        )
         server = uvicorn.Server(config)
         set_launch(
             Launch(
-                settings, TerminalProgress(), own, hosts, guarded,
-                started_by="wayfare mcp" if background else "wayfare up",
+                settings, TerminalProgress(), own, frozenset(name.lower() for name in names), guarded,
+                started_by=BY_AGENT if background else "wayfare up",
                 idle_s=settings.idle_s if background else 0.0,
                 stop=partial(setattr, server, "should_exit", True),
             )
@@ -95,20 +125,55 @@ def up(
         os._exit(0 if server.started else 3)  # at once, as after a signal
 
 
-def _taken(lock: FileLock | None, db: Path | str) -> Owner | None:
-    """Takes the lock of a store's console. Returns the console that has it instead, once that answers. Raises WayfareError."""
+def _address(host: str, port: int) -> str:
+    return f"http://{'[' + host + ']' if ':' in host else host}:{port}"
+
+
+def _networks(texts: Iterable[str]) -> list[str]:
+    """Returns addresses and networks as networks. Raises WayfareError."""
+    try:
+        return [str(ipaddress.ip_network(text.strip(), strict=False)) for text in texts]
+    except ValueError as error:
+        raise WayfareError(
+            f"--trusted-proxy: {error}; give an address or a network, such as 127.0.0.1 or 10.0.0.0/8."
+        ) from None
+
+
+def _taken(lock: FileLock | None, db: Path | str, *, over: bool) -> Owner | None:
+    """Takes the lock of a store's console. Returns the console that has it instead, once that answers. With `over`, a console that
+    an agent started ends for it. Raises WayfareError."""
     if lock is None:
         return None
-    deadline = time.monotonic() + STARTS_S
+    deadline, ending = time.monotonic() + STARTS_S, ""
     while time.monotonic() < deadline:
         if (owner := owner_of(db)) is not None:
-            return owner
+            if not over or owner.started_by != BY_AGENT:
+                return owner
+            if owner.key != ending:
+                from core.cli.joining import OwnerLeftError, asked
+
+                ending = owner.key
+                click.echo(f"The console on {owner.url}, which an agent started, ends for this one.")
+                with suppress(OwnerLeftError):
+                    asked(owner, "DELETE")
         with suppress(TimeoutError):
             lock.acquire(timeout=0.1)
             return None
     raise WayfareError(
         f"Another console of the store {db} has been starting or ending for {STARTS_S:g} s: end its process, and start again."
     )
+
+
+def _check_options(context: click.Context, given: UpOptions, running: LastUp | None) -> None:
+    """Exits with `OTHER_OPTIONS` if an option on the command line differs from that of the console that runs."""
+    options: dict[str, Any] = {} if running is None else asdict(running.options)
+    wanted = [one for one in context.command.params if context.get_parameter_source(one.name or "") is COMMANDLINE]
+    other = [one.opts[-1] for one in wanted if one.name in options and options[one.name] != getattr(given, one.name)]
+    if other:
+        click.echo(
+            f"It has another {' and another '.join(other)}: end it and start again, or leave that out.", err=True
+        )
+        sys.exit(OTHER_OPTIONS)
 
 
 def _keep_memory_small() -> None:
@@ -137,11 +202,11 @@ def _how_to_sign_in(url: str, host: str, *, operators: bool) -> str:
     return said
 
 
-def _check_store(settings: Settings, host: str, *, sign_in: bool) -> bool:
-    """Returns whether an operator can sign in. Raises WayfareError for a locked or broken store, an unknown catalog, an
+def _check_store(settings: Settings, options: UpOptions, *, remembered: bool) -> bool:
+    """Returns whether an operator can sign in, and remembers the options. Raises WayfareError for a locked or broken store, an unknown catalog, an
     endpoint open to other machines without a token, and pages that no operator can open, so that these errors appear
     before the console starts."""
-    name = settings.catalog
+    name, host = settings.catalog, options.host
     with Store(settings.db, sharing=COMMAND) as store:
         if name not in SHIPPED_CATALOGS and name not in (row.name for row in store.catalogs.list_catalogs()):
             raise UnknownNameError(f"There is no catalog {name!r}; `wayfare catalogs` lists the catalogs.")
@@ -151,11 +216,20 @@ def _check_store(settings: Settings, host: str, *, sign_in: bool) -> bool:
                 "`wayfare clients add NAME`, or leave --host out."
             )
         operators = ClientRegister(store, settings.now).any_operator
-        if sign_in and not operators:
+        if options.sign_in and not operators:
             raise WayfareError(
                 "With --sign-in pages are for operators, but there is none: make one with `wayfare clients add NAME --operator`, "
                 "which prints its token, or leave --sign-in out."
             )
+        if remembered:
+            from core.mcp_bridge.secrets import names_in
+
+            try:
+                remember(settings, options, names_in(*store.catalogs.connection_texts()))
+            except WayfareError as error:
+                click.echo(
+                    f"{error} After a crash agents start this console without its options or variables.", err=True
+                )
         return operators
 
 

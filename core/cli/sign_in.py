@@ -86,7 +86,7 @@ def _signed_in(
 ) -> dict[str, Any]:
     """The console runs the sign-in and takes the answer; this process shows the address and asks how it went. A secret never becomes a
     word of a command: the console reads it from the file of values."""
-    from core.endpoint.joining import console_of
+    from core.endpoint.door import console_of
 
     console_of(settings)
     of_catalog, of_client = ["--catalog", catalog, "--json"], ["--client-id", client_id] if client_id else []

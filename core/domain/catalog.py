@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -40,6 +41,27 @@ class Connection:
     """Variables that the operator let be written out, because they are no secrets."""
     without: tuple[str, ...] = ()
     """Tools that the client configuration switches off."""
+    shared: bool = False
+    """Whether the server keeps no state, so that all clients may use one session."""
+    start_s: float | None = None
+    """How long it may take to start, s. None: as long as the others."""
+    idle_s: float | None = None
+    """After how long without a call its sessions end, s. None: as those of the others."""
+    only: tuple[str, ...] | None = None
+    """The tools that it allows. None: all."""
+    passwords: tuple[str, ...] = ()
+    """Inputs that it asks for as passwords."""
+    quarantined: bool = False
+    """Whether its client holds it back until a person has looked at it."""
+
+    def allows(self, tool: str) -> bool:
+        """Whether the client configuration lets a tool be used. A name may have wildcards, as `read_*`.
+
+        >>> [Connection("stdio", only=("read_*", "del"), without=("del",)).allows(name) for name in ("read_file", "del", "write")]
+        [True, False, False]
+        """
+        listed = self.only is None or any(fnmatchcase(tool, name) for name in self.only)
+        return listed and not any(fnmatchcase(tool, name) for name in self.without)
 
     def texts(self) -> tuple[str, ...]:
         """Every text in which a reference may stand."""
@@ -103,6 +125,8 @@ class Server:
     virtual: bool = False
     original: str | None = None
     """The server's own description, where `description` is the operator's wording."""
+    odd: tuple[str, ...] = ()
+    """Sentences about tools that it lists against the protocol: they, or parts of them, were left out."""
 
     @property
     def own_description(self) -> str:
@@ -248,6 +272,7 @@ class ConnectionState:
 
     `last_error` stays after a recovery: `state` says whether it still matters. `stderr_lines` are the newest lines that the
     server wrote to its standard error. `retry_s` is the wait before the next connection. `needs_sign_in`: it asked for a sign-in last.
+    `owner` is the client that the session belongs to.
     """
 
     server: str
@@ -264,6 +289,7 @@ class ConnectionState:
     retry_s: float = 0.0
     catalog: str = ""
     needs_sign_in: bool = False
+    owner: str = ""
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -323,3 +349,8 @@ class Discovery:
     refused: tuple[str, ...] = ()
     kept: bool = False
     unauthorized: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about tools that were taken without a part."""
+        return () if self.server is None else tuple(one for one in self.server.odd if one not in self.refused)

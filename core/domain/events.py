@@ -47,7 +47,7 @@ class DecisionEvent:
     """One routing decision with its candidates.
 
     `candidates_json` is the ranked list of candidates with their numbers; `trace_json` the short-listed servers, the
-    tools evaluated on them and what the router itself reports (`Router.event`). `winner` is `server::tool`, or None if the router abstained for the `reason`.
+    tools evaluated on them and what the router itself reports (`Router.event`), or "" once its time is over. `winner` is `server::tool`, or None if the router abstained for the `reason`.
     `client` is the own name of a client of the endpoint, or "".
     """
 
@@ -115,6 +115,16 @@ class OutcomeEvent:
             injected=outcome.injected,
             client=client,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRemoval:
+    """Traces whose time was over were removed from the records `first` to `last`. `hash` is that of these records without traces."""
+
+    at: datetime
+    first: int
+    last: int
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)

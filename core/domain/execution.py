@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.domain.catalog import Connection, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
@@ -85,9 +85,30 @@ class ClientSide:
     questions: list[Any] = field(default_factory=list[Any])
     waiting: Waiting = field(default_factory=Waiting)
 
+    @property
+    def asked_during(self) -> bool:
+        """Whether a question reaches it in the midst of a call."""
+        return bool(self.abilities) and not self.asked_between
+
 
 CLIENT_SIDE: ContextVar[ClientSide | None] = ContextVar("CLIENT_SIDE", default=None)
 """Set while a request of a mirror's client is answered; threads that work for it have it, too."""
+
+TURN_ENDS: ContextVar[Callable[[], object]] = ContextVar("TURN_ENDS", default=lambda: None)
+"""Called, from any thread, before a wait for a server or a person: the next request may begin."""
+
+
+class SessionOwner(NamedTuple):
+    """The client that a session with a server belongs to. `key` tells it from all others, `name` is for people. Without a key it is
+    Wayfare itself, whose requests leave no state behind: it lists tools, and uses the sessions that all clients share."""
+
+    key: str = ""
+    name: str = ""
+
+
+WAYFARE = SessionOwner()
+SESSION_OWNER: ContextVar[SessionOwner] = ContextVar("SESSION_OWNER", default=WAYFARE)
+"""Set while a request of a client is answered; threads that work for it have it, too."""
 
 
 # ----------------------------------------------------------------------------------------------------------------------

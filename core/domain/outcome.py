@@ -34,6 +34,7 @@ class OutcomeKind(StrEnum):
     NOT_CONNECTED = "not_connected"
     CANCELLED = "cancelled"
     NOT_TRIED = "not_tried"
+    BUSY = "busy"
 
     @property
     def success(self) -> bool:
@@ -47,9 +48,10 @@ class OutcomeKind(StrEnum):
 
     @property
     def counts(self) -> bool:
-        """Whether statistics learn from it. A call that was cancelled or never made, or had wrong arguments, says nothing about the
-        tool."""
-        return self not in {OutcomeKind.CANCELLED, OutcomeKind.NOT_TRIED, OutcomeKind.INVALID_ARGUMENTS}
+        """Whether statistics learn from it. A call that was cancelled, put off or never made, or had wrong arguments, says nothing
+        about the tool."""
+        none = {OutcomeKind.CANCELLED, OutcomeKind.NOT_TRIED, OutcomeKind.BUSY, OutcomeKind.INVALID_ARGUMENTS}
+        return self not in none
 
     def charged_usd(self, price_usd: float) -> float | None:
         """The cost of a call at its declared price: 0 if no tool answered, None without a declared price (NaN).
@@ -100,7 +102,7 @@ class Outcome:
 
     `connect_s` is None where a kept session was used. `latency_s` is the tool call alone. `injected` says what an injected
     network did to the call, in plain words; empty where there was none. `original` is what the server answered, be it an
-    error, in the protocol's own type, for who passes it on unchanged.
+    error, in the protocol's own type, for who passes it on unchanged. `note` is what a client has to know beside the result.
     """
 
     call: ToolCall
@@ -117,6 +119,7 @@ class Outcome:
     price_usd: float | None = None
     id: str = ""
     injected: str = ""
+    note: str = ""
     original: object = field(default=None, repr=False, compare=False)
 
     @property

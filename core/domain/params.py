@@ -28,6 +28,8 @@ Value = float | int | bool | str | None
 Scale = Literal["linear", "cube root"]
 NOTHING = "none"
 TEXT_LIMIT = 10_000
+ALIASES: Mapping[object, str] = {"llm": "model"}
+"""Other words for choices."""
 CUBE_ROOT: Scale = "cube root"
 
 
@@ -86,6 +88,8 @@ class Knob:
         if self.optional and (raw is None or (isinstance(raw, str) and raw.strip().lower() in {"", "none", "off"})):
             return None
         value = self._converted(raw)
+        if ALIASES.get(value) in self.choices:
+            value = ALIASES[value]
         if isinstance(value, float) and not math.isfinite(value):
             raise ParameterError(f"{self.name} = {raw} is not a finite number; give a number {self.range_text()}.")
         if isinstance(value, str) and self.free_text and len(value) > TEXT_LIMIT:

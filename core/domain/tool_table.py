@@ -124,7 +124,13 @@ TEXTS = ("server", "name", "description", "title", "tier", "tier_reason")
 FIGURES = ("price_usd", "latency_s", "success")
 HINTS = tuple(field.name for field in fields(ToolHints))
 SCHEMAS = ("input_schema", "output_schema")
-SELDOM = ("preconditions", "requests", "offered", "original")  # few tools have them: JSON of those that there are
+SELDOM = (
+    "preconditions",
+    "requests",
+    "offered",
+    "original",
+    "extras",
+)  # few tools have them: JSON of those that there are
 _DEFAULTS = {field.name: field.default for field in fields(Tool) if field.default is not MISSING}
 SCHEMA_BLOCKS_OPEN = 8  # servers whose schemas are kept open: a form, a client and a rule look at one after the other
 

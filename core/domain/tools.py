@@ -87,6 +87,8 @@ class Tool(_Row):  # noqa: PLW1641 - `dataclass` makes the hash
     offered: tuple[str, ...] = ()
     original: str | None = None
     """The server's own description, where `description` is the operator's wording."""
+    extras: str = ""
+    """The icons and metadata that its server lists, as JSON."""
 
     def __eq__(self, other: object) -> bool:
         """Whether every field is the same, which two views of one row need not look up."""

@@ -14,13 +14,15 @@ from mcp import MCPError
 
 from core.domain.execution import ClientSide
 from core.domain.governance_events import origin_of
-from core.endpoint.base import Request, Services
+from core.endpoint.base import Request, Services, no_progress
 from core.governance import refusals
 from core.governance.calls import ApprovalNeededError
 from core.shared.errors import WayfareError
 from core.shared.untrusted_text import one_line, visible
 
-TOLD_EVERY_S = 5.0
+TOLD_EVERY_S = 2.0
+SHORT_HOLD_S = 3.0
+"""A client that wants no progress may give up after 5 s: it learns before how to ask again."""
 PROGRESS_S = 1e6
 """Progress has to grow over one request. The wait takes less than the first of any progress of the tool."""
 QUESTION_CHARS = 1_000
@@ -29,7 +31,7 @@ NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 async def decided(services: Services, request: Request, needed: ApprovalNeededError) -> None:
-    """Waits until a person has decided, for `hold_s` at most. Raises ApprovalNeededError if the time is over, or if the
+    """Waits until a person has decided, for `hold_s` at most, and shortly for a client that hears no progress. Raises ApprovalNeededError if the time is over, or if the
     client asks its person between two requests."""
     governance = services.app.governance
     rules, side = governance.policy.approvals, request.side
@@ -40,10 +42,12 @@ async def decided(services: Services, request: Request, needed: ApprovalNeededEr
             side.questions.append(mcp_types.InputRequiredResult(input_requests={_key(needed): _question(needed)}))
             raise needed
         asking = asyncio.create_task(_ask(services, request, side, needed))
+    unheard = request.progress is no_progress and asking is None
+    hold_s = min(rules.hold_s, SHORT_HOLD_S) if unheard else rules.hold_s
     try:
         with governance.approvals.watched(needed.number) as future:
-            if not await _waited(request, needed, future, rules.hold_s):
-                raise refusals.not_decided(needed, rules.hold_s)
+            if not await _waited(request, needed, future, hold_s):
+                raise refusals.not_decided(needed, hold_s)
     finally:
         if asking is not None:
             asking.cancel()

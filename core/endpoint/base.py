@@ -17,7 +17,7 @@ from mcp.shared.dispatcher import ProgressFnT
 
 from core.app import App
 from core.domain.catalog import ServerId
-from core.domain.execution import ClientSide
+from core.domain.execution import WAYFARE, ClientSide, SessionOwner
 from core.domain.params import Parameters, Value
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
@@ -244,7 +244,7 @@ class Request:
 
 @dataclass(frozen=True)
 class PartRequest:
-    """A request other than tools/call: its method and parameters in the protocol's types, and the client."""
+    """A request other than tools/call: its method and parameters in the protocol's types, the client, and the owner of its sessions."""
 
     method: str
     params: Any
@@ -252,6 +252,7 @@ class PartRequest:
     client: str = ""
     known: bool = False
     announced: str = ""
+    owner: SessionOwner = WAYFARE
 
 
 @dataclass(frozen=True)
@@ -344,7 +345,7 @@ def definition(
         title=title,
         description=description,
         input_schema=object_schema(properties, required),
-        output_schema={"type": "object", "anyOf": [object_schema(output, list(output)), ERROR]},
+        output_schema={"type": "object", "anyOf": [object_schema(output, [n for n in output if n != "note"]), ERROR]},
         annotations=hints,
         _meta={"anthropic/alwaysLoad": True},
     )

@@ -32,6 +32,7 @@ from mcp.shared.subscriptions import (
 
 from core.app import App
 from core.domain.catalog import ServerId
+from core.domain.execution import SessionOwner
 from core.endpoint.base import PartRequest, Refusal
 from core.endpoint.endpoint import Endpoint
 from core.endpoint.mirror import chosen
@@ -48,6 +49,8 @@ _log = logging.getLogger(__name__)
 
 
 Tell = Callable[[ServerEvent], Awaitable[None]]
+Subscription = tuple[SessionOwner, ServerId, str]
+"""The client in whose session with a server a resource is subscribed to."""
 
 
 class TellsClients(Protocol):
@@ -90,7 +93,7 @@ class Changes:
         self._endpoint = endpoint
         self._sessions: LRUCache[str, Listener] = LRUCache(MOST)
         self._streams: set[Listener] = set()
-        self._subscribers: Counter[tuple[ServerId, str]] = Counter()
+        self._subscribers: Counter[Subscription] = Counter()
         self._tries: dict[ServerId, tuple[float, float]] = {}
         """When a lost subscription at a server was begun again, and how long the next try waits, in s."""
 
@@ -120,7 +123,7 @@ class Changes:
             raise MCPError(mcp_types.INVALID_PARAMS, f"A client may subscribe to {MOST_URIS} resources at once.")
         server = await self._endpoint.parts.subscribed(listener.request, uri)
         listener.uris[uri] = server, self._app.upkeep.updates(server, uri)
-        self._subscribers[server, uri] += 1
+        self._subscribers[listener.request.owner, server, uri] += 1
 
     async def _unsubscribe(self, listener: Listener, uris: Iterable[str]) -> None:
         """Ends subscriptions; that at a server ends with its last subscriber."""
@@ -128,11 +131,12 @@ class Changes:
             server, _ = listener.uris.pop(uri, (None, 0))
             if server is None:
                 continue
-            self._subscribers[server, uri] -= 1
-            if not self._subscribers[server, uri]:
-                del self._subscribers[server, uri]
+            one = listener.request.owner, server, uri
+            self._subscribers[one] -= 1
+            if not self._subscribers[one]:
+                del self._subscribers[one]
                 try:
-                    await self._endpoint.parts.subscribe(server, uri, wanted=False)
+                    await self._endpoint.parts.subscribe(server, uri, listener.request.owner, wanted=False)
                 except (MCPError, WayfareError) as error:
                     _log.info("%s of %s: %s", uri, server.server, error)
 
@@ -175,31 +179,31 @@ class Changes:
                 for listener in list(self._streams):
                     await self._told(listener)
                 if self._subscribers:
-                    for server, uris in (await anyio.to_thread.run_sync(self._lost, list(self._subscribers))).items():
-                        tasks.start_soon(self._begin_again, server, uris)
+                    for one in await anyio.to_thread.run_sync(self._lost, list(self._subscribers)):
+                        tasks.start_soon(self._begin_again, one)
 
-    def _lost(self, subscribed: list[tuple[ServerId, str]]) -> dict[ServerId, list[str]]:
+    def _lost(self, subscribed: list[Subscription]) -> list[Subscription]:
         """Returns the subscriptions that have lost their session and may be begun again now."""
-        now_s, found = time.monotonic(), dict[ServerId, list[str]]()
-        for server, uri in subscribed:
+        now_s, found = time.monotonic(), list[Subscription]()
+        for owner, server, uri in subscribed:
             tried_s, wait_s = self._tries.get(server, (-math.inf, 0.0))
-            if now_s >= tried_s + wait_s and self._endpoint.parts.lost(server, uri):
-                found.setdefault(server, []).append(uri)
-        for server in found:
+            if now_s >= tried_s + wait_s and self._endpoint.parts.lost(server, uri, owner):
+                found.append((owner, server, uri))
+        for server in {server for _, server, _ in found}:
             tried_s, wait_s = self._tries.get(server, (-math.inf, 0.0))
             often = now_s < tried_s + 2 * LONGEST_WAIT_S
             self._tries[server] = now_s, min(2 * wait_s, LONGEST_WAIT_S) if often else FIRST_WAIT_S
         return found
 
-    async def _begin_again(self, server: ServerId, uris: list[str]) -> None:
-        """Opens the next session with a server by subscriptions that the last one had."""
-        for uri in uris:
-            if (server, uri) not in self._subscribers:
-                continue
-            try:
-                await self._endpoint.parts.subscribe(server, uri, wanted=True)
-            except (MCPError, WayfareError) as error:
-                _log.info("%s of %s is not heard of: %s", uri, server.server, error)
+    async def _begin_again(self, lost: Subscription) -> None:
+        """Opens the next session with a server by a subscription that the last one had."""
+        owner, server, uri = lost
+        if lost not in self._subscribers:
+            return
+        try:
+            await self._endpoint.parts.subscribe(server, uri, owner, wanted=True)
+        except (MCPError, WayfareError) as error:
+            _log.info("%s of %s is not heard of: %s", uri, server.server, error)
 
     async def _told(self, listener: Listener) -> bool:
         """Tells a listener what has changed. Returns whether it is still there."""
@@ -244,7 +248,7 @@ class Changes:
         name, governance = request.options.catalog, self._app.governance
         try:
             catalog = self._app.catalogs.catalog(name)
-            servers = tuple(chosen(catalog, request.options.mirror))
+            servers = tuple(chosen(governance.admission, request.client, catalog, request.options.mirror))
         except (WayfareError, Refusal):  # it was removed, or has none of these servers
             catalog, servers = None, ()
         clients = governance.clients
@@ -266,5 +270,5 @@ def by_notification(session: Any) -> Tell:
 
 
 def fingerprint(tools: list[mcp_types.Tool]) -> str:
-    """Returns what makes a list another one. Icons and metadata come from a server only while it can be reached."""
-    return json.dumps([tool.model_dump(exclude={"icons", "meta"}, mode="json") for tool in tools])
+    """Returns what makes a list another one."""
+    return json.dumps([tool.model_dump(mode="json") for tool in tools])

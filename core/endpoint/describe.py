@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
@@ -14,6 +15,8 @@ from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.endpoint.base import AgentTool, Answer, Refusal, Request, Services, answer, compact, definition, list_of
 from core.endpoint.offering import Offering
 from core.endpoint.search import signature
+from core.governance.calls import NotAllowedError
+from core.shared.json_schema import object_schema, too_large
 from core.shared.untrusted_text import visible
 from core.virtual.launch import hint_names
 
@@ -26,8 +29,13 @@ MOST_NEAR, MOST_LIKE = 5, 50
 
 def find(services: Services, request: Request, catalog: Catalog, name: str) -> tuple[Server, Tool]:
     """Returns the server and the tool of `server::tool`. Raises NotAllowedError if the client may not use it, before
-    revealing whether it exists. Raises Refusal with the nearest allowed names if there is no such tool."""
+    revealing whether it exists. Raises Refusal with the nearest allowed names if there is no such tool, or the client
+    may only read and the tool may write."""
     row, admission = catalog.tool_row.get(name), services.app.governance.admission
+    if row is not None and admission.unseen(request.client, catalog.name, catalog.tools[row]):
+        with suppress(NotAllowedError):  # the operator sees it
+            admission.describe(request.client, catalog.name, catalog.tools[row])
+        row = None
     if row is None:
         server, colons, own = name.partition("::")
         if colons:  # outside the scope, known and unknown names get the same refusal
@@ -37,7 +45,8 @@ def find(services: Services, request: Request, catalog: Catalog, name: str) -> t
         meant = f"Did you mean {', '.join(near[:MOST_NEAR])}? " if near else ""
         raise Refusal(
             "unknown_tool",
-            f"There is no tool {name!r} in catalog {catalog.name!r}.",
+            f"There is no tool {name!r} in catalog {catalog.name!r}"
+            f"{' that this client may use' if admission.limited(request.client) else ''}.",
             f"{meant}Write server::tool as search_tools gives it.",
         )
     tool = catalog.tools[row]
@@ -79,19 +88,23 @@ def shown_description(text: str) -> str:
 
 
 def shown_schema(tool: Tool) -> dict[str, Any]:
-    """Returns a tool's input schema. Texts of a long schema are cut. A schema that is still too long becomes one that
-    accepts any object and states the cut. Calls are always validated against the full schema."""
-    schema = tool.input_schema or {"type": "object"}
-    shortened = _shortened(schema)
-    if shortened is not None:
-        return shortened
-    left_out = f"[left out: a schema of {len(compact(schema)):,} characters; at most {SCHEMA_CHARS:,} are given.]"
+    """Returns a tool's input schema. Texts of a long schema are cut. A schema that is still too long, or that a strict client
+    could not use, becomes one that accepts any object and states the cut. Calls are validated against the full schema."""
+    with suppress(ValueError):
+        if (shortened := _shortened(object_schema(tool.input_schema))) is not None:
+            return shortened
+    size = len(compact(tool.input_schema))
+    left_out = f"[left out: a schema of {size:,} characters; at most {SCHEMA_CHARS:,} are given, and no references that multiply.]"
     return {"type": "object", "description": f"{left_out} {signature(tool)}"}
 
 
 def shown_output_schema(tool: Tool) -> dict[str, Any] | None:
-    """Returns the output schema in the same form, or None if it is too long."""
-    return _shortened(tool.output_schema) if tool.output_schema else None
+    """Returns the output schema in the same form, or None if it is too long. Clients up to 2025-11-25 refuse a list with another than
+    one of type object."""
+    with suppress(ValueError):
+        if (tool.output_schema or {}).get("type") == "object":
+            return _shortened(object_schema(tool.output_schema))
+    return None
 
 
 def small(extra: Extra) -> Extra | None:
@@ -100,7 +113,9 @@ def small(extra: Extra) -> Extra | None:
 
 
 def _shortened(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns the schema, with its texts cut if it is long, or None if it is still too long."""
+    """Returns the schema, with its texts cut if it is long, or None if it is still too long, or too large once expanded."""
+    if too_large(schema):
+        return None
     if len(compact(schema)) <= SCHEMA_CHARS:
         return dict(schema)
     shortened = _with_short_texts(schema)

@@ -7,7 +7,6 @@ import logging
 import time
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from typing import Any, cast
 
 import anyio.to_thread
@@ -29,6 +28,7 @@ from core.endpoint.several import Several
 from core.governance.calls import NotAllowedError
 from core.shared.errors import StoreError, WayfareError
 from core.shared.json_schema import arguments_fault
+from core.shared.once import made_once
 from core.shared.untrusted_text import one_line, visible
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ INSTRUCTIONS = (
 )
 
 
-@cache
+@made_once
 def own_tokens() -> int:
     """Returns the tokens of the definitions of the endpoint's tools, counted as those of a catalog are."""
     own = (Tool("", one.name, one.description or "", input_schema=one.input_schema) for one in DEFINITIONS)
@@ -87,8 +87,7 @@ class Endpoint:
             return [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS
         try:
             client = self._services.app.governance.admission.identified(request.client, known=request.known)
-            live = await self._parts.live_tools(options, client)
-            return await anyio.to_thread.run_sync(mirrored, self._services, options, client, live)
+            return await anyio.to_thread.run_sync(mirrored, self._services, options, client)
         except (Refusal, WayfareError) as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
 

@@ -32,7 +32,7 @@ WAIT_S = 30.0  # for the start of a server and for a free thread, on top of the 
 WHY_CHARS = 4_000
 MOST_PROBLEMS = 8
 ERRORS = {
-    OutcomeKind.TOOL_ERROR: ("tool_error", "Read what the tool says and change the arguments"),
+    OutcomeKind.TOOL_ERROR: ("tool_error", "Read what the tool says: other arguments may do"),
     OutcomeKind.INVALID_ARGUMENTS: ("invalid_arguments", "Read its schema with describe_tool and change the arguments"),
     OutcomeKind.TIMEOUT: (
         "timeout",
@@ -43,8 +43,14 @@ ERRORS = {
         "The tool may have done its work: call it again only if it just reads",
     ),
     OutcomeKind.NOT_TRIED: ("not_set_up", "Tell the operator; until then"),
+    OutcomeKind.BUSY: ("busy", "Nothing was called: wait as long as it says, or a minute, and call it then"),
     OutcomeKind.CANCELLED: ("cancelled", "The client or the operator stopped it; ask before you call it again"),
 }
+
+MAY_HAVE_RUN = {OutcomeKind.TOOL_ERROR, OutcomeKind.TIMEOUT, OutcomeKind.CRASH}
+FIND_OUT = (
+    "Read what the tool says. It was called and may have done its work: find out before anything is done in its place"
+)
 
 Listener = Callable[[Progress], None]
 
@@ -89,11 +95,12 @@ async def _in_thread(
     finally:
         future.cancel()
     if not done:
-        raise Refusal(
-            "timeout",
-            f"{request.arguments['tool']} was not done within {limit_s:g} s.",
-            "Many calls are in progress; try again later, or another tool.",
-        )
+        tool = request.arguments["tool"]
+        states = services.app.pool.states()
+        if any(one.state == "connecting" and one.server == tool.partition("::")[0] for one in states):
+            raise Refusal("server_starting", f"The server of {tool} is still starting.", "Call it again in a minute.")
+        why = f"{tool} was not done within {limit_s:g} s."
+        raise Refusal("timeout", why, "Many calls are in progress; try again later, or another tool.")
     if sent:
         await asyncio.gather(*map(asyncio.wrap_future, sent), return_exceptions=True)
     return future.result()
@@ -116,14 +123,16 @@ def _made(
             f"{wanted.tool.id} ended well and found nothing.",
             f"Ask for something wider or spelled otherwise{_others(wanted)}.",
         )
-    return passed_on(services, outcome, permit.tokens, as_it_is=request.mirrored)
+    schema = wanted.tool.output_schema if request.mirrored else None
+    return passed_on(services, outcome, permit.tokens, as_it_is=request.mirrored, schema=schema)
 
 
 def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
     """Returns the checked call. Raises Refusal, NotAllowedError."""
     given, catalog = request.arguments, services.app.catalogs.catalog(request.options.catalog)
     server, tool = find(services, request, catalog, given["tool"])
-    if read_only and tool.hints.read_only is not True:
+    cautious = services.app.governance.definitions.cautious(catalog.name, tool)
+    if read_only and cautious.hints.read_only is not True:
         raise Refusal(
             "not_read_only",
             f"{tool.id} is not declared read-only.",
@@ -165,6 +174,8 @@ def _failed(services: Services, outcome: Outcome, wanted: Wanted) -> Refusal:
         when = f"in {units.seconds(wait_s)}" if wait_s > 0 else "at once; if that fails, later"
         return Refusal("server_down", why, f"It may be tried again {when}{_others(wanted)}.")
     error, advice = ERRORS[outcome.kind]
+    if outcome.kind in MAY_HAVE_RUN and not wanted.tool.hints.retry_safe:  # nor should another tool do its work twice
+        return Refusal(error, why, f"{FIND_OUT if outcome.kind is OutcomeKind.TOOL_ERROR else advice}.")
     return Refusal(error, why, f"{advice}{_others(wanted)}.")
 
 
@@ -191,6 +202,10 @@ OUTPUT = {
     "latency_ms": {"type": "number"},
     "price_usd": or_null("number"),
     "result": {"description": "The tool's structured result, or its text; a cut one says how to read on."},
+    "note": {
+        "type": "string",
+        "description": "What to know beside the result: that the server's state is new, or why the result does not fit.",
+    },
     "fallback": {
         "type": "array",
         "items": {"type": "object"},

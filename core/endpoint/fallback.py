@@ -22,7 +22,7 @@ from core.shared.untrusted_text import one_line, visible
 
 MOST_TRIES = 3
 """Calls for one request, including the requested one."""
-NO_ANSWER = frozenset({"server_down", "server_paused", "connection_lost", "timeout", "tool_error"})
+NO_ANSWER = frozenset({"server_down", "server_paused", "connection_lost", "timeout", "tool_error", "busy"})
 """Errors after which another tool may answer. The agent or a person has to solve the others."""
 WHY_CHARS = 300
 Execute = Callable[[Request], Awaitable[Answer]]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import math
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -25,6 +26,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
+from core.endpoint.entrance import TOO_MANY, Entrance
 from core.endpoint.uses import Uses
 from core.services.decide.server_sign_ins import CALLBACK
 from core.shared.errors import WayfareError
@@ -40,8 +42,14 @@ PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
-INVALID_REQUEST, TOO_MANY = -32600, -32029
-"""Codes of JSON-RPC. The second is from its range for server errors; the codes that MCP names mean something else."""
+INVALID_REQUEST, ENDING = -32600, -32028
+"""Codes of JSON-RPC. The last is from its range for server errors; the codes that MCP names mean something else."""
+SESSION_IDLE_S = 86_400.0
+"""A session of a client lasts longer than those with servers that belong to it."""
+SESSION_ID = "mcp-session-id"
+METRICS_FOR_ALL = (
+    "/metrics names every catalog, server and client: send the token of a client whose scope is everything."
+)
 OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 R = TypeVar("R", bound="AgentRequest | PartRequest")
 T = TypeVar("T")
@@ -87,7 +95,7 @@ class EndpointApp:
     """An ASGI app for the route `/mcp`. It loads the protocol's packages at the first request.
 
     `app` returns the services, `catalog` is the default of clients whose address names none, `other_names` are further
-    hosts, `uses` counts the requests of each client.
+    hosts, `uses` counts the requests of each client, `entrance` bounds those that wait.
     """
 
     def __init__(
@@ -97,7 +105,9 @@ class EndpointApp:
         catalog: str = FIRST_CATALOG,
         other_names: frozenset[str] = frozenset(),
         uses: Uses | None = None,
+        entrance: Entrance | None = None,
     ):
+        self._entrance = Entrance() if entrance is None else entrance
         self._uses = Uses() if uses is None else uses
         self._app = app
         self._catalog = catalog
@@ -105,6 +115,12 @@ class EndpointApp:
         self._wanted, self._ready = anyio.Event(), anyio.Event()
         self._served: tuple[Asgi, Asgi] | None = None
         self._governance: GovernanceService | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests are served at once. The first question has the endpoint opened."""
+        self._wanted.set()
+        return self._ready.is_set()
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -121,11 +137,18 @@ class EndpointApp:
             return await refused(scope, receive, send)
         if self._served is None:
             return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
-        mirrored = "mirror" in QueryParams(scope.get("query_string", b""))
+        served = self._served["mirror" in QueryParams(scope.get("query_string", b""))]
         try:
-            await self._served[mirrored](scope, _whole_body(receive), send)
+            known = self._known(scope, send)
+            await self._entrance.serve(
+                served, scope, _whole_body(receive), known, scope.get(CLIENT, ""), self._note_busy
+            )
         except ClientDisconnect:
             _log.debug("A client left before its request was read.")
+
+    def _note_busy(self, client: str, wait_s: int) -> None:
+        if self._governance is not None:
+            self._governance.admission.note_busy(client, wait_s)
 
     async def refused(self, scope: Scope) -> JSONResponse | None:
         """Returns the refusal of a request, or None if it may enter; its scope has the client then."""
@@ -147,6 +170,25 @@ class EndpointApp:
             return None
         message = f"Too many requests of this client: go on in {wait_s} s."
         return _error(429, message, TOO_MANY, {"Retry-After": str(wait_s)}, data={"error": "rate_limited"})
+
+    def _known(self, scope: Scope, send: Send) -> Send:
+        """Returns `send` with a cookie for a client that nothing else tells from others. Ends the sessions of a client that leaves."""
+        from core.endpoint.server import COOKIE, session_key
+
+        request = HttpRequest(scope)
+        ids = [id_ for id_ in (request.cookies.get(COOKIE), request.headers.get(SESSION_ID)) if id_]
+        if len(ids) == 1 and request.method == "DELETE":  # with both, one of several sessions ends
+            self._app().pool.forget(session_key(ids[0]))
+        if ids or CLIENT in scope:
+            return send
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and SESSION_ID not in Headers(raw=message["headers"]):
+                cookie = f"{COOKIE}={secrets.token_urlsafe(16)}; Path={PATH}; HttpOnly; SameSite=Strict"
+                message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode())]
+            await send(message)
+
+        return sent
 
     def metadata_routes(self) -> list[Route]:
         """Returns the routes of the RFC 9728 metadata: for the host, and for `/mcp`, the only protected resource."""
@@ -224,16 +266,16 @@ class EndpointApp:
         changes = Changes(app, endpoint, self._uses)
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
         made = partial(mcp_server, call, options_of, client_of, listing=listing, changes=changes)
-        return (
-            StreamableHTTPSessionManager(made(prompts=endpoint.part)),
-            StreamableHTTPSessionManager(made(part=part)),
-            changes,
-        )
+        manager = partial(StreamableHTTPSessionManager, session_idle_timeout=SESSION_IDLE_S)
+        return manager(made(prompts=endpoint.part)), manager(made(part=part)), changes
 
     def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:
-        """Returns `answer` with each request counted as a use of its client."""
+        """Returns `answer` with each request counted as a use of its client. It raises MCPError if the console ends."""
+        from mcp import MCPError
 
         async def answered(request: R) -> T:
+            if self._uses.ending:
+                raise MCPError(ENDING, "The console ends; nothing was done. Send the request again to the next one.")
             with self._uses.use("agent", request.client):
                 return await answer(request)
 
@@ -282,6 +324,16 @@ def _own_url(scope: Scope) -> str:
 # `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.
 
 
+async def _readiness(endpoint: EndpointApp, app: App | None, catalog: str) -> dict[str, str]:
+    is_open = endpoint.is_open  # asked first: it has the protocol's packages loaded
+    if app is None:
+        return {"status": "starting"}
+    if problem := app.store.problem:
+        return {"status": "not storing", "why": problem}
+    ready = is_open and await anyio.to_thread.run_sync(app.readiness.is_ready, catalog)
+    return {"status": "ready" if ready else "starting"}
+
+
 def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog: str) -> list[Route]:
     """Returns the routes; `app` returns the app if it is open already."""
 
@@ -292,13 +344,11 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         return JSONResponse({"status": "ok"})
 
     async def readyz(request: Request) -> Response:
-        """Answers 200 once everything is open and embedded, so that a decision is immediate."""
+        """Answers 200 once all that a first search needs is open, embedded and loaded."""
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
-        opened = app()
-        if opened is not None and await anyio.to_thread.run_sync(lambda: opened.catalogs.is_ready(catalog)):
-            return JSONResponse({"status": "ready", "catalog": catalog})
-        return JSONResponse({"status": "starting", "catalog": catalog}, status_code=503)
+        told = await _readiness(endpoint, app(), catalog)
+        return JSONResponse({"catalog": catalog, **told}, status_code=200 if told["status"] == "ready" else 503)
 
     async def metrics(request: Request) -> Response:
         """Returns totals of the log and the current state of governance."""
@@ -309,6 +359,8 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         opened = app()
         if opened is None:
             return JSONResponse({"status": "starting"}, status_code=503)
+        if not opened.governance.admission.sees_all(request.scope.get(CLIENT, "")):
+            return _error(403, METRICS_FOR_ALL)
         page = Metrics(opened.store, opened.governance, opened.pool.states, opened.settings.now)
         return Response(await anyio.to_thread.run_sync(page.text), media_type=CONTENT_TYPE)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlencode, urlsplit
 
@@ -26,13 +24,14 @@ from mcp.server.stdio import stdio_server
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.domain.execution import CLIENT_SIDE, NOBODY
-from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
-from core.endpoint.door import CONNECT_S, Owner, beside, owner_of
+from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
+from core.endpoint.door import CONNECT_S, IN_A_FILE, TOKEN, Owner, console_of, owner_of
 from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
+from core.endpoint.entrance import TOO_MANY
 from core.endpoint.fallback import MOST_TRIES
-from core.endpoint.http_app import PATH, TOO_MANY
+from core.endpoint.http_app import ENDING, PATH
 from core.endpoint.joined_changes import JoinedChanges
-from core.endpoint.server import mcp_server
+from core.endpoint.server import COOKIE, mcp_server
 from core.governance.approvals import LONGEST_HOLD_S
 from core.services.call.server_requests import own_session
 from core.shared.errors import WayfareError
@@ -41,78 +40,14 @@ from core.shared.settings import IN_MEMORY, Settings
 if TYPE_CHECKING:
     from core.services.call.server_requests import OwnSession
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The console of a store, found or started.
-
-STARTS_S = 120.0
-ENDING_S = 10.0
-"""How long a console that was killed may take connections, and lose them, on a busy machine."""
-LOG_BYTES = 1_000_000
-"""A longer log is begun anew at the next start."""
-IN_A_FILE = "`wayfare mcp` needs a store in a file, because a console serves it; name one with --db."
-CONSOLE = ("-P", "-c", "from core.cli import main; main()", "up", "--background")
-
-
-def console_of(settings: Settings) -> Owner:
-    """Returns the console that serves the store, after starting one in the background if there is none. Raises WayfareError."""
-    return owner_of(settings.db) or _started(settings)
-
-
-def _started(settings: Settings) -> Owner:
-    file = beside(settings.db, "console.log")
-    if file is None:
-        raise WayfareError(IN_A_FILE)
-    words = [sys.executable, *CONSOLE, "--db", str(settings.db)]
-    if not Path(settings.catalog).is_file():  # a file is for this client alone
-        words += ["--catalog", settings.catalog]
-    environment = {name: value for name, value in settings.environment.items() if name != TOKEN}
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        log = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise WayfareError(
-            f"The log {file} cannot be written ({error.strerror}); name another store with --db."
-        ) from None
-    try:
-        if os.fstat(log).st_size > LOG_BYTES:
-            os.ftruncate(log, 0)
-        before = os.fstat(log).st_size
-        process = subprocess.Popen(  # noqa: S603 - our own program
-            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
-        )
-    finally:
-        os.close(log)
-    deadline = time.monotonic() + STARTS_S
-    while time.monotonic() < deadline:
-        ended = process.poll() is not None
-        if (owner := owner_of(settings.db)) is not None:
-            return owner
-        if ended:
-            raise WayfareError(f"The console could not be started: {_last_line(file, before)}")
-        time.sleep(0.05)
-    raise WayfareError(f"The console did not start in {STARTS_S:g} s; {file} says more.")
-
-
-LEAKS = ("nanobind:", "- leaked ", "- ... skipped remainder", "See https://nanobind.")
-"""How lines begin that native code may write after the last words of a process that ends."""
-
-
-def _last_line(file: Path, begin: int) -> str:
-    """Returns the last line of a log from this byte on that says why the process ended."""
-    lines = map(str.strip, file.read_bytes()[begin:].decode(errors="replace").splitlines())
-    said = [line for line in lines if line and not line.startswith(LEAKS)]
-    return said[-1] if said else f"{file} says more."
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Sessions with the console.
-
-TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
 ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
 LIST_S = 1.0  # a client waits so long for its list of tools while the console starts
+ENDING_S = 10.0
+"""How long a console that was killed may take connections, and lose them, on a busy machine."""
 T = TypeVar("T")
-Whose = tuple[str, frozenset[str]]
-"""The name of a client, and its abilities."""
+Whose = tuple[str, frozenset[str], bool]
+"""The name of a client, its abilities, and whether it is asked during a call: the console asks it in the way of its own revision."""
+FORGOTTEN = "Session terminated"  # the SDK's words for a 404: the next console knows no session, and took no request
 REPEATABLE = {
     tool.name
     for tool in (*DEFINITIONS, *IMPROVING_DEFINITIONS)
@@ -135,18 +70,24 @@ def _refused(error: MCPError) -> Answer:
 class JoinedOwner:
     """Sessions with the console: one for each client name with its abilities. Lives in a task group."""
 
-    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str) -> None:
+    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str, id_: str = "") -> None:
         self._limit_s = options.timeout_s * (MOST_TRIES if options.fallback else 1) + ANSWER_S
         self._url = url
         self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
         self._tasks = tasks
-        self._headers = {"Authorization": f"Bearer {token}"} if token else None
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {"Cookie": f"{COOKIE}={id_}"}
         self._sessions: dict[Whose, OwnSession] = {}
         self._left = anyio.Event()
 
     def leave(self) -> None:
         """Ends the sessions."""
         self._left.set()
+
+    async def goodbye(self) -> None:
+        """Tells the console that the client has left, so that its servers end."""
+        with suppress(Exception), anyio.move_on_after(CONNECT_S):
+            async with create_mcp_http_client(headers=self._headers) as http:
+                await http.delete(self._address)
 
     async def call(self, request: Request) -> Answer:
         """Returns the console's answer. Its questions reach the client. Raises OwnerLostError."""
@@ -157,7 +98,8 @@ class JoinedOwner:
         except MCPError as error:
             return _refused(error)
         try:
-            return await session.call(request.tool, request.arguments, self._limit_s, request.progress)
+            heard = None if request.progress is no_progress else request.progress
+            return await session.call(request.tool, request.arguments, self._limit_s, heard)
         except Exception as error:
             said = self._said(whose, error)
             if said.code not in {mcp_types.INVALID_PARAMS, TOO_MANY}:  # the tool may have done its work
@@ -186,30 +128,30 @@ class JoinedOwner:
 
     async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the console's list. Raises MCPError if the console refuses, OwnerLostError."""
-        whose = _whose(request.client)
-        try:
-            return await (await self._session(whose)).tools()
-        except Exception as error:
-            raise self._said(whose, error) from error
+        return await self._asked(request, lambda session: session.tools())
 
     async def part(self, request: PartRequest) -> Any:
         """Returns what the console has beside tools. Raises MCPError if the console refuses, OwnerLostError."""
+        return await self._asked(request, lambda session: session.answer(request.method, request.params))
+
+    async def _asked(self, request: PartRequest, ask: Callable[[OwnSession], Awaitable[T]]) -> T:
         whose = _whose(request.client)
         try:
-            return await (await self._session(whose)).answer(request.method, request.params)
+            return await ask(await self._session(whose))
         except Exception as error:
             raise self._said(whose, error) from error
 
     def _said(self, whose: Whose, error: BaseException) -> MCPError:
-        """Returns the console's error inside an exception of a session. Raises OwnerLostError if it did not
-        answer."""
+        """Returns the console's error inside an exception of a session. Raises OwnerLostError if it did not answer, or ends."""
         inner = error
         while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
             inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
-        if isinstance(inner, MCPError) and inner.code != mcp_types.CONNECTION_CLOSED:
+        code = inner.code if isinstance(inner, MCPError) else mcp_types.CONNECTION_CLOSED
+        unsent = code == ENDING or str(inner) == FORGOTTEN
+        if isinstance(inner, MCPError) and code != mcp_types.CONNECTION_CLOSED and not unsent:
             return inner
         self._sessions.pop(whose, None)
-        raise OwnerLostError(str(error)) from error
+        raise OwnerLostError(str(error), unsent=unsent) from error
 
     async def _session(self, whose: Whose) -> OwnSession:
         return self._sessions.get(whose) or await self._tasks.start(self._keep, whose)
@@ -236,9 +178,9 @@ class JoinedOwner:
             )  # the owner has a limit
 
     async def _keep(self, whose: Whose, *, task_status: TaskStatus[OwnSession]) -> None:
-        (name, abilities), ready = whose, False
+        (name, abilities, legacy), ready = whose, False
         try:
-            async with self._http() as target, own_session(target, _info(name), abilities) as session:
+            async with self._http() as target, own_session(target, _info(name), abilities, legacy) as session:
                 await session.tools()
                 self._sessions[whose] = session
                 ready = True
@@ -256,7 +198,7 @@ def _info(name: str) -> mcp_types.Implementation:
 
 def _whose(client: str) -> Whose:
     side = CLIENT_SIDE.get()
-    return client, NOBODY if side is None else side.abilities
+    return (client, NOBODY, False) if side is None else (client, side.abilities, side.asked_during)
 
 
 async def _tries() -> AsyncGenerator[None]:
@@ -276,6 +218,7 @@ class StdioBackend:
         self._settings = settings
         self._options = options
         self._joined: JoinedOwner | None = None
+        self._id = secrets.token_urlsafe(16)
         self._lock = anyio.Lock()
 
     async def call(self, tasks: TaskGroup, request: Request) -> Answer:
@@ -346,7 +289,12 @@ class StdioBackend:
 
     def _with(self, console: Owner, tasks: TaskGroup) -> JoinedOwner:
         token = self._settings.environment.get(TOKEN, "").strip()
-        return JoinedOwner(console.url, self._options, tasks, token)
+        return JoinedOwner(console.url, self._options, tasks, token, self._id)
+
+    async def goodbye(self) -> None:
+        """Tells the console that the client has left."""
+        if self._joined is not None:
+            await self._joined.goodbye()
 
     async def _forget(self, lost: JoinedOwner) -> None:
         lost.leave()
@@ -394,6 +342,7 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
             )
             async with stdio_server() as (reader, writer):
                 await served.run(reader, writer, served.create_initialization_options())
+            await backend.goodbye()
             tasks.cancel_scope.cancel()
 
     anyio.run(run)

@@ -17,10 +17,11 @@ from mcp.shared.inbound import X_MCP_HEADER_KEY
 
 from core.domain.catalog import Catalog, Tool
 from core.endpoint.base import Answer, EndpointOptions, Refusal, Request, Services
-from core.endpoint.describe import MOST_NEAR, shown_description, shown_output_schema, shown_schema, small
+from core.endpoint.describe import MOST_NEAR, shown_description, shown_output_schema, shown_schema
 from core.endpoint.execute import execute_tool
 from core.endpoint.offering import Offering
 from core.endpoint.passing_on import READ_RESULT
+from core.services.govern.admission import Admission
 from core.shared.untrusted_text import one_line
 from core.virtual.launch import hint_names
 
@@ -30,24 +31,21 @@ NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 TITLE_CHARS = 200
 
 
-def mirrored(
-    services: Services, options: EndpointOptions, client: str, live: Mapping[str, mcp_types.Tool]
-) -> list[mcp_types.Tool]:
-    """Returns the tools of the chosen servers that a client may use, and `read_result` for results that are cut. `live`
-    holds the tools that the servers list now, by `server::tool`, because a catalog keeps neither icons nor metadata.
-    """
-    admission = services.app.governance.admission
-    tools = _tools(services, options)
+def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
+    """Returns the tools of the chosen servers that a client may use, and `read_result` for results that are cut."""
+    admission, extras = services.app.governance.admission, services.app.governance.definitions.extras
+    tools = _tools(services, options, client)
     listed = [
-        mcp_types.Tool(
-            name=name,
-            title=one_line(tool.title, TITLE_CHARS) or None,
-            description=shown_description(tool.description),
-            input_schema=_without_headers(shown_schema(tool)),
-            annotations=mcp_types.ToolAnnotations.model_validate(hint_names(tool.hints)),
-            output_schema=shown_output_schema(tool),
-            icons=small(live[tool.id].icons) if tool.id in live else None,
-            _meta=small(live[tool.id].meta) if tool.id in live else None,
+        mcp_types.Tool.model_validate(
+            extras(options.catalog, tool)
+            | dict(
+                name=name,
+                title=one_line(tool.title, TITLE_CHARS) or None,
+                description=shown_description(tool.description),
+                inputSchema=_without_headers(shown_schema(tool)),
+                annotations=hint_names(tool.hints),
+                outputSchema=shown_output_schema(tool),
+            )
         )
         for name, tool in tools.items()
         if admission.allows(client, options.catalog, tool)
@@ -70,7 +68,7 @@ def _without_headers(schema: Any) -> Any:
 
 async def call_mirrored(services: Services, request: Request) -> Answer:
     """Calls a tool by its mirrored name. Raises Refusal, NotAllowedError."""
-    tools = _tools(services, request.options)
+    tools = _tools(services, request.options, request.client)
     tool = tools.get(request.tool)
     if tool is None:
         offering, last = Offering.of(services.app, request), request.tool.rpartition("__")[2]
@@ -85,22 +83,28 @@ async def call_mirrored(services: Services, request: Request) -> Answer:
     return await execute_tool(services, replace(request, arguments=asked, mirrored=True), read_only=False)
 
 
-def _tools(services: Services, options: EndpointOptions) -> dict[str, Tool]:
-    catalog = services.app.catalogs.catalog(options.catalog)
-    servers = set(chosen(catalog, options.mirror))
-    return names((tool for tool in catalog.tools if tool.server in servers), reserved={READ_RESULT.definition.name})
+def _tools(services: Services, options: EndpointOptions, client: str) -> dict[str, Tool]:
+    """Returns the tools in the client's scope by their names, which depend on no other."""
+    catalog, admission = services.app.catalogs.catalog(options.catalog), services.app.governance.admission
+    servers = set(chosen(admission, client, catalog, options.mirror))
+    found = (tool for tool in catalog.tools if tool.server in servers)
+    inside = (tool for tool in found if not admission.outside(client, catalog.name, tool))
+    return names(inside, reserved={READ_RESULT.definition.name})
 
 
-def chosen(catalog: Catalog, servers: Collection[str]) -> list[str]:
-    """Returns the servers that match a pattern. Raises Refusal for a pattern without a match. A server that is switched off is one."""
+def chosen(admission: Admission, client: str, catalog: Catalog, servers: Collection[str]) -> list[str]:
+    """Returns the servers that match a pattern, among those of which something is in the client's scope. Raises Refusal for a pattern
+    without a match. A server that is switched off is one."""
+    inside = [one for one in (*catalog.servers, *catalog.off) if admission.sees_server(client, catalog.name, one)]
     for pattern in servers:
-        if not any(fnmatchcase(server.name, pattern) for server in (*catalog.servers, *catalog.off)):
+        if not any(fnmatchcase(server.name, pattern) for server in inside):
             raise Refusal(
                 "unknown_server",
-                f"No server in catalog {catalog.name!r} is called {one_line(pattern, 100)!r}.",
+                f"No server in catalog {catalog.name!r} that this client may use is called {one_line(pattern, 100)!r}.",
                 "Change mirror= in the address of the endpoint.",
             )
-    return [one.name for one in catalog.servers if any(fnmatchcase(one.name, pattern) for pattern in servers)]
+    on = [one.name for one in inside if one.name in catalog.server_row]
+    return [name for name in on if any(fnmatchcase(name, pattern) for pattern in servers)]
 
 
 def names(tools: Iterable[Tool], *, reserved: Collection[str] = ()) -> dict[str, Tool]:

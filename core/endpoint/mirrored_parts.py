@@ -21,11 +21,11 @@ from cachetools import TTLCache
 from mcp import MCPError
 
 from core.domain.catalog import ServerId, Tool, ToolHints
-from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, TOOLS
-from core.endpoint.base import EndpointOptions, PartRequest, Refusal, Services
+from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, SessionOwner
+from core.endpoint.base import EndpointOptions, PartRequest, Refusal, Services, compact
 from core.endpoint.describe import shown_description, small
 from core.endpoint.mirror import chosen, names
-from core.endpoint.passing_on import MOST_BINARY_CHARS, text_of
+from core.endpoint.passing_on import MOST_BINARY_CHARS, beside, servers_own, text_of
 from core.governance.calls import NotAllowedError
 from core.services.call.server_requests import READ
 from core.shared.errors import WayfareError
@@ -33,8 +33,8 @@ from core.shared.tokens import count_tokens
 from core.shared.untrusted_text import one_line, visible
 
 _log = logging.getLogger(__name__)
-LIST_S, TOOLS_S = 10.0, 3.0
-"""Time limits of a list. A server that does not answer is left out; its tools are listed from the catalog."""
+LIST_S = 10.0
+"""Time limit of a list. A server that does not answer is left out."""
 KEPT_S, MOST_LISTS = 60.0, 256
 NAME_CHARS = 200
 RESULTS: dict[str, type[Any]] = {
@@ -43,7 +43,7 @@ RESULTS: dict[str, type[Any]] = {
     PROMPTS: mcp_types.ListPromptsResult,
 }
 GET, COMPLETE = "prompts/get", "completion/complete"
-NEEDED = {TOOLS: TOOLS, RESOURCES: READ, TEMPLATES: READ, PROMPTS: GET}
+NEEDED = {RESOURCES: READ, TEMPLATES: READ, PROMPTS: GET}
 """The permission for a list: a client that may not read a server's resources does not see them."""
 NOT_THERE = {
     mcp_types.INVALID_PARAMS,
@@ -95,11 +95,6 @@ class MirroredParts:
         unknown = f"No server here has {one_line(str(ref.uri), NAME_CHARS)}."
         raise error or MCPError(mcp_types.INVALID_PARAMS, unknown, {"uri": str(ref.uri)})
 
-    async def live_tools(self, options: EndpointOptions, client: str) -> dict[str, mcp_types.Tool]:
-        """Returns the tools that the chosen servers list, by `server::tool`."""
-        found = await self.lists(options, client, TOOLS, fresh=False)
-        return {f"{server}::{tool.name}": tool for server, tools in found.items() for tool in tools}
-
     def forget(self, catalog: str) -> None:
         """Drops the cached lists of a catalog's servers."""
         for known in [one for one in self._kept if one[0].catalog == catalog]:
@@ -110,11 +105,10 @@ class MirroredParts:
         Refusal, WayfareError."""
         catalog = await anyio.to_thread.run_sync(self.services.app.catalogs.catalog, options.catalog)
         admission, found = self.services.app.governance.admission, dict[str, list[Any]]()
-        asked = sorted(chosen(catalog, options.mirror))
-        if method != TOOLS:  # tools are checked one by one
-            asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
+        asked = sorted(chosen(admission, client, catalog, options.mirror))
+        asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
         async with anyio.create_task_group() as tasks:
-            tasks.cancel_scope.deadline = anyio.current_time() + (TOOLS_S if method == TOOLS else LIST_S)
+            tasks.cancel_scope.deadline = anyio.current_time() + LIST_S
             for server in asked:
                 tasks.start_soon(self._list, ServerId(catalog.name, server), method, fresh, found)
         return {server: found[server] for server in asked if found.get(server)}
@@ -140,7 +134,7 @@ class MirroredParts:
             id_, tool = ServerId(options.catalog, server), _request(server, READ)
             await _in_thread(lambda: app.governance.request(client, options.catalog, tool))  # noqa: B023 - awaited here
             try:
-                await self.subscribe(id_, uri, wanted=True)
+                await self.subscribe(id_, uri, request.owner, wanted=True)
                 return id_
             except MCPError as said:
                 error = error or said
@@ -151,15 +145,15 @@ class MirroredParts:
         admission = self.services.app.governance.admission
         return admission.may_request(request.client, request.options.catalog, _request(server, READ))
 
-    async def subscribe(self, server: ServerId, uri: str, *, wanted: bool) -> None:
+    async def subscribe(self, server: ServerId, uri: str, owner: SessionOwner, *, wanted: bool) -> None:
         """Begins or ends a subscription at a server. Raises MCPError, WayfareError."""
         requests = self.services.app.server_requests
-        await _in_thread(lambda: requests.subscribe(server, uri, wanted=wanted, limit_s=LIST_S))
+        await _in_thread(lambda: requests.subscribe(server, uri, owner, wanted=wanted, limit_s=LIST_S))
 
-    def lost(self, server: ServerId, uri: str) -> bool:
+    def lost(self, server: ServerId, uri: str, owner: SessionOwner) -> bool:
         """Whether a subscription has lost its session with a server that is still in its catalog."""
         try:
-            return not self.services.app.server_requests.hears(server, uri)
+            return not self.services.app.server_requests.hears(server, uri, owner)
         except WayfareError:
             return False
 
@@ -192,6 +186,8 @@ class MirroredParts:
             lambda: app.server_requests.send(id_, request.method, request.params, limit_s=options.timeout_s)
         )
         texts, size = _texts(answer)
+        if meta := servers_own(getattr(answer, "meta", None)):
+            texts += compact(meta)
         if size > MOST_BINARY_CHARS:
             raise MCPError(
                 mcp_types.INTERNAL_ERROR, f"{size:,} characters; at most {MOST_BINARY_CHARS:,} are passed on."
@@ -280,11 +276,15 @@ def _texts(answer: Any) -> tuple[str, int]:
     """Returns the text that a client gets, and the number of characters including binary data."""
     if isinstance(answer, mcp_types.ReadResourceResult):
         texts = [one.text for one in answer.contents if isinstance(one, mcp_types.TextResourceContents)]
+        texts += [compact(one.meta) for one in answer.contents if one.meta]
         blobs = sum(len(one.blob) for one in answer.contents if isinstance(one, mcp_types.BlobResourceContents))
         return "\n".join(texts), sum(map(len, texts)) + blobs
     if isinstance(answer, mcp_types.GetPromptResult):
         content = [one.content for one in answer.messages]
-        return text_of(content), sum(len(one.model_dump_json()) for one in content)
+        others = [compact(said) for one in content if (said := beside(one))]
+        return "\n".join(filter(None, [text_of(content), *others, answer.description])), sum(
+            len(one.model_dump_json()) for one in content
+        )
     if isinstance(answer, mcp_types.CompleteResult):
         text = "\n".join(answer.completion.values)
         return text, len(text)

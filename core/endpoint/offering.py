@@ -12,6 +12,8 @@ from core.domain.catalog import Tool
 from core.endpoint.base import Request
 
 NOT_ALLOWED = "this client may not use them, or they wait for the operator because of their definition"
+OUTSIDE = "it is outside the client's scope"
+"""Never told, nor counted."""
 MARKED = "Lint finds an error in their definition, which the operator sees on the page Catalog"
 FITS_FROM = 0.3
 PAUSED = "their servers are paused for now"
@@ -74,7 +76,8 @@ class Offering:
         rows = [row for row in candidates if not why[row]][:most]
         rows.sort(key=lambda row: self.is_last(candidates[row]))
         counts = Counter(reason for reason in why.values() if reason)
-        notes = [f"Candidates not shown: {count}, because {reason}." for reason, count in counts.items()]
+        told = {reason: count for reason, count in counts.items() if reason != OUTSIDE}
+        notes = [f"Candidates not shown: {count}, because {reason}." for reason, count in told.items()]
         servers = dict.fromkeys(tool.server for row, tool in candidates.items() if why[row] in {"", PAUSED})
         if servers and servers.keys() <= self.paused.keys():
             notes.append("Every tool that fits is on a server that is paused for now.")
@@ -105,8 +108,10 @@ class Offering:
 
     def _not_shown(self, tool: Tool) -> str:
         """Returns why a search hides a tool, or ""."""
-        policy = self.app.governance.policy
-        if not self.app.governance.admission.allows(self.client, self.catalog, tool):
+        policy, admission = self.app.governance.policy, self.app.governance.admission
+        if admission.outside(self.client, self.catalog, tool):
+            return OUTSIDE
+        if not admission.allows(self.client, self.catalog, tool):
             return NOT_ALLOWED
         if policy.lint_errors == "hidden" and self._error(tool):
             return MARKED

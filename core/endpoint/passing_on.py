@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, cast
 
 import anyio.to_thread
 import mcp_types
 
+from core.domain.catalog import Json
 from core.domain.outcome import SIMULATED_MARK, Outcome, OutcomeKind
 from core.endpoint.base import (
     AgentTool,
@@ -23,14 +25,21 @@ from core.endpoint.base import (
     text_block,
 )
 from core.services.call.server_requests import ResourceLink
+from core.shared.json_schema import misfit
 from core.shared.tokens import count_tokens, fits, piece
-from core.shared.untrusted_text import one_line
+from core.shared.untrusted_text import one_line, visible
 
 MOST_BINARY_CHARS = 8 * 1024 * 1024
 MOST_LINKS, LINK_CHARS = 20, 200
+LONGEST_LIST, CHARS_PER_ITEM = 12, 16
+"""The first length of lists that are shortened, as a power of two, and the characters of texts for each of its items."""
 EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
 EMPTY_TEXTS = {"", "[]", "{}", "null", "None"}
 PROTOCOLS_OWN = "io.modelcontextprotocol/"
+UNFIT = (
+    "[The tool has run, and its work is done. This is marked as an error alone because the structured result, as far as there is room, "
+    "does not fit the tool's output schema.]"
+)
 GAVE_NOTHING = "The tool ended well and gave no result."
 Block = mcp_types.ContentBlock
 
@@ -47,32 +56,44 @@ def is_empty(outcome: Outcome) -> bool:
 
 def given_tokens(outcome: Outcome, limit: int) -> int:
     """Returns how many tokens of a result a client gets, at most `limit`. Text and structured form say the same, so the
-    longer of them counts."""
+    longer of them counts, and with it what stands beside texts."""
     content, result = _parts(outcome)
     text = text_of(content)
     documents = [text] if _is_text(result, text) else [text, compact(result)]
-    return max(count_tokens(document) if fits(document, limit) else limit for document in documents)
+    found = max(count_tokens(document) if fits(document, limit) else limit for document in documents)
+    others = [one for one in (*map(beside, content), _meta(outcome)) if one]
+    return min(
+        limit, found + (0 if not others else count_tokens(text) if fits(text := compact(others), limit) else limit)
+    )
 
 
-def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: bool = False) -> Answer:
+def passed_on(
+    services: Services, outcome: Outcome, limit: int, *, as_it_is: bool = False, schema: Json | None = None
+) -> Answer:
     """Returns the server's own content and metadata, together with Wayfare's figures of the call. `limit` is the number
-    of text tokens returned at once. `as_it_is` leaves out Wayfare's figures; a structured result that was cut is an
-    error then, because its first part does not fit the tool's output schema."""
+    of text tokens returned at once. `as_it_is` leaves out Wayfare's figures; a structured result that is too long is
+    shortened then, so that it still fits the `schema` that the client was given."""
     content, result = _parts(outcome)
     text = text_of(content)
-    blocks = [bounded(block) for block in content]
+    blocks, meta, limit = _with_room(content, _meta(outcome), limit)
     is_text = _is_text(result, text)
     document = text if is_text else compact(result)
     cut: dict[str, Any] | None = None if fits(document, limit) else _cut(services, outcome, document, limit)
     if not fits(text, limit):
         part = cut if cut is not None and is_text else _cut(services, outcome, text, limit)
         blocks = [*_first(blocks, part["next_offset"]), text_block(_read_on(part))]
-    elif cut is not None and as_it_is:
-        blocks.append(text_block(_read_on(cut)))
-    meta = _meta(outcome)
+    if cut is not None and as_it_is and not is_text:
+        blocks.append(text_block(f"[The structured result is shortened. {_read_on({**cut, 'next_offset': 0})[1:]}"))
+    ok = outcome.kind is OutcomeKind.OK
+    note = visible(outcome.error or outcome.note) if ok else ""
+    if ok and outcome.error:  # the result does not fit the tool's output schema
+        blocks.append(text_block(f"[{note}]"))
     if as_it_is:
-        failed = outcome.kind is not OutcomeKind.OK or (cut is not None and result is not None)
-        return Answer(content=blocks, structured_content=None if cut else result, is_error=failed, _meta=meta)
+        short: Any = result if cut is None or result is None else shortened(result, schema, limit)
+        unfit = ok and not outcome.error and schema is not None and (short is None or misfit(schema, short) != "")
+        blocks += [text_block(UNFIT)] if unfit else []
+        failed = unfit or not ok or bool(outcome.error)
+        return Answer(content=blocks, structured_content=short, is_error=failed, _meta=meta)
     given: dict[str, Any] = {
         "tool": f"{outcome.call.server}::{outcome.call.tool}",
         "ok": True,
@@ -82,8 +103,84 @@ def passed_on(services: Services, outcome: Outcome, limit: int, *, as_it_is: boo
         "result": cut or (text or None if result is None else result),
         "fallback": [],
         "links": _links(services, outcome, blocks),
+        **({"note": note} if note else {}),
     }
     return answer(given, blocks or [text_block(GAVE_NOTHING)], meta=meta)
+
+
+def shortened(result: Any, schema: Json | None, limit: int) -> Any:
+    """Returns the result with shorter texts and lists, and if need be with fewer fields, as long as fits both the limit and the schema.
+    Returns None if nothing does.
+
+    >>> schema = {"type": "object", "required": ["n", "text"], "properties": {"n": {"type": "integer"}, "text": {"type": "string"}}}
+    >>> shortened({"n": 7, "text": "word " * 100}, schema, 15)
+    {'n': 7, 'text': 'word word word …'}
+    """
+    for fields in (False, True):
+        given, text = result, ""
+        for power in range(LONGEST_LIST, -1, -1):  # each step shortens the last one
+            given, before = _with_fewer(given, 2**power, fields), text
+            text = compact(given)
+            if text != before and fits(text, limit) and (schema is None or not misfit(schema, given)):
+                return given
+    return None
+
+
+def _with_fewer(value: Any, most: int, fields: bool) -> Any:
+    """Returns a value with at most so many items in each list, and in each object if `fields`, and texts in proportion."""
+    if isinstance(value, str):
+        chars = CHARS_PER_ITEM * most
+        return value if len(value) <= chars else f"{value[: chars - 1]}…"
+    if isinstance(value, list):
+        return [_with_fewer(one, most, fields) for one in cast("list[Any]", value)[:most]]
+    if isinstance(value, dict):
+        named = islice(cast("dict[str, Any]", value).items(), most if fields else None)
+        return {name: _with_fewer(one, most, fields) for name, one in named}
+    return value
+
+
+def beside(block: Block) -> list[Any]:
+    """Returns what a client reads of a block beside its text: metadata, and the words of a link."""
+    said: list[Any] = [block.meta, getattr(getattr(block, "resource", None), "meta", None)]
+    if isinstance(block, mcp_types.ResourceLink):
+        icons = [icon.model_dump(mode="json") for icon in block.icons or ()]
+        said += [str(block.uri), block.name, block.title, block.description, icons]
+    return [one for one in said if one]
+
+
+def _with_room(
+    content: Iterable[Block], meta: dict[str, Any] | None, limit: int
+) -> tuple[list[Block], dict[str, Any] | None, int]:
+    """Returns blocks and metadata as far as half of the limit has room for what stands beside texts, and the rest of the limit. A
+    block that has none loses its metadata, and a link its long words; a link that still has none is counted."""
+    room, left_out, blocks = limit // 2, 0, list[Block]()
+    if meta is not None and not fits(compact(meta), room):
+        meta = {SIMULATED_MARK: True} if SIMULATED_MARK in meta else None
+    room -= 0 if meta is None else count_tokens(compact(meta))
+    for block in map(bounded, content):
+        kept = block if _has_room(block, room) else _bare(block)
+        if _has_room(kept, room):
+            room -= count_tokens(compact(beside(kept))) if beside(kept) else 0
+            blocks.append(kept)
+        else:
+            left_out += 1
+    if left_out:
+        blocks.append(text_block(f"[left out: {left_out} links, for which there is no room]"))
+    return blocks, meta, limit - limit // 2 + room
+
+
+def _has_room(block: Block, room: int) -> bool:
+    return not beside(block) or fits(compact(beside(block)), room)
+
+
+def _bare(block: Block) -> Block:
+    if isinstance(block, mcp_types.ResourceLink):
+        words = {"title": one_line(block.title or "", LINK_CHARS) or None, "name": one_line(block.name, LINK_CHARS)}
+        about = one_line(block.description or "", LINK_CHARS) or None
+        return block.model_copy(update={"meta": None, "icons": None, "description": about, **words})
+    if isinstance(block, mcp_types.EmbeddedResource):
+        return block.model_copy(update={"meta": None, "resource": block.resource.model_copy(update={"meta": None})})
+    return block.model_copy(update={"meta": None})
 
 
 def _parts(outcome: Outcome) -> tuple[list[Block], Any]:
@@ -99,8 +196,12 @@ def _meta(outcome: Outcome) -> dict[str, Any] | None:
     result."""
     original = outcome.original
     said = original.meta if isinstance(original, mcp_types.CallToolResult) else None
-    kept = {name: value for name, value in (said or {}).items() if not name.startswith(PROTOCOLS_OWN)}
-    return {**kept, **({SIMULATED_MARK: True} if outcome.simulated else {})} or None
+    return {**servers_own(said), **({SIMULATED_MARK: True} if outcome.simulated else {})} or None
+
+
+def servers_own(meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Returns metadata without the protocol's own."""
+    return {name: value for name, value in (meta or {}).items() if not name.startswith(PROTOCOLS_OWN)}
 
 
 def text_of(content: Iterable[Block]) -> str:

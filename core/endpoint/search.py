@@ -16,7 +16,7 @@ from core.domain.catalog import Catalog, Json, Tool, first_sentence
 from core.domain.decision import Decision
 from core.domain.trace import DROPS, Drop
 from core.endpoint.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
-from core.endpoint.offering import Offering, Shown
+from core.endpoint.offering import NOT_ALLOWED, Offering, Shown
 from core.routers.context import per_catalog
 from core.routers.why import fit_sentence, why_tool, writes_note
 from core.services.background_jobs import Job
@@ -166,11 +166,13 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     kept = found if n is not None else fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
     reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a tool outside the client's scope
     notes = (*_by_words(app, decision, job), *shown.notes)
+    total = None if app.governance.admission.limited(request.client) else decision.catalog_tools
+    nothing = not shown.rows and total is None  # whether a tool outside the scope fits is not told
     return {
         "route_id": decision.id,
-        "confidence": "unsure" if decision.fit is None else decision.fit.confidence,
+        "confidence": "nothing" if nothing else "unsure" if decision.fit is None else decision.fit.confidence,
         "candidates": kept,
-        "left_out": _left_out(decision, shown.rows, len(found), len(kept), notes, reason),
+        "left_out": _left_out(decision, shown.rows, len(found), len(kept), notes, reason, total),
     }
 
 
@@ -240,17 +242,18 @@ def fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[str
 
 
 def _left_out(
-    decision: Decision, shown: Sequence[int], found: int, kept: int, notes: Sequence[str], reason: str
+    decision: Decision,
+    shown: Sequence[int],
+    found: int,
+    kept: int,
+    notes: Sequence[str],
+    reason: str,
+    total: int | None,
 ) -> str:
     """Returns one line: how many tools there are, at which stage the others were dropped, how likely nothing fits beside the first
-    `shown`, and how to see more."""
-    codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
-    numbers = {DROPS[code]: int(np.count_nonzero(decision.tools.dropped == code)) for code in codes}
-    if unseen := decision.catalog_tools - len(decision.tools.ids):
-        numbers[Drop.NOT_SHORTLISTED] = numbers.get(Drop.NOT_SHORTLISTED, 0) + unseen
-    counts = [(number, DROP_WORDS[drop]) for drop, number in numbers.items()]
-    dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
-    parts = [f"{kept} of {decision.catalog_tools} tools{f'; left out: {dropped}' if dropped else ''}.", *notes]
+    `shown`, and how to see more. Without a `total` nothing is counted, because a part is outside the client's scope."""
+    counts = "" if total is None else f" of {total} tools{_dropped(decision)}"
+    parts = [f"{kept}{counts or f' tools that this client may use; others are not counted: {NOT_ALLOWED}'}.", *notes]
     if not found and reason:
         parts.append(one_line(_for_agents(reason), WHY_CHARS))
     if found > kept:
@@ -258,12 +261,23 @@ def _left_out(
     if decision.fit is not None:
         if decision.fit.language:
             parts.append(f"The task reads as {decision.fit.language}: say it in English.")
-        if decision.fit.nothing is not None:
+        if decision.fit.nothing is not None and (shown or total is not None):
             row = next(iter(shown), None)
             name = "" if row is None else one_line(decision.tools.ids[row], WHY_CHARS)
             parts.append(fit_sentence(decision.fit, row, name))
     parts.append("Give n or server_hint, or say the task in other words, to see others.")
     return " ".join(parts)
+
+
+def _dropped(decision: Decision) -> str:
+    """Returns how many tools were dropped at each stage, as a phrase."""
+    codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
+    numbers = {DROPS[code]: int(np.count_nonzero(decision.tools.dropped == code)) for code in codes}
+    if unseen := decision.catalog_tools - len(decision.tools.ids):
+        numbers[Drop.NOT_SHORTLISTED] = numbers.get(Drop.NOT_SHORTLISTED, 0) + unseen
+    counts = [(number, DROP_WORDS[drop]) for drop, number in numbers.items()]
+    dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
+    return f"; left out: {dropped}" if dropped else ""
 
 
 def _for_agents(reason: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import replace
@@ -14,7 +15,7 @@ import mcp_types
 from cachetools import LRUCache
 from mcp import MCPError
 from mcp.server.caching import CacheHint
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions
 from mcp.server.lowlevel import Server as McpServer
 from mcp.server.models import InitializationOptions
@@ -24,8 +25,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 
-from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide
-from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request
+from core.domain.execution import CLIENT_SIDE, NOBODY, SESSION_OWNER, WAYFARE, ClientSide, SessionOwner
+from core.endpoint.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
 from core.endpoint.changes import TellsClients
 from core.endpoint.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIONS
 from core.shared.errors import WayfareError
@@ -48,9 +49,46 @@ async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# How mirrored servers reach the client: its abilities, and the level of log messages that it wants.
+# Whose sessions with servers a request uses: each client has its own, because servers keep state in them.
 
 Context = ServerRequestContext[Any, Any]
+COOKIE = "wayfare-client"
+"""Tells clients without a token and without a session apart: from 2026-07-28 on the protocol has no sessions."""
+
+
+def session_key(id_: str) -> str:
+    """Returns the owner's key of a session or a cookie. It is shown, so it does not let anybody into the session."""
+    return f"session {hashlib.sha256(id_.encode()).hexdigest()[:16]}"
+
+
+def owned(client_of: Callable[[Context], str]) -> ServerMiddleware[Any]:
+    """Returns the middleware that notes the owner of a request."""
+
+    async def noted(ctx: Context, call_next: CallNext) -> HandlerResult:
+        token = SESSION_OWNER.set(_owner(client_of, ctx))
+        try:
+            return await call_next(ctx)
+        finally:
+            SESSION_OWNER.reset(token)
+
+    return noted
+
+
+def _owner(client_of: Callable[[Context], str], context: Context) -> SessionOwner:
+    """Returns the client of the token, else of the cookie, else of the session; for a client that has none its name and address."""
+    request: Any = context.request
+    if request is None:
+        return WAYFARE
+    if known := client_of(context):
+        return SessionOwner(f"token {known}", known)
+    name, id_ = client_name(context), request.cookies.get(COOKIE) or _session(context)
+    key = session_key(id_) if id_ else f"client {request.client and request.client.host} {name}"
+    return SessionOwner(key, f"{name} ({key[8:14]})" if id_ else name)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How mirrored servers reach the client: its abilities, and the level of log messages that it wants.
+
 ABILITIES = ("sampling", "elicitation", "roots")
 ANSWERS: dict[str, type[Any]] = {
     "sampling/createMessage": mcp_types.CreateMessageResult,
@@ -79,19 +117,23 @@ class ClientSides:
     ) -> Any:
         """Returns the result of `work`, or the question in its place. Messages of servers are sent before it. Only servers of a
         mirror may ask the client; Wayfare itself always may."""
-        side, sent = self._side(context, params, client)
+        over, sent = asyncio.Event(), list[Future[Any]]()
+        side = self._side(context, params, client, over, sent)
         token = CLIENT_SIDE.set(side if mirror else None)
         try:
             answer = await work(side)
         finally:
             CLIENT_SIDE.reset(token)
+            over.set()
         if sent:
             await asyncio.wait([asyncio.wrap_future(one) for one in sent], timeout=SENT_S)
         return side.questions[-1] if side.questions else answer
 
-    def _side(self, context: Context, params: Any, client: str) -> tuple[ClientSide, list[Future[Any]]]:
-        """Returns the client's side of a request, and the messages that are being sent to it."""
-        loop, session, sent = asyncio.get_running_loop(), context.session, list[Future[Any]]()
+    def _side(
+        self, context: Context, params: Any, client: str, over: asyncio.Event, sent: list[Future[Any]]
+    ) -> ClientSide:
+        """Returns the client's side of a request. `sent` gets the messages that are sent to it before the request is `over`."""
+        loop, session = asyncio.get_running_loop(), context.session
         between = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         declared = session.client_capabilities
         able = frozenset(name for name in ABILITIES if getattr(declared, name, None) is not None)
@@ -102,8 +144,12 @@ class ClientSides:
             return asyncio.run_coroutine_threadsafe(work, loop)
 
         def log(said: mcp_types.LoggingMessageNotificationParams) -> None:
-            message = mcp_types.LoggingMessageNotification(params=said)
-            sent.append(started(session.send_notification(message, related_request_id=context.request_id)))
+            message, late = mcp_types.LoggingMessageNotification(params=said), over.is_set()
+            if late and between:  # such a client has no stream for it
+                return
+            told = started(session.send_notification(message, None if late else context.request_id))
+            if not late:
+                sent.append(told)
 
         async def answer(request: Any) -> Any:
             wanted = getattr(declared, "elicitation", None)
@@ -116,7 +162,7 @@ class ClientSides:
 
         answers = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
         able = able if between or session.can_send_request else NOBODY
-        return ClientSide(client, able, between, level, log, lambda request: started(answer(request)), answers), sent
+        return ClientSide(client, able, between, level, log, lambda request: started(answer(request)), answers)
 
 
 def _session(context: Context) -> str:
@@ -196,7 +242,7 @@ def mcp_server(
             client=whose.client,
             known=whose.known,
             announced=whose.announced,
-            progress=context.session.report_progress,
+            progress=context.session.report_progress if "progress_token" in (params.meta or {}) else no_progress,
         )
         return await sides.with_side(
             context,
@@ -218,7 +264,7 @@ def mcp_server(
         on_call_tool=called,
         on_subscriptions_listen=None if changes is None else partial(_listened, changes, asked),
     )
-    server.middleware.insert(0, traced)
+    server.middleware[:0] = [traced, owned(client_of)]
     _answer_prompts(server, prompts, asked)
     if part is not None:
 
@@ -273,7 +319,8 @@ def _asked(
     """Returns a request with its options and client. Raises MCPError for wrong options."""
     known, announced = client_of(context), client_name(context)
     try:
-        return PartRequest(method, params, options_of(context), known or announced, bool(known), announced)
+        whose = known or announced, bool(known), announced, SESSION_OWNER.get()
+        return PartRequest(method, params, options_of(context), *whose)
     except WayfareError as error:
         raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
 

@@ -31,6 +31,8 @@ class Uses:
 
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = utc_now
+    ending: bool = False
+    """The console ends: it takes no further request of an agent."""
     _users: LRUCache[tuple[Kind, str], _User] = field(default_factory=lambda: LRUCache(MOST_USERS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _active: int = 0
@@ -64,6 +66,11 @@ class Uses:
         """Seconds since the last use; 0 during one."""
         with self._lock:
             return 0.0 if self._active else self.clock() - self._ended_s
+
+    def active(self, kind: Kind) -> int:
+        """How many uses of this kind are under way."""
+        with self._lock:
+            return sum(user.active for (of, _), user in self._users.items() if of == kind)
 
     def users(self) -> list[dict[str, Any]]:
         """Every user, the latest first, as JSON."""

@@ -47,8 +47,18 @@ def definition_json(tool: Tool) -> str:
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         "annotations": {name: value for name, value in asdict(tool.hints).items() if value is not None},
+        **({"extras": tool.extras} if tool.extras else {}),
     }
     return json.dumps(said, ensure_ascii=False, sort_keys=True, default=_plain)
+
+
+def same_definition(one: str, other: str) -> bool:
+    """Whether two definitions differ at most in icons and metadata: others of these are not passed on, and hold nothing back."""
+    if one == other:
+        return True
+    texts = ({**json.loads(text), "extras": ""} for text in (one, other))
+    first, second = (json.dumps(said, ensure_ascii=False, sort_keys=True) for said in texts)
+    return first == second
 
 
 def digest(text: str) -> str:

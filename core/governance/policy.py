@@ -21,7 +21,7 @@ WhereShown = Literal["last", "hidden"]
 HEADING = """\
 # Wayfare's policy for agents. Edit it here and import it with `wayfare policy import FILE`, or edit it on the page Govern.
 # tokens: which clients of /mcp need a token: "elsewhere" (those on other machines) or "always" (all).
-#   If there are clients or budgets, a request without a token counts as the client "anonymous", under any name.
+#   If there are clients, budgets or a rate, a request without a token counts as the client "anonymous", under any name.
 # unpriced_usd: the assumed price of a call without a price. per_minute: requests of a client, with bursts of up to a
 #   minute's worth; 0 means no limit.
 # allow and deny: tools as server::tool, with * and ?. deny comes first; an empty allow list allows all.

@@ -80,6 +80,13 @@ def flooding(client: str, per_minute: float, wait_s: float, now: datetime) -> No
     )
 
 
+def busy(wait_s: float) -> NotAllowedError:
+    """More requests wait than Wayfare answers within a second."""
+    return NotAllowedError(
+        "busy", "More requests waited than can be answered soon.", f"Try again in {units.seconds(wait_s)}."
+    )
+
+
 def definition_changed(tool: str, *, denied: bool) -> NotAllowedError:
     """The tool's definition differs from the approved one."""
     said = "was denied by a person" if denied else "differs from the approved one, and the new one waits for approval"

@@ -40,8 +40,9 @@ def detect(document: object) -> Importer | None:
     return next((importer for importer in IMPORTERS if importer.matches(document)), None)
 
 
-def read_document(text: str | bytes, *, source: str) -> Imported:
-    """The content of a document of any format, without Wayfare itself. `source` names it in messages.
+def read_document(text: str | bytes, *, source: str, folder: Path | None = None) -> Imported:
+    """The content of a document of any format, without Wayfare itself. `source` names it in messages; relative paths and `~` count from
+    the `folder` and the home directory, if it is given.
 
     Everything or nothing: raises BrokenDocumentError (a CatalogError) where any entry is bad, with all faults in it.
 
@@ -57,7 +58,7 @@ def read_document(text: str | bytes, *, source: str) -> Imported:
         known = ", ".join(importer.name for importer in IMPORTERS)
         fault = f"its shape ({kind(document)}) is none of the formats known ({known}); give a document in one of them"
         raise BrokenDocumentError([f"{source}: {fault}."])
-    return without_wayfare(importer.read(document, source=source))
+    return without_wayfare(importer.read(document, source=source, folder=folder))
 
 
 def read_files(paths: Iterable[Path | str], *, pack: Pack = lambda catalog: catalog) -> Imported:
@@ -86,7 +87,7 @@ def _read_file(path: Path, pack: Pack) -> Imported:
             return without_wayfare(read_large(path, detect, pack))
         except NotAListError:
             pass  # as a whole it may be of another form, or its fault gets a line and a column
-    return read_document(_read_bytes(path), source=str(path))
+    return read_document(_read_bytes(path), source=str(path), folder=path.expanduser().absolute().parent)
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from core.domain.catalog import Connection, Prompt, Transport
 from core.importers.entry import Entry
 from core.importers.reading import MAX_TEXT, kind, line_fault, shown
-from core.shared.leaks import hide_leaks, looks_secret, plain_value, telling
+from core.importers.restrictions import limits
+from core.shared.leaks import HARMLESS, PLACEHOLDER, hide_beside, hide_leaks, looks_secret, plain_value, telling
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Keeping secrets out of catalogs: a literal value becomes a reference, the value itself stays in memory.
 #
 # After reading, references have three forms: `${env:NAME}`, `${input:id}` and `${secret:<server>/<NAME>}`. The ways in
 # which clients write an environment variable (`${NAME}`, `${NAME:-default}`, a whole value `$NAME`) become the first;
-# `${python}`, the running interpreter, stays. Defaults stay in commands and addresses alone, and only harmless ones.
+# `${python}`, the running interpreter, stays. A default that may be a secret is kept as one: `${env:NAME:-secret:<server>/<NAME>}`.
 
 _REFERENCE = re.compile(
     r"\$\{(?:env:(?P<env>[A-Za-z_]\w*)|(?P<scheme>input|secret):(?P<key>[^{}\x00-\x1f]+?)|(?P<bare>[A-Za-z_]\w*))"
     r"(?P<default>:-[^{}]*)?\}"
 )
 _WHOLE_VARIABLE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
-_EDITOR_VARIABLES = frozenset({"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "cwd"})
-_HARMLESS = re.compile(r"[\s:/]*(?:(?:Bearer|Basic|Token|ApiKey)\s+)?", re.IGNORECASE)
-_PLACEHOLDER = re.compile("(\ue000[0-9]+\ue001)")
+_EDITOR_VARIABLES = frozenset(
+    {"workspaceFolder", "workspaceFolderBasename", "workspaceRoot", "userHome", "pathSeparator", "cwd"}
+)
+_EDITOR_VARIABLE = re.compile(rf"\$\{{({'|'.join(_EDITOR_VARIABLES)}|/)\}}")
+_HOME = re.compile(r"\A(--?[\w-]+=)?~(?=[/\\]|\Z)")
+_FOLDERS = ("cwd", "workingDir", "workingDirectory")
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 _SURELY_FLAG = re.compile(r"--[A-Za-z][\w-]*(?:=.*)?|-[A-Za-z]", re.DOTALL)
 _SHORT_FLAG = re.compile(r"-[kKpPtT]")
@@ -75,13 +82,20 @@ class SecretExtractor:
     server: str
 
     def __post_init__(self) -> None:
+        self.passwords: set[str] = set()
+        """Inputs that are to be typed as secrets."""
         self._references: list[str] = []
         self._put_before: dict[tuple[str, str], str] = {}
         self._counts: defaultdict[str, int] = defaultdict(lambda: 1)
 
     def hide(self, name: str, value: str) -> str:
-        """A value with every literal part hidden and its references kept; `Bearer ` before one stays readable."""
-        return self._with_references(self._cover(name, self._with_placeholders(name, value)))
+        """A literal value hidden as a whole. Of one with references those parts are hidden that are not plainly harmless."""
+        hidden, marked = "", self._with_placeholders(name, value, strict=True)
+        if marked and not PLACEHOLDER.search(marked):
+            return self._put(name, marked)
+        while hidden != marked:  # a part that is hidden may bring two others together
+            hidden, marked = marked, hide_beside(name, marked, self._cover)
+        return self._with_references(marked)
 
     def hide_leaks(self, name: str, text: str) -> str:
         """A text with only those parts hidden that look like secrets."""
@@ -109,7 +123,7 @@ class SecretExtractor:
     def _cover_short(self, found: re.Match[str]) -> str:
         """The value of a flag of one letter in a line for a shell, where it is no plain word either."""
         flag, between, value = found["flag"], found["between"], found["value"]
-        if value.isalpha() or _NO_SECRET.fullmatch(value) or _PLACEHOLDER.search(value):
+        if value.isalpha() or _NO_SECRET.fullmatch(value) or PLACEHOLDER.search(value):
             return found[0]
         return f"{flag}{between}{self._cover(flag, value)}"
 
@@ -127,12 +141,12 @@ class SecretExtractor:
 
     def _cover(self, name: str, value: str) -> str:
         """Hide the literal parts of a value in which placeholders stand for references, and the references' defaults."""
-        return "".join(self._cover_part(name, part) for part in _PLACEHOLDER.split(value))
+        return "".join(self._cover_part(name, part) for part in PLACEHOLDER.split(value))
 
     def _cover_part(self, name: str, part: str) -> str:
-        if _PLACEHOLDER.fullmatch(part):
-            return self._placeholder(self._without_default(name, self._references[int(part[1:-1])]))
-        return part if _HARMLESS.fullmatch(part) else self._placeholder(self._put(name, part))
+        if PLACEHOLDER.fullmatch(part):
+            return self._placeholder(self._hidden_default(name, self._references[int(part[1:-1])]))
+        return part if HARMLESS.fullmatch(part) else self._placeholder(self._put(name, part))
 
     def _placeholder(self, reference: str) -> str:
         """A placeholder for a reference, so that nothing looks for secrets inside it."""
@@ -140,16 +154,16 @@ class SecretExtractor:
         return f"\ue000{len(self._references) - 1}\ue001"
 
     def _with_references(self, text: str) -> str:
-        return _PLACEHOLDER.sub(lambda found: self._references[int(found[0][1:-1])], text)
+        return PLACEHOLDER.sub(lambda found: self._references[int(found[0][1:-1])], text)
 
-    def _with_placeholders(self, name: str, value: str) -> str:
+    def _with_placeholders(self, name: str, value: str, *, strict: bool = False) -> str:
         value = re.sub("[\ue000\ue001]", "", value)
         if whole := _WHOLE_VARIABLE.fullmatch(value):
             return self._placeholder(f"${{env:{whole[1]}}}")
-        return _REFERENCE.sub(lambda found: self._placeholder(self._reference(name, found)), value)
+        return _REFERENCE.sub(lambda found: self._placeholder(self._reference(name, found, strict)), value)
 
-    def _reference(self, name: str, found: re.Match[str]) -> str:
-        """One reference in its normal form, without a default that looks like a secret."""
+    def _reference(self, name: str, found: re.Match[str], strict: bool) -> str:
+        """One reference in its normal form. A default that looks like a secret is hidden; a strict look hides all that may be one."""
         bare, key = found["bare"], found["key"]
         if bare in _EDITOR_VARIABLES:
             self.entry.note(f"{name} uses ${{{bare}}}, which only an editor knows; write the path out to connect")
@@ -157,18 +171,20 @@ class SecretExtractor:
             return f"${{{bare}}}"
         if found["scheme"] == "input":
             self.entry.reading.prompt(Prompt(key, "", secret=True))
+            self.passwords |= {key} if self.entry.reading.prompts[key].secret else set()
         if found["scheme"] == "secret" and f"{key.rpartition('/')[0]}/" != secret_name(self.server, ""):
             self.entry.problem(f"{name} refers to a secret of another server; give a value or ${{env:NAME}}")
         subject = f"{found['scheme']}:{key}" if key else f"env:{found['env'] or bare}"
         default = found["default"] or ""
-        reference = f"${{{subject}{default}}}"
-        return self._without_default(name, reference) if telling(subject) or looks_secret(default[2:]) else reference
+        reference, plain = f"${{{subject}{default}}}", bool(plain_value(name, default[2:])) or not strict
+        secret = telling(subject) or looks_secret(default[2:]) or not plain
+        return self._hidden_default(name, reference) if secret else reference
 
-    def _without_default(self, name: str, reference: str) -> str:
-        subject, default, _ = reference.partition(":-")
-        if default:
-            self.entry.note(f"{name}: the default of {subject}}} was left out; give the value itself")
-        return f"{subject}}}" if default else reference
+    def _hidden_default(self, name: str, reference: str) -> str:
+        subject, _, default = reference[:-1].partition(":-")
+        if not default or default.startswith(f"secret:{secret_name(self.server, '')}"):
+            return reference
+        return f"{subject}:-{self._put(name, default)[2:]}"
 
 
 def _tells_short(flag: str, value: str) -> bool:
@@ -215,15 +231,18 @@ def read_connection(entry: Entry, server: str) -> Connection | None:
     ({'X-Key': '${secret:web/X-Key}'}, {'web/X-Key': 's3cret'})
     """
     extractor = SecretExtractor(entry, server)
-    command = entry.raw_text("command")
+    command = _expanded(entry, entry.raw_text("command"))
     url = next((found for key in _URLS if (found := entry.raw_text(key))), "")
     transport = _transport(entry, command, url)
     if transport is None:
         return None
     if transport == "stdio":
-        return _local(entry, extractor, command)
-    _check_url(entry, url)
-    return Connection(transport, url=extractor.hide_leaks("url", url), headers=_headers(entry, extractor))
+        found = _local(entry, extractor, command)
+    else:
+        _check_url(entry, url)
+        url, headers = extractor.hide_leaks("url", url), _headers(entry, extractor)
+        found = Connection(transport, url=url, headers=headers, passwords=tuple(sorted(extractor.passwords)))
+    return replace(found, shared=entry.get("shared") is True, **limits(entry))
 
 
 def _transport(entry: Entry, command: str, url: str) -> Transport | None:
@@ -244,26 +263,71 @@ def _transport(entry: Entry, command: str, url: str) -> Transport | None:
 
 
 def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection:
-    arguments = [scalar(entry, f"args[{i}]", raw) for i, raw in enumerate(entry.list("args"))]
-    cwd = entry.raw_text("cwd") or entry.raw_text("workingDir")
+    arguments = [_expanded(entry, scalar(entry, f"args[{i}]", raw)) for i, raw in enumerate(entry.list("args"))]
+    cwd = next((_expanded(entry, found) for key in _FOLDERS if (found := entry.raw_text(key))), "")
+    command, cwd = _placed(entry.reading.folder, command, arguments, cwd)
     for key, text in (("command", command), ("cwd", cwd)):
         if fault := line_fault(text, limit=10_000):
             entry.problem(f"{key} {fault}")
     if entry.get("envFile") is not None:
         entry.note("envFile is not read; give its variables under env")
-    env = {name: _environment_value(entry, extractor, name, value) for name, value in pairs(entry, "env").items()}
-    env |= {str(raw): _variable(entry, "env_vars", raw) for raw in entry.list("env_vars")}
+    values = {name: _expanded(entry, value) for name, value in pairs(entry, "env").items()}
+    env = {name: _environment_value(entry, extractor, name, value) for name, value in values.items()}
+    for raw in entry.list("env_vars"):  # Codex: names, or tables with a name
+        name = cast("dict[str, object]", raw).get("name") if isinstance(raw, dict) else raw
+        env[str(name)] = _variable(entry, "env_vars", name)
     return Connection(
         "stdio",
         command=extractor.hide_leaks("command", command),
         args=extractor.hide_arguments(arguments, command),
         cwd=extractor.hide_leaks("cwd", cwd),
         env=env,
+        passwords=tuple(sorted(extractor.passwords)),
     )
 
 
+def _expanded(entry: Entry, text: str) -> str:
+    """A text with the variables of editors and a leading `~` written out, if the folder of its document is known."""
+    folder = entry.reading.folder
+    if folder is None:
+        return text
+    workspace = folder.parent if folder.name.startswith(".") else folder  # .vscode, .cursor
+    known = {
+        "workspaceFolder": workspace,
+        "workspaceFolderBasename": workspace.name,
+        "workspaceRoot": workspace,
+        "cwd": workspace,
+    }
+    known |= {"userHome": Path.home(), "pathSeparator": os.sep, "/": os.sep}
+    text = _EDITOR_VARIABLE.sub(lambda found: str(known[found[1]]), text)
+    return _HOME.sub(lambda found: f"{found[1] or ''}{Path.home()}", text)
+
+
+def _placed(folder: Path | None, command: str, arguments: Sequence[str], cwd: str) -> tuple[str, str]:
+    """The command and the working directory, which is the folder of the document if the entry names none. That of an editor's
+    settings gives way to the folder above, if what the entry names is there."""
+    if folder is None:
+        return command, cwd
+    bases = (folder, *((folder.parent,) if folder.name.startswith(".") else ()))
+    words = [word for word in (cwd, command, *arguments) if word and not word.startswith("-")]
+    base = next((one for one in bases if any(_exists(one / word) for word in words)), folder)
+    place = base / cwd if "${" not in cwd[:2] else Path(cwd)
+    if "${" in command[:2] or Path(command).is_absolute():
+        return command, str(place)
+    there = next((at for at in (place / command, base / command) if _exists(at)), base / command)
+    relative = "/" in command or os.sep in command or (_exists(there) and shutil.which(command) is None)
+    return os.path.normpath(there) if relative else command, os.path.normpath(place)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def _environment_value(entry: Entry, extractor: SecretExtractor, name: str, value: str) -> str:
-    if found := plain_value(name, value):
+    if "${" not in value and (found := plain_value(name, value)):
         entry.note(
             f"env {shown(name)} stays as it is written, because it is {found}; hide it under its server if it is a secret"
         )

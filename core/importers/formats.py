@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from core.domain.catalog import Connection, Imported, Note, Prompt, Server, is_wayfare
 from core.importers.connections import read_connection, secret_name
 from core.importers.entry import Entry, ToolReader, entries, read_prices, read_prompts
 from core.importers.reading import BrokenDocumentError, Reading, inspect, shown
+from core.importers.restrictions import ServerLists, lists_of_servers, read_restrictions
 
 
 class Importer(ABC):
@@ -27,12 +29,12 @@ class Importer(ABC):
     def matches(self, document: object) -> bool:
         """Whether the document has this format's shape, judged by its outermost keys alone."""
 
-    def read(self, document: object, *, source: str) -> Imported:
-        """The content of the document; `source` is its name in messages.
+    def read(self, document: object, *, source: str, folder: Path | None = None) -> Imported:
+        """The content of the document; `source` is its name in messages, and relative paths in it count from the `folder`.
 
         Raises BrokenDocumentError (a CatalogError) that names every fault where there is one.
         """
-        reading = Reading(source)
+        reading = Reading(source, folder=folder)
         inspect(reading, document)
         if not self.matches(document):
             reading.problem("", f"its shape is not that of the format {self.name}; give a document in it")
@@ -40,9 +42,9 @@ class Importer(ABC):
             self._fill(reading, document)
         return reading.finish(self.name)
 
-    def read_entry(self, entry: object, key: str, *, source: str, position: int) -> Reading:
+    def read_entry(self, entry: object, key: str, *, source: str, position: int, folder: Path | None = None) -> Reading:
         """One entry of a document's list `key` ("" where the document is the list), with its faults."""
-        reading = Reading(source, first=position)
+        reading = Reading(source, first=position, folder=folder)
         inspect(reading, entry, f"{key}[{position}]")
         if not reading.problems:
             self._fill(reading, {key: [entry]} if key else [entry])
@@ -142,7 +144,8 @@ class LiveMcpBench(Importer):
     def matches(self, document: object) -> bool:
         """A list in which some project has tools."""
         return isinstance(document, list) and any(
-            isinstance(item, dict) and "tools" in item for item in cast("list[object]", document)
+            isinstance(item, dict) and _has_tools(cast("dict[str, Any]", item))
+            for item in cast("list[object]", document)
         )
 
     def _fill(self, reading: Reading, document: object) -> None:
@@ -152,6 +155,11 @@ class LiveMcpBench(Importer):
                 project.note("no tools: it is left out")
             for name, entry in project.named("tools"):
                 reading.add(entry.where, _server(project, entry, name, connections.get(name)))
+
+
+def _has_tools(item: dict[str, Any]) -> bool:
+    """Whether an item of a list has tools itself. A server that says how it is reached lists those that are allowed."""
+    return "tools" in item and not _REACHED & item.keys()
 
 
 def _connections(project: Entry) -> dict[str, Connection | None]:
@@ -201,9 +209,7 @@ class ClientConfig(Importer):
         """An object with servers by name, or a list of such objects or of servers that say how they are reached."""
         if isinstance(document, list):
             items = [cast("dict[str, Any]", x) for x in cast("list[object]", document) if isinstance(x, dict)]
-            return any("tools" not in x and ("config" in x or _REACHED & x.keys()) for x in items) and not any(
-                "tools" in x for x in items
-            )
+            return any("config" in x or _REACHED & x.keys() for x in items) and not any(map(_has_tools, items))
         return isinstance(document, dict) and _has_servers(cast("dict[str, Any]", document))
 
     def _fill(self, reading: Reading, document: object) -> None:
@@ -221,19 +227,45 @@ class ClientConfig(Importer):
 def _has_servers(document: dict[str, Any]) -> bool:
     if "mcpServers" in document or "mcp_servers" in document or isinstance(document.get("servers"), dict):
         return True
-    inner = document.get("mcp")
-    return isinstance(inner, dict) and "servers" in inner
+    inner, projects = document.get("mcp"), document.get("projects")
+    if isinstance(inner, dict) and "servers" in inner:
+        return True
+    found = cast("dict[str, object]", projects).values() if isinstance(projects, dict) else ()
+    return any(isinstance(one, dict) and _KEYS[0] in one for one in found)
 
 
 def _fill_document(top: Entry, about: Entry | None) -> None:
+    lists = lists_of_servers(top)
     if top.get("mcp") is not None and _KEYS[0] not in top.value:
         top = top.child("mcp") or top
     read_prompts(top)
     key = next((key for key in _KEYS if key in top.value), _KEYS[0])
-    if top.get(key) is None:
+    projects = list(_projects(top))
+    if top.get(key) is None and not projects:
         top.problem(f"{key} is missing; give an object of servers by name")
     for name, entry in _servers(top, key):
-        _add(entry, name, about)
+        _add(entry, name, about, lists)
+    for folder, project in projects:
+        _fill_project(Path(folder), project)
+
+
+def _projects(top: Entry) -> Iterator[tuple[str, Entry]]:
+    """The folders that have servers of their own in a file of Claude Code."""
+    if isinstance(top.get("projects"), dict):
+        yield from ((at, one) for at, one in top.named("projects") if isinstance(one.get(_KEYS[0]), dict))
+
+
+def _fill_project(folder: Path, project: Entry) -> None:
+    """The servers of one project. They run in its folder; those whose name is taken get the folder's, too."""
+    reading, lists = project.reading, lists_of_servers(project)
+    before, reading.folder = reading.folder, folder if reading.folder else None
+    for name, entry in project.named(_KEYS[0]):
+        taken = {one.name for one in (*reading.servers, *reading.off)}
+        own = next(one for one in (name, f"{name} ({folder.name})", f"{name} ({folder})") if one not in taken)
+        if own != name:
+            entry.note(f"it is named {shown(own)} here, because another server is named {shown(name)}")
+        _add(entry, own, None, lists, listed=name)
+    reading.folder = before
 
 
 def _servers(top: Entry, key: str) -> Iterator[tuple[str, Entry]]:
@@ -246,21 +278,18 @@ def _servers(top: Entry, key: str) -> Iterator[tuple[str, Entry]]:
         yield entry.server_name(), entry
 
 
-def _add(entry: Entry, name: str, about: Entry | None) -> None:
-    off = entry.flag("disabled") is True or entry.flag("enabled") is False
-    if off:
-        entry.note("it is disabled: it is switched off here, too")
+def _add(entry: Entry, name: str, about: Entry | None, lists: ServerLists = (), *, listed: str = "") -> None:
+    """Take a server. The `lists` of its document may switch it off; they name it `listed`."""
     texts = about or entry
     prices = read_prices(entry)
     if prices.by_tool:
         entry.note("prices of single tools are left out: its tools are not known yet")
-    connection = read_connection(entry, name)
-    without = tuple(str(tool) for key in ("disabledTools", "disabled_tools") for tool in entry.list(key))
-    if connection is not None and without:
-        connection = replace(connection, without=without)
-        entry.note(f"{len(without)} of its tools are switched off there and left out")
-    if any(entry.get(key) for key in ("alwaysAllow", "autoApprove", "always_allow")):
-        entry.note("which tools its client always allows is ignored: the page Govern says what an agent may call")
+    connection, off = read_restrictions(entry, read_connection(entry, name))
+    for label, allows, names in lists:
+        if allows is not ((listed or name) in names):
+            off = off or f"{label} {'does not name it' if allows else 'names it'}: it is switched off here, too"
+    if off:
+        entry.note(off)
     server = Server(
         name=name,
         description=texts.text("description"),
@@ -269,7 +298,7 @@ def _add(entry: Entry, name: str, about: Entry | None) -> None:
         ask_usd=prices.default,
         connection=connection,
     )
-    entry.reading.add(entry.where, server, off=off)
+    entry.reading.add(entry.where, server, off=bool(off))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 from core.domain.catalog import Imported, Note, Prompt, Server
@@ -42,6 +43,8 @@ class Reading:
     off: list[Server] = field(default_factory=list[Server])
     secrets: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     prompts: dict[str, Prompt] = field(default_factory=dict[str, Prompt])
+    folder: Path | None = None
+    """Where relative paths of the document count from, if that is known."""
     first: int = 0
     """The place of the first entry in the list of the whole document."""
     _places: dict[str, str] = field(default_factory=dict[str, str])
@@ -300,15 +303,16 @@ def parse(text: str | bytes, *, source: str) -> Any:
 
 
 def decode(text: str | bytes, *, source: str) -> str:
-    """Text of at most 64 MB, from UTF-8 where it comes as bytes. Raises BrokenDocumentError."""
+    """Text of at most 64 MB, from UTF-8, UTF-16 or UTF-32 where it comes as bytes. Raises BrokenDocumentError."""
     if len(text) > MAX_BYTES:
         size = len(text) / (1024 * 1024)
         raise BrokenDocumentError([f"{source}: it has {size:.0f} MB; give a file of at most 64 MB."])
     if isinstance(text, bytes):
+        encoding = json.detect_encoding(text)
         try:
-            text = text.decode("utf-8")
+            text = text.decode(encoding)
         except UnicodeDecodeError as error:
-            fault = f"byte {error.start} is not UTF-8; save the file as UTF-8"
+            fault = f"byte {error.start} is not {encoding.upper().removesuffix('-SIG')}; save the file as UTF-8"
             raise BrokenDocumentError([f"{source}: {fault}."]) from None
     return text.removeprefix("\ufeff")
 

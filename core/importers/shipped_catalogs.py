@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from core.domain.catalog import Catalog
 from core.importers import read_document, read_tasks
 from core.importers.reading import name_fault
 from core.shared.errors import CatalogError
+from core.shared.once import made_once
 from sample_catalog import testbeds
 
 SAMPLE = "sample"
@@ -34,7 +34,7 @@ SHIPPED_CATALOGS = {
 }
 
 
-@cache
+@made_once
 def shipped_size(name: str) -> tuple[int, int]:
     """Servers and tools of a catalog that comes with Wayfare, counted without reading it in full.
 
@@ -45,7 +45,7 @@ def shipped_size(name: str) -> tuple[int, int]:
     return len(documents), sum(len(document["tools"]) for document in documents)
 
 
-@cache
+@made_once
 def played() -> Mapping[str, Any]:
     """The story of the sample: a sub-task whose winner changes with one knob, and what happens next, played once.
 
@@ -69,7 +69,7 @@ def check_name(name: str) -> None:
 # Shipped catalogs, read from their files.
 
 
-@cache
+@made_once
 def shipped(name: str) -> Catalog:
     """A shipped catalog by name; read once in a process, as it is immutable."""
     documents = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_CATALOGS[name].files()]

@@ -48,7 +48,10 @@ def read_large(path: Path, detect: Callable[[object], Importer | None], pack: Pa
             if importer is None:
                 kept.leave_out([f"{place} is of no form that is known; give an object as the others"])
             else:
-                kept.take(importer.read_entry(entry, key, source=str(path), position=position), place)
+                kept.take(
+                    importer.read_entry(entry, key, source=str(path), position=position, folder=path.absolute().parent),
+                    place,
+                )
     return kept.result("" if importer is None else importer.name)
 
 

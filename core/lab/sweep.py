@@ -301,12 +301,13 @@ def against(values: Mapping[str, Floats], present: Mapping[str, Floats], *, test
     return {name: [float(one.mean()), margin(one, tests=tests)] for name, one in differences.items()}
 
 
-def gains(point: Result, objective: str) -> bool:
-    """Whether a searched point beats the present setting by more than noise, and loses neither RR nor success by more."""
+def gains(point: Result, objective: str, *, at_any_loss: bool = False) -> bool:
+    """Tells whether a searched point beats the setting where the search began by more than noise, and loses neither RR nor success by
+    more, except `at_any_loss`."""
     if AGAINST not in point:
         return False
     difference, noise = point[AGAINST][objective]
-    lost = any(gain < -margin for gain, margin in (point[AGAINST][name] for name in QUALITY))
+    lost = not at_any_loss and any(gain < -margin for gain, margin in (point[AGAINST][name] for name in QUALITY))
     return _gain(objective, difference) > noise and not lost
 
 

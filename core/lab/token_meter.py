@@ -24,12 +24,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from core.domain.decision import Decision
 from core.shared.errors import WayfareError
+from core.shared.once import made_once
 
 # Prices of models for input, from litellm's table; litellm itself takes seconds to import and is not imported ---------
 # A 0 in the table means an unknown price: it stands for models on one's own machine and for prices that were not filled in.
@@ -71,7 +71,7 @@ def model_price(model: str) -> ModelPrice:
     )
 
 
-@cache
+@made_once
 def priced_models() -> tuple[str, ...]:
     """The names of all priced models for text: those of the makers first, then those with a provider."""
     named = (name for name, row in _table().items() if row.get("mode") in TEXT_MODES)
@@ -79,7 +79,7 @@ def priced_models() -> tuple[str, ...]:
     return tuple(sorted(priced, key=lambda name: ("/" in name, name)))
 
 
-@cache
+@made_once
 def _table() -> Mapping[str, Mapping[str, Any]]:
     spec = importlib.util.find_spec("litellm")
     roots = list(spec.submodule_search_locations or []) if spec is not None else []

@@ -46,6 +46,7 @@ from core.lint.schemas import (
     LargeTool,
     MissingFigures,
     MissingSchema,
+    OddListing,
     UndescribedParameters,
     UnknownRequired,
     Unpriced,
@@ -86,6 +87,7 @@ RULES: dict[str, type[Rule]] = {
         MissingServerDescription,
         # schemas and their size
         BrokenSchema,
+        OddListing,
         UnknownRequired,
         MissingSchema,
         UntypedParameters,

@@ -15,6 +15,7 @@ from core.domain.catalog import Catalog
 from core.domain.lint import Finding, Severity
 from core.lint.base import Context, Corpus, Rule, Words
 from core.lint.texts import Passage, quoted, sentence_before
+from core.shared.once import made_once
 
 # Phrases that instruct a model (`wording/<rule>.toml`), and the rule that searches every text for them ----------------
 # A phrase is a pattern over folded text (lower case). In the file a space stands for any gap between two words, a line break for
@@ -71,7 +72,7 @@ class Phrase:
         return not (_MENTIONING.search(before) and _EXAMPLE.search(before))
 
 
-@cache
+@made_once
 def phrases(rule: str) -> tuple[Phrase, ...]:
     r"""Returns the phrases of a rule, from its file.
 

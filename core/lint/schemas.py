@@ -49,6 +49,20 @@ class BrokenSchema(ToolRule):
         return None
 
 
+class OddListing(Rule):
+    """A tool, or a part of it, that was left out when the server listed its tools."""
+
+    id = "odd_listing"
+    title = "Left out of the server's list"
+    severity = Severity.WARNING
+    why = "The part cannot be shown to a client that checks lists, so the tool is missing, or works without this part."
+    advice = "Tell the server's author, and ask the server for its tools again after an update."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - the servers say all
+        for server in catalog.servers:
+            yield from (self.finding(sentence, server=server.name, where=sentence) for sentence in server.odd)
+
+
 class UnknownRequired(ToolRule):
     """A required parameter that is not declared."""
 

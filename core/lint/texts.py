@@ -9,13 +9,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import unquote
 
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
+from core.shared.once import made_once
 from core.shared.untrusted_text import INVISIBLE, TAG_OFFSET
 
 # Decoded text: a model reads base64 and the like, a reviewer does not ---------------------------------------------------
@@ -174,7 +175,7 @@ def lookalike(character: str) -> str:
     return small if small and drawn in {"", "l"} else drawn  # a capital I looks like l, and is an i
 
 
-@cache
+@made_once
 def _lookalikes() -> Mapping[str, str]:
     """Returns Unicode's confusables: from letters with two cases, which attackers mix into Latin words, to small Latin
     letters.

@@ -12,12 +12,12 @@ from typing import cast
 
 import httpx2
 
+from core.mcp_bridge.messages import END_BYTES
 from core.shared.settings import MAX_ANSWER_BYTES, MAX_ANSWER_MB
 
 TOO_LARGE = "The answer has more than"
 """The beginning of each error sentence about a limit."""
 BYTES_PER_CONTAINER = 20
-END_BYTES = 4_096
 SKIPPED_LIMITS = 100
 """A line beyond the limit is read to its end and dropped, up to this multiple of the limit."""
 EVENT_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")

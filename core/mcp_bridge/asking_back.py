@@ -1,8 +1,9 @@
 """Log messages and questions that a server sends during a call, passed to the client that made the call.
 
-Up to 2025-11-25 neither says which call it belongs to. They are passed on only while one call is in progress on the
-session, and a session whose clients can answer questions takes one call at a time. A message may come late: for a
-second after a call, only the client of that call gets messages. From 2026-07-28 on a call ends with its questions.
+Up to 2025-11-25 neither says which call it belongs to. A session whose clients can answer questions takes one call at
+a time. Messages are passed on if one client alone has calls in progress, or is the only one of the session. A message
+may come late: for a second after a call, only the client of that call gets messages. From 2026-07-28 on a call ends with
+its questions.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ LISTS: dict[type, str] = {
     PromptsListChanged: "prompts",
 }
 FIRST_WAIT_S, LONGEST_WAIT_S = 5.0, 600.0
+LEVEL_S = 2.0
+"""Time that a server may take to set the level of its log messages."""
 LATE_S = 1.0
 """A message may belong to a call that ended this long ago."""
 Under = tuple[ClientSide, Redact]
@@ -53,6 +56,10 @@ class AskingBack:
         self._ended = TTLCache[str, None](1024, LATE_S, clock)
         self.turn = asyncio.Lock()
         self._under_way: list[Under | None] = []
+        self._clients: set[str] = set()
+        self._last: Under | None = None
+        self._level = ""
+        """The level of log messages that the server was asked for."""
         self.list_changed: Callable[[str], None] | None = None
         """Called with "tools", "resources" or "prompts" when the server says that it lists others. None: nobody wants to know."""
         self.updated: Callable[[str], None] = lambda _: None
@@ -149,6 +156,8 @@ class AskingBack:
         """Marks a request as in progress until the end of the block."""
         mine = None if side is None else (side, redact)
         self._under_way.append(mine)
+        self._clients.add("" if side is None else side.client)
+        self._last = mine
         token = _CURRENT.set(mine)
         try:
             yield
@@ -157,8 +166,28 @@ class AskingBack:
             self._under_way.remove(mine)
             self._ended["" if side is None else side.client] = None
 
+    async def set_level(self, client: Client, side: ClientSide | None) -> None:
+        """Asks a server up to 2025-11-25 for the log messages that a client wants, if fewer were wanted before."""
+        wanted = "" if side is None else side.log_level
+        more = wanted and (not self._level or LEVELS.index(wanted) < LEVELS.index(self._level))
+        if (
+            not more
+            or client.server_capabilities.logging is None
+            or client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        ):
+            return
+        self._level = wanted
+        params = mcp_types.SetLevelRequestParams(level=cast(Any, wanted))
+        with suppress(MCPError):
+            await client.session.send_request(mcp_types.SetLevelRequest(params=params), mcp_types.EmptyResult, LEVEL_S)
+
     def _whose(self) -> Under | None:
         return _CURRENT.get() or (self._under_way[0] if len(self._under_way) == 1 else None)
+
+    def _hearer(self) -> Under | None:
+        """Returns the client of a log message, or None if it may belong to several."""
+        clients = {"" if one is None else one[0].client for one in self._under_way} or self._clients
+        return _CURRENT.get() or (self._last if len(clients) == 1 else None)
 
     async def _sample(self, _: Any, params: mcp_types.CreateMessageRequestParams) -> Any:
         return await self._ask(mcp_types.CreateMessageRequest(params=params))
@@ -182,7 +211,7 @@ class AskingBack:
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=str(error) or type(error).__name__)
 
     async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
-        whose = self._whose()
+        whose = self._hearer()
         if whose is not None and whose[0].log_level and not self._may_be_late(whose[0].client):
             side, redact = whose
             if LEVELS.index(params.level) >= LEVELS.index(side.log_level):

@@ -12,10 +12,10 @@ from typing import Any
 
 import mcp_types
 from mcp import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_types import INVALID_PARAMS
 
 from core.domain.catalog import Connection, Tool
-from core.domain.execution import CLIENT_SIDE, NOBODY, ClientSide, Progress
+from core.domain.execution import CLIENT_SIDE, NOBODY, SESSION_OWNER, ClientSide, Progress
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.mcp_bridge.asking_back import called
 from core.mcp_bridge.codec import Redact, decode_block, result_without_secrets, without_secrets
@@ -23,6 +23,7 @@ from core.mcp_bridge.pool import SessionPool
 from core.mcp_bridge.secrets import how_to_enter
 from core.mcp_bridge.session import Lease
 from core.mcp_bridge.threads import (
+    BusyError,
     CallTimeoutError,
     CancelledCallError,
     ConnectionLostError,
@@ -32,7 +33,6 @@ from core.mcp_bridge.threads import (
     UnauthorizedError,
     said,
 )
-from core.mcp_bridge.transports import HTTP_REFUSED
 from core.shared.json_schema import arguments_fit
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -68,16 +68,15 @@ def classify_error_result(
 
 
 def classify_protocol_error(error: MCPError) -> OutcomeKind:
-    """Returns the kind of a protocol error: -32602 is about the arguments; an HTTP error page means that the tool was
-    not reached."""
-    if error.code == INVALID_PARAMS:
-        return OutcomeKind.INVALID_ARGUMENTS
-    if error.code == INTERNAL_ERROR and error.message.startswith(HTTP_REFUSED):
-        return OutcomeKind.CRASH
-    return OutcomeKind.TOOL_ERROR
+    """Returns the kind of a server's protocol error: -32602 is about the arguments."""
+    return OutcomeKind.INVALID_ARGUMENTS if error.code == INVALID_PARAMS else OutcomeKind.TOOL_ERROR
 
 
 MAX_ERROR_CHARS = 20_000
+NEW_STATE = (
+    "[This server was started anew for you: {why}. What earlier calls set in it, such as a working directory, a login or an open page, is "
+    "gone; set it again.]"
+)
 
 
 @dataclass(frozen=True)
@@ -93,6 +92,18 @@ class _Attempt:
     protocol_version: str = ""
     mode: CallMode = CallMode.REAL
     injected: str = ""
+    note: str = ""
+
+
+def _with_note(attempt: _Attempt, note: str) -> _Attempt:
+    """Returns the attempt with a note to its client, in the result as well as in the error."""
+    if not note:
+        return attempt
+    result, error = attempt.result, f"{attempt.error} {note}" if attempt.error else ""
+    if result is not None:
+        block = mcp_types.TextContent(type="text", text=note)
+        result = result.model_copy(update={"content": [*result.content, block]})
+    return replace(attempt, result=result, error=error, note=note)
 
 
 @dataclass
@@ -154,11 +165,14 @@ class McpCaller:
         try:
             server = call.server_id
             result = self.pool.use(
-                server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, abilities=abilities
-            )
+                server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, abilities=abilities,
+                owner=SESSION_OWNER.get(),
+            )  # fmt: skip
             attempt = self._of_result(call, tool, work, result)
         except UnauthorizedError as error:
             attempt = _Attempt(OutcomeKind.NOT_TRIED, str(error))
+        except BusyError as error:
+            attempt = _Attempt(OutcomeKind.BUSY, str(error))
         except NotConnectedError as error:
             attempt = _Attempt(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)
         except CallTimeoutError as error:
@@ -176,13 +190,15 @@ class McpCaller:
             attempt = _Attempt(classify_protocol_error(error), str(error))
         except InvalidResponseError as error:
             attempt = _Attempt(OutcomeKind.TOOL_ERROR, str(error))
-        return work.measured(attempt)
+        return _with_note(work.measured(attempt), work.renewed and self._shown(NEW_STATE.format(why=work.renewed)))
 
     def _of_result(
         self, call: ToolCall, tool: Tool | None, work: _CallWork, result: mcp_types.CallToolResult
     ) -> _Attempt:
         if not result.is_error:
-            return _Attempt(OutcomeKind.OK, result=result_without_secrets(result, self.pool.vault.in_results))
+            return _Attempt(
+                OutcomeKind.OK, work.misfit, result=result_without_secrets(result, self.pool.vault.in_results)
+            )
         kind = classify_error_result(call, tool, work.lease.tools if work.lease is not None else None)
         texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
         return _Attempt(kind, "\n".join(texts) or "The tool reported an error without a text.", result=result)
@@ -202,6 +218,7 @@ class McpCaller:
             protocol_version=attempt.protocol_version,
             mode=attempt.mode,
             injected=attempt.injected,
+            note=attempt.note,
             original=self._original(attempt),
         )
 
@@ -239,18 +256,27 @@ class _CallWork:
     side: ClientSide | None
     redact: Redact
     lease: Lease | None = None
+    misfit: str = ""
+    """Why the result does not fit the tool's output schema."""
+    renewed: str = ""
     _started_s: float | None = None
     _ended_s: float | None = None
 
     async def __call__(self, lease: Lease) -> mcp_types.CallToolResult:
-        self.lease = lease
+        self.lease, self.renewed, lease.session.renewed = lease, lease.session.renewed, ""
         self._started_s = self.clock()
         try:
             progress = None if self.on_progress is None else self._progressed
+            await lease.session.asking.set_level(lease.client, self.side)
             with lease.session.asking.under_way(self.side, self.redact):
                 return await called(lease.client, self.call, self.side, progress)
         except MCPError:
             raise
+        except InvalidResponseError as error:
+            if error.result is None:
+                raise
+            self.misfit = str(error)
+            return error.result
         except Exception as error:
             raise InvalidResponseError(said(error)) from error
         finally:

@@ -28,6 +28,7 @@ UNREAD: dict[type[BaseModel], frozenset[str]] = {
     mcp_types.InputRequiredResult: frozenset({"request_state"}),
 }
 """Fields that stay as they are: binary content, and values that return to the server."""
+MOST_EXTRA_CHARS = 50_000
 Redact = Callable[[str], str]
 Message = TypeVar("Message", bound=BaseModel)
 
@@ -120,7 +121,15 @@ def decode_tool(server_name: str, tool: mcp_types.Tool) -> Tool:
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
         hints=ToolHints() if notes is None else _hints(notes),
+        extras=_extras(tool),
     )
+
+
+def _extras(tool: mcp_types.Tool) -> str:
+    """Returns icons and metadata as JSON, or "" without them or if they are too long for a list."""
+    said = tool.model_dump(mode="json", by_alias=True, include={"icons", "meta"}, exclude_none=True)
+    text = json.dumps(said, sort_keys=True) if any(said.values()) else ""
+    return text if len(text) <= MOST_EXTRA_CHARS else ""
 
 
 def _hints(notes: mcp_types.ToolAnnotations) -> ToolHints:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,15 +18,30 @@ from mcp.client.session import ClientSession
 from mcp.shared.dispatcher import ProgressFnT
 
 from core.domain.catalog import Connection, Discovery, Server, ServerId, Tool, is_wayfare
-from core.domain.execution import CLIENT_SIDE, ITEMS, NOBODY, PROMPTS, RESOURCES, TEMPLATES, TOOLS, ClientSide
+from core.domain.execution import (
+    CLIENT_SIDE,
+    ITEMS,
+    NOBODY,
+    PROMPTS,
+    RESOURCES,
+    SESSION_OWNER,
+    TEMPLATES,
+    TOOLS,
+    WAYFARE,
+    ClientSide,
+    SessionOwner,
+)
 from core.domain.outcome import ToolCall
 from core.mcp_bridge.asking_back import AskingBack, called
 from core.mcp_bridge.codec import decode_tool, result_without_secrets, text_without_secrets, without_secrets
+from core.mcp_bridge.odd_lists import WHOLE, all_pages
 from core.mcp_bridge.pool import SessionPool
-from core.mcp_bridge.session import MAX_PAGES, Lease, all_tools
+from core.mcp_bridge.session import Lease, all_tools
 from core.mcp_bridge.threads import UnauthorizedError
 from core.shared.errors import WayfareError
+from core.shared.json_schema import TOO_LARGE, too_large
 
+_log = logging.getLogger(__name__)
 PARALLEL = 8
 MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS = 2000, 200
 
@@ -33,6 +49,7 @@ MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS = 2000, 200
 @dataclass(frozen=True)
 class _Listing:
     tools: list[mcp_types.Tool]
+    odd: list[str]
     info: mcp_types.Implementation | None
     instructions: str
     connect_s: float | None
@@ -55,10 +72,17 @@ def discover(
 def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Server) -> Discovery:
     try:
         key = ServerId(catalog, server.name)
-        listing = pool.use(key, _reachable(pool, key, server.connection), _list_tools, limit_s=limit_s)
+        connection = _reachable(key, server.connection)
+        if missing := pool.vault.missing(key, connection):
+            waits = f"Server {server.name} needs a value for {', '.join(missing)}; enter it to connect."
+            return Discovery(server.name, server, waits)
+        listing = pool.use(key, connection, _list_tools, limit_s=limit_s, listing=True)
         secrets = pool.vault.in_results  # the listing will be stored
         tools = [result_without_secrets(tool, secrets) for tool in listing.tools]
-        found, refused = described(server, tools, listing.info, text_without_secrets(listing.instructions, secrets))
+        odd = [text_without_secrets(phrase, secrets) for phrase in listing.odd]
+        found, refused = described(
+            server, tools, listing.info, text_without_secrets(listing.instructions, secrets), odd
+        )
         found = replace(found, virtual=server.virtual or listing.virtual)
         return Discovery(server.name, found, "", listing.connect_s, refused)
     except UnauthorizedError as error:
@@ -69,33 +93,35 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
         return Discovery(server.name, None, sentence, getattr(error, "connect_s", None))
 
 
-def _reachable(pool: SessionPool, key: ServerId, connection: Connection | None) -> Connection:
+def _reachable(key: ServerId, connection: Connection | None) -> Connection:
     if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
         raise WayfareError(f"Server {key.server} has no command or URL; add a connection to discover its tools.")
     if is_wayfare(key.server, connection):  # of a catalog that was read before this was a rule
         raise WayfareError(f"Server {key.server} is Wayfare itself, which is no server of its own; remove it.")
-    if missing := pool.vault.missing(key, connection):
-        raise WayfareError(f"Server {key.server} needs a value for {', '.join(missing)}; enter it to connect.")
     return connection
 
 
 async def _list_tools(lease: Lease) -> _Listing:
     client = lease.client
-    tools = await all_tools(client)
-    return _Listing(tools, client.server_info, client.instructions or "", lease.connect_s, lease.simulated)
+    tools, odd = await all_tools(client)
+    return _Listing(tools, odd, client.server_info, client.instructions or "", lease.connect_s, lease.simulated)
 
 
 def described(
-    server: Server, tools: Iterable[mcp_types.Tool], info: mcp_types.Implementation | None, instructions: str
+    server: Server,
+    tools: Iterable[mcp_types.Tool],
+    info: mcp_types.Implementation | None,
+    instructions: str,
+    odd: Iterable[str] = (),
 ) -> tuple[Server, tuple[str, ...]]:
     """Returns the server with the tools that it listed, and a sentence for each tool that was refused: one whose name is
-    taken, empty, too long, or has control characters. Tools that the configuration switches off are left out. The
-    server's own description and title fill in if the catalog has none.
+    taken, empty, too long, or has control characters, or that `odd` has. Tools that the configuration switches off are left
+    out. The server's own description and title fill in if the catalog has none.
     """
     declared = {tool.name: tool for tool in server.tools}
-    without = frozenset(server.connection.without if server.connection is not None else ())
     found: dict[str, Tool] = {}
-    refused: list[str] = []
+    notes = [f"Server {server.name} lists {phrase}." for phrase in odd]
+    refused = [note for note in notes if note.endswith(f"{WHOLE}.")]
     for listed_tool in tools:
         name = listed_tool.name
         unseen = any(unicodedata.category(letter) in {"Cc", "Cf"} for letter in name[:MAX_NAME_CHARS])
@@ -103,14 +129,19 @@ def described(
             refused.append(f"Server {server.name} lists a tool with an unusable name: {name[:MAX_NAME_CHARS]!r}.")
         elif name in found:
             refused.append(f"Server {server.name} lists two tools named {name}; the first one was taken.")
-        elif name not in without:
-            found[name] = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
+        elif server.connection is None or server.connection.allows(name):
+            found[name] = tool = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
+            if too_large(tool.input_schema) or too_large(tool.output_schema):
+                notes.append(
+                    f"Server {server.name} lists the tool {name} with a schema that {TOO_LARGE}: it is not checked."
+                )
     own_words = (info.description if info is not None else None) or instructions
     made = replace(
         server,
         tools=tuple(found.values()),
         title=server.title or (info.title if info is not None else None) or "",
         description=server.description if server.description.strip() else own_words.strip()[:MAX_DESCRIPTION_CHARS],
+        odd=tuple(dict.fromkeys((*notes, *refused))),
     )
     return made, tuple(refused)
 
@@ -168,15 +199,13 @@ def list_of(pool: SessionPool, server: ServerId, connection: Connection, method:
     async def work(lease: Lease) -> list[Any]:
         if not _declares(lease.client, method):
             return []
-        found: list[Any] = []
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            params = mcp_types.PaginatedRequestParams(cursor=cursor)
-            page = await sent(lease.client.session, method, params)
-            found += getattr(page, ITEMS[method])
-            cursor = page.next_cursor
-            if cursor is None:
-                break
+
+        def page(cursor: str | None) -> Awaitable[Any]:
+            return sent(lease.client.session, method, mcp_types.PaginatedRequestParams(cursor=cursor))
+
+        found, odd = await all_pages(page, ITEMS[method])
+        for phrase in odd:
+            _log.info("Server %s lists %s.", server.server, pool.vault.redact(phrase))
         return found
 
     return [without_secrets(one, pool.vault.redact) for one in _used(pool, server, connection, work, limit_s)]
@@ -190,10 +219,12 @@ def answer_of(
     side = CLIENT_SIDE.get()
 
     async def work(lease: Lease) -> Any:
+        await lease.session.asking.set_level(lease.client, side)
         with lease.session.asking.under_way(side, pool.vault.redact):
             return await answered(lease.client, side, method, params)
 
-    answer = _used(pool, server, connection, work, limit_s, NOBODY if side is None else side.abilities)
+    abilities = NOBODY if side is None else side.abilities
+    answer = _used(pool, server, connection, work, limit_s, abilities, SESSION_OWNER.get())
     return result_without_secrets(answer, pool.vault.in_results)
 
 
@@ -204,9 +235,10 @@ def _used(
     work: Any,
     limit_s: float,
     abilities: frozenset[str] = NOBODY,
+    owner: SessionOwner = WAYFARE,
 ) -> Any:
     try:
-        return pool.use(server, connection, work, limit_s=limit_s, abilities=abilities)
+        return pool.use(server, connection, work, limit_s=limit_s, abilities=abilities, owner=owner)
     except MCPError as error:
         raise MCPError.from_error_data(without_secrets(error.error, pool.vault.redact)) from None
 
@@ -232,7 +264,7 @@ def read_resource(
         return tuple((await lease.client.read_resource(uri)).contents)
 
     try:
-        found = pool.use(server, connection, work, limit_s=limit_s)
+        found = pool.use(server, connection, work, limit_s=limit_s, owner=SESSION_OWNER.get())
     except MCPError as error:
         raise WayfareError(f"{server.server} does not give {uri}: {pool.vault.redact(str(error))}") from None
     return tuple(result_without_secrets(one, pool.vault.in_results) for one in found)
@@ -245,9 +277,12 @@ def read_resource(
 class OwnSession:
     """A session that declares the `abilities` of the clients whose requests it makes. An async context."""
 
-    def __init__(self, target: Transport, client_info: mcp_types.Implementation, abilities: frozenset[str]) -> None:
+    def __init__(
+        self, target: Transport, client_info: mcp_types.Implementation, abilities: frozenset[str], legacy: bool
+    ) -> None:
         self._asking = AskingBack(abilities)
-        self._client = Client(target, client_info=client_info, cache=None, **self._asking.callbacks())
+        mode = "legacy" if legacy else "auto"
+        self._client = Client(target, client_info=client_info, cache=None, mode=mode, **self._asking.callbacks())
 
     async def __aenter__(self) -> Self:
         """Connects. Raises the errors of the transport."""
@@ -269,11 +304,13 @@ class OwnSession:
     ) -> mcp_types.CallToolResult:
         """Makes one tools/call. Raises MCPError."""
         side = CLIENT_SIDE.get()
+        await self._asking.set_level(self._client, side)
         with self._asking.under_way(side, str):
             return await called(self._client, ToolCall("", tool, arguments, timeout_s=limit_s), side, progress)
 
     async def answer(self, method: str, params: Any) -> Any:
         """Returns the answer to a request other than tools/call. Raises MCPError."""
         side = CLIENT_SIDE.get()
+        await self._asking.set_level(self._client, side)
         with self._asking.under_way(side, str):
             return await answered(self._client, side, method, params)

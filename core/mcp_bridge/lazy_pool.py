@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.execution import ToolCaller
 from core.mcp_bridge.secrets import SecretVault
+from core.shared.settings import MAX_SESSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +34,9 @@ class LazyPool:
 
     vault: SecretVault
     max_answer_bytes: int
+    max_sessions: int = MAX_SESSIONS
+    greetings_file: Path | None = None
+    inherit: tuple[str, ...] = ()
     list_changed: Callable[[ServerId, str], None] | None = None
     _pool: SessionPool | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -39,12 +44,16 @@ class LazyPool:
     def get(self) -> SessionPool:
         """Returns the pool."""
         load_protocol()
+        from core.mcp_bridge.greetings import Greetings
         from core.mcp_bridge.pool import PoolConfig, SessionPool
 
         with self._lock:
             if self._pool is None:
-                config = PoolConfig(max_answer_bytes=self.max_answer_bytes)
-                self._pool = SessionPool(self.vault, config, list_changed=self.list_changed)
+                config = PoolConfig(
+                    max_answer_bytes=self.max_answer_bytes, max_sessions=self.max_sessions, inherit=self.inherit
+                )
+                greetings = Greetings(self.greetings_file)
+                self._pool = SessionPool(self.vault, config, greetings=greetings, list_changed=self.list_changed)
             return self._pool
 
     def caller(self) -> ToolCaller:
@@ -57,6 +66,11 @@ class LazyPool:
     def states(self) -> tuple[ConnectionState, ...]:
         """Returns the state of every connected server, without opening a pool."""
         return () if self._pool is None else self._pool.states()
+
+    def forget(self, owner: str) -> None:
+        """Ends the sessions of a client that has left."""
+        if self._pool is not None:
+            self._pool.forget(owner)
 
     def close(self) -> None:
         """Ends every session."""

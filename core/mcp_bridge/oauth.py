@@ -24,20 +24,28 @@ from core.mcp_bridge.threads import UnauthorizedError
 from core.shared.untrusted_text import one_line
 
 AUTHORIZATION = "authorization"
+BUSY = 429
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class Refused:
-    """The latest 401, or 403 for lack of a scope, that a request was answered with; `challenged` is None without one. `for_now`: the token could not be renewed."""
+    """The latest 401, or 403 for lack of a scope, that a request was answered with; `challenged` is None without one. `for_now`: the token could not be renewed.
+
+    `status` is that of the latest answer over HTTP, or 0; `session` says that its request named a session; `retry_s` is the
+    time after which the server wants to be asked again.
+    """
 
     challenged: bool | None = None
     problem: str = ""
     for_now: bool = False
+    status: int = 0
+    session: bool = False
+    retry_s: float | None = None
 
 
 REFUSED: ContextVar[Refused | None] = ContextVar("REFUSED", default=None)
-"""Where a request notes a 401. The transports send each message in the context of its sender."""
+"""Where a request notes how it was refused. The transports send each message in the context of its sender."""
 
 
 def kept_grant(vault: SecretVault, server: ServerId) -> Grant | None:

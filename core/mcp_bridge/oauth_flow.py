@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
@@ -185,7 +187,8 @@ class _Flow(OAuthClientProvider):
         self.on_address(address)
 
     async def _answered(self) -> AuthorizationCodeResult:
-        return await asyncio.wrap_future(self.answer)
+        answer = await asyncio.wrap_future(self.answer)
+        return answer.model_copy(update={"iss": answer.iss and answer.iss.rstrip("/")})
 
 
 def client_of(client_id: str, redirect_uri: str, secret: str = "") -> OAuthClientInformationFull:
@@ -314,11 +317,56 @@ def _client(flow: _Flow, headers: Mapping[str, str]) -> httpx2.AsyncClient:
 
     async def bound(response: httpx2.Response) -> None:
         limited(response, limit)
+        if "/.well-known/" in response.request.url.path:
+            response.stream = _Metadata(response)
 
     hooks: dict[str, list[Any]] = {"request": [flow.check], "response": [bound]}
     return httpx2.AsyncClient(
         headers={"Accept-Encoding": "identity", **headers}, timeout=TIMEOUT_S, event_hooks=hooks, follow_redirects=False
     )
+
+
+class _Metadata(httpx2.AsyncByteStream):
+    """The body of a metadata document, as `usable` leaves it."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._body = cast(httpx2.AsyncByteStream, response.stream)
+        resource = "/oauth-protected-resource" in response.request.url.path
+        self._model = ProtectedResourceMetadata if resource else OAuthMetadata
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        whole = b"".join([piece async for piece in self._body])
+        with suppress(ValueError, RecursionError):
+            whole = json.dumps(usable(json.loads(whole), self._model)).encode()
+        yield whole
+
+    async def aclose(self) -> None:
+        """Closes the body."""
+        await self._body.aclose()
+
+
+def usable(document: Any, model: type[BaseModel]) -> Any:
+    """Returns a metadata document without optional members that cannot be used, and with issuers that end with no
+    slash: the same issuer is written with and without.
+
+    >>> usable({"resource": "https://a.example/mcp", "authorization_servers": ["https://b.example/"], "jwks_uri": 7}, ProtectedResourceMetadata)
+    {'resource': 'https://a.example/mcp', 'authorization_servers': ['https://b.example']}
+    """
+    if not isinstance(document, dict):
+        return document
+    known = cast("dict[str, Any]", document)
+    if isinstance(issuer := known.get("issuer"), str):
+        known["issuer"] = issuer.rstrip("/")
+    if isinstance(issuers := known.get("authorization_servers"), list):
+        known["authorization_servers"] = [str(one).rstrip("/") for one in cast("list[Any]", issuers)]
+    try:
+        model.model_validate(known)
+    except ValidationError as error:
+        faulty = {fault["loc"][0] for fault in error.errors()}
+        return {
+            name: one for name, one in known.items() if name not in faulty or model.model_fields[name].is_required()
+        }
+    return known
 
 
 def _reason(response: httpx2.Response) -> str:

@@ -14,16 +14,17 @@ from functools import partial
 from typing import Any, TypeVar
 
 from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, REQUEST_TIMEOUT
+from mcp.client import session as client_session
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ConnectionState, ServerId
-from core.domain.execution import NOBODY
+from core.domain.execution import NOBODY, WAYFARE, SessionOwner
 from core.mcp_bridge import transports
-from core.mcp_bridge.answer_limit import TOO_LARGE
 from core.mcp_bridge.fault_injection import injected
-from core.mcp_bridge.oauth import REFUSED, Refused
+from core.mcp_bridge.greetings import Greetings
+from core.mcp_bridge.oauth import BUSY, REFUSED, Refused
 from core.mcp_bridge.pooled_connection import PooledConnection, PooledConnectionConfig
 from core.mcp_bridge.secrets import SecretVault
 from core.mcp_bridge.session import Lease, Session, Work, bounded
@@ -37,42 +38,37 @@ from core.mcp_bridge.threads import (
     ThreadInbox,
     said,
 )
-from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget, quiet_sdk_log
+from core.mcp_bridge.transports import OpenTarget, quiet_sdk_log
 from core.network.traces import Injection
-from core.shared.settings import MAX_ANSWER_BYTES
+from core.shared.settings import MAX_ANSWER_BYTES, MAX_SESSIONS
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The effect of a protocol error on its session.
 
-SESSION_GONE = {
-    "session not found",
-    "session terminated",
-    "bad request: no valid session id provided",
-    "bad request: server not initialized",
-}
 
-
-class SessionRefusedError(ConnectionLostError):
+class SessionRefusedError(MCPError):
     """The server refused the call because it does not know the session. The tool did not run."""
 
 
 async def translated(
-    error: MCPError, pooled: PooledConnection, session: Session, limit_s: float, log_start: int
+    error: MCPError, pooled: PooledConnection, lease: Lease, refused: Refused, limit_s: float, log_start: int
 ) -> Exception:
-    """Returns the error to raise for a protocol error. Retires the session first if it is unusable."""
-    if _session_gone(error, pooled, session):
+    """Returns the error to raise for a protocol error. Retires the session first if it is unusable. The codes of a
+    timeout and of a lost connection are the SDK's: an error of the server has none of them."""
+    session = lease.session
+    if refused.status == BUSY:
+        return pooled.busy_for_now(error.message, refused)
+    if _session_gone(error, lease, refused):
         pooled.drop(session, error.message)
-        return SessionRefusedError(error.message)
+        return SessionRefusedError(error.code, error.message, error.data)
     if error.code == REQUEST_TIMEOUT:
         session.suspect = True
-        return CallTimeoutError(f"no answer within {limit_s:g} s" if "timed out" in error.message else error.message)
-    if error.message == HTTP_REFUSED:
-        session.suspect = True  # a token may have expired: the next call probes the session
-        return MCPError(error.code, f"{error.message}: {session.stderr_log.last(log_start)}", error.data)
-    _, too_large, rest = error.message.partition(TOO_LARGE)
-    if too_large:  # the SDK adds words of its own over HTTP; only this request ends
-        return MCPError(INTERNAL_ERROR, f"{too_large}{rest}")
-    return error if error.code != CONNECTION_CLOSED else await _lost(error, pooled, session, log_start)
+        return CallTimeoutError(f"no answer within {limit_s:g} s")
+    if error.code == CONNECTION_CLOSED:
+        return await _lost(error, pooled, session, log_start)
+    if refused.status > 400 and error.code != METHOD_NOT_FOUND:
+        session.suspect = True  # the next call probes it
+    return error
 
 
 async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log_start: int) -> Exception:
@@ -85,13 +81,19 @@ async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log
     return ConnectionLostError(": ".join(word for word in words if word))
 
 
-def _session_gone(error: MCPError, pooled: PooledConnection, session: Session) -> bool:
-    """Whether an HTTP server of the older, stateful protocol does not know the session."""
-    stateful = pooled.transport == "http" and session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
-    return stateful and error.message.strip().lower() in SESSION_GONE
+def _session_gone(error: MCPError, lease: Lease, refused: Refused) -> bool:
+    """Whether an HTTP server does not know the session any more, by its status. A 400 to a session that this call has
+    opened is about the call. The newer protocol also says by a 404 that it lacks a method."""
+    if refused.status == 404:
+        return error.code != METHOD_NOT_FOUND or lease.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+    return refused.status == 400 and refused.session and lease.connect_s is None
 
 
 CLOSE_S = 10.0
+PROBE_S = 2.0
+"""A server that is silent at `server/discover` hears `initialize` after this time. The SDK waits 10 s."""
+MOST_KNOWN = 1024
+"""Connections that are remembered, with or without a session."""
 T = TypeVar("T")
 Key = tuple[Any, ...]
 
@@ -101,20 +103,22 @@ class PoolConfig:
     """Limits of the pool. Times in s; `connect_limit_s` covers start, handshake and the first list of tools.
 
     A server whose call timed out is probed before the next call (its tools are listed). If the probe takes longer than
-    `probe_s`, a new session is opened. A session unused for `idle_s` is closed. `max_answer_bytes` limits each message
-    of a server.
+    `probe_s`, a new session is opened. A session unused for `idle_s` is closed. A connection may have its own
+    `start_s` and `idle_s`. `max_answer_bytes` limits each message of a server. Servers `inherit` these variables beside the usual ones.
     """
 
-    connect_limit_s: float = 15.0
+    connect_limit_s: float = 60.0
     probe_s: float = 2.0
-    idle_s: float = 600.0
-    max_sessions: int = 32
+    idle_s: float = 3600.0
+    max_sessions: int = MAX_SESSIONS
     max_answer_bytes: int = MAX_ANSWER_BYTES
+    inherit: tuple[str, ...] = ()
 
 
 class SessionPool:
-    """A session for each server and connection, opened at first use. One background event loop serves all threads.
+    """A session for each server, connection and client, opened at first use. One background event loop serves all threads.
 
+    All clients share a session only if the connection says so, or if the server gives no session id over HTTP.
     If a value of the launch changes, the session is replaced at the next use. A server that crashes, hangs, stops or
     writes garbage ends only its own calls, and its next call opens a new session. `close` ends every session and child
     process; it also runs when the interpreter ends. With an `injection`, every message to a server meets the faults of
@@ -130,6 +134,7 @@ class SessionPool:
         open_target: OpenTarget | None = None,
         injection: Injection | None = None,
         list_changed: Callable[[ServerId, str], None] | None = None,
+        greetings: Greetings | None = None,
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -137,6 +142,7 @@ class SessionPool:
         self.config = PoolConfig() if config is None else config
         self.injection = injection
         self._connections: dict[Key, PooledConnection] = {}
+        self._stateless: set[Key] = set()
         self._loop = LoopThread("mcp-sessions")
         self._closed = False
         self._closing = threading.Lock()
@@ -144,8 +150,15 @@ class SessionPool:
             resolve=self.vault.resolve,
             redact=self.vault.redact,
             open_target=open_target
-            or partial(transports.open_target, vault=self.vault, max_answer_bytes=self.config.max_answer_bytes),
+            or partial(
+                transports.open_target,
+                vault=self.vault,
+                max_answer_bytes=self.config.max_answer_bytes,
+                inherit=self.config.inherit,
+            ),
             make_room=self._make_room,
+            opened=self._opened,
+            greetings=Greetings() if greetings is None else greetings,
             clock=clock,
             now=now,
             connect_limit_s=self.config.connect_limit_s,
@@ -154,6 +167,7 @@ class SessionPool:
             list_changed=list_changed,
         )
         quiet_sdk_log()
+        client_session.DISCOVER_TIMEOUT_SECONDS = PROBE_S
         atexit.register(self.close)
 
     def use(
@@ -166,9 +180,12 @@ class SessionPool:
         inbox: ThreadInbox | None = None,
         cancel: threading.Event | None = None,
         abilities: frozenset[str] = NOBODY,
+        owner: SessionOwner = WAYFARE,
+        listing: bool = False,
     ) -> T:
-        """Runs `work` with a session of the server and waits for it, at most `limit_s` from the opened session on.
-        Clients with different `abilities` have different sessions, because the session declares them to the server.
+        """Runs `work` with the owner's session with the server and waits for it, at most `limit_s` from the opened session on.
+        Clients with different `abilities` have different sessions, because the session declares them to the server. A
+        `listing` goes to the open session that said last that its list changed, and waits for no call there.
 
         Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
         the errors of the work, such as MCPError for an error that the server returned.
@@ -176,7 +193,7 @@ class SessionPool:
         with self._closing:  # the closing pool ends all work that was submitted before
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
-            future = self._loop.submit(self._use(server, connection, work, limit_s, abilities))
+            future = self._loop.submit(self._use(server, connection, work, limit_s, abilities, owner, listing))
         return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
 
     def check(self, server: ServerId, connection: Connection) -> None:
@@ -185,22 +202,31 @@ class SessionPool:
         with self._closing:
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
-            pooled = self._pooled_connection(server, connection, NOBODY)
+            pooled = self._pooled_connection(server, connection, NOBODY, WAYFARE)
             future = self._loop.submit(pooled.checked())
         ThreadInbox().wait_for(future, None)
 
-    def subscribe(self, server: ServerId, connection: Connection, uri: str, *, wanted: bool, limit_s: float) -> None:
+    def subscribe(
+        self, server: ServerId, connection: Connection, uri: str, *, wanted: bool, limit_s: float, owner: SessionOwner
+    ) -> None:
         """Begins or ends to hear of changes of a resource. The session stays open meanwhile. Raises MCPError, NotConnectedError."""
 
         async def work(lease: Lease) -> None:
             await lease.session.asking.subscribe(lease.client, uri, wanted=wanted)
 
-        self.use(server, connection, work, limit_s=limit_s)
+        self.use(server, connection, work, limit_s=limit_s, owner=owner)
 
-    def hears(self, server: ServerId, connection: Connection, uri: str) -> bool:
+    def hears(self, server: ServerId, connection: Connection, uri: str, owner: SessionOwner) -> bool:
         """Whether a session hears of changes of a resource now. After a loss it does not, until its server is used again."""
-        pooled = self._connections.get((*_key(server, connection), NOBODY))
+        base = _key(server, connection)
+        pooled = self._connections.get((*base, NOBODY, self._owner(base, connection, owner).key))
         return pooled is not None and pooled.hears(uri)
+
+    def forget(self, owner: str) -> None:
+        """Ends the sessions of a client that has left."""
+        with self._closing:
+            if not self._closed and self._loop.started:
+                self._loop.submit(self._forget(owner))
 
     def end(self, server: ServerId) -> None:
         """Ends the sessions of a server and its processes, and calls in progress with them. The next use opens a new session."""
@@ -226,6 +252,12 @@ class SessionPool:
                 self._loop.submit(self._end(list(self._connections.values()))).result(CLOSE_S + 1)
             self._loop.stop(limit_s=2.0)
 
+    async def _forget(self, owner: str) -> None:
+        gone = {key: pooled for key, pooled in self._connections.items() if pooled.owner.key == owner}
+        for key in gone:
+            del self._connections[key]
+        await self._end(list(gone.values()))
+
     async def _end(self, pooled_connections: Sequence[PooledConnection]) -> None:
         sessions = [session for pooled in pooled_connections for session in pooled.sessions]
         for pooled in pooled_connections:
@@ -235,17 +267,33 @@ class SessionPool:
         for session in sessions:
             session.kill()
 
+    def _teller(self, server: ServerId, connection: Connection) -> PooledConnection | None:
+        """Returns the open session whose process said last that its list changed: others of the server may list other tools."""
+        found = [
+            one for one in tuple(self._connections.values()) if one.server == server and one.connection == connection
+        ]
+        told = [one for one in found if one.told_s and one.session is not None]
+        return max(told, key=lambda one: one.told_s, default=None)
+
     async def _use(
-        self, server: ServerId, connection: Connection, work: Work[T], limit_s: float, abilities: frozenset[str]
+        self,
+        server: ServerId,
+        connection: Connection,
+        work: Work[T],
+        limit_s: float,
+        abilities: frozenset[str],
+        owner: SessionOwner,
+        listing: bool,
     ) -> T:
-        pooled = self._pooled_connection(server, connection, abilities)
+        pooled = self._teller(server, connection) if listing else None
+        pooled = pooled or self._pooled_connection(server, connection, abilities, owner)
         try:
-            return await self._once(pooled, work, limit_s)
+            return await self._once(pooled, work, limit_s, listing)
         except SessionRefusedError:
             # the server does not know the session, so the call did not run: it is repeated in a new session
-            return await self._once(pooled, work, limit_s)
+            return await self._once(pooled, work, limit_s, listing)
 
-    async def _once(self, pooled: PooledConnection, work: Work[T], limit_s: float) -> T:
+    async def _once(self, pooled: PooledConnection, work: Work[T], limit_s: float, listing: bool) -> T:
         lease = await pooled.lease()
         session = lease.session
         pooled.enter(session)
@@ -253,30 +301,54 @@ class SessionPool:
         refused = Refused()
         REFUSED.set(refused)
         try:
-            return await bounded(session.in_turn(work, lease), limit_s)
+            return await bounded(work(lease) if listing else session.in_turn(work, lease), limit_s)
         except CallTimeoutError:
             session.suspect = True
-            if refused.challenged is not None:  # the older transport tells nobody
-                raise pooled.unauthorized(session, refused) from None
             raise
         except MCPError as error:
             if refused.challenged is not None:
                 raise pooled.unauthorized(session, refused) from None
-            raise await translated(error, pooled, session, limit_s, log_start) from None
+            raise await translated(error, pooled, lease, refused, limit_s, log_start) from None
         except ValidationError as error:
             raise InvalidResponseError(said(error)) from None
         finally:
             pooled.leave(session)
 
+    def _owner(self, base: Key, connection: Connection, owner: SessionOwner) -> SessionOwner:
+        return WAYFARE if connection.shared or base in self._stateless else owner
+
     def _pooled_connection(
-        self, server: ServerId, connection: Connection, abilities: frozenset[str]
+        self, server: ServerId, connection: Connection, abilities: frozenset[str], owner: SessionOwner
     ) -> PooledConnection:
-        key = (*_key(server, connection), abilities)
+        base = _key(server, connection)
+        owner = self._owner(base, connection, owner)
+        key, own = (*base, abilities, owner.key), (*base, abilities, "")
         pooled = self._connections.get(key)
+        if pooled is None and own in self._connections and self._connections[own].unused:
+            pooled = self._connections[key] = self._connections.pop(own)  # it has only listed tools: no second start
+            pooled.owner = owner
         if pooled is None:
+            self._forget_oldest()
             config = replace(self._config_for(server.server), abilities=abilities)
-            pooled = self._connections[key] = PooledConnection(server, connection, config)
+            pooled = self._connections[key] = PooledConnection(server, connection, config, owner)
         return pooled
+
+    def _forget_oldest(self) -> None:
+        if len(self._connections) >= MOST_KNOWN:
+            closed = (key for key, pooled in self._connections.items() if not (pooled.counts_as_open or pooled.busy))
+            self._connections.pop(next(closed, ()), None)
+
+    def _opened(self, pooled: PooledConnection, session: Session) -> None:
+        """Notes whether the server keeps state for a session. All clients share the session of a server that keeps none."""
+        base = _key(pooled.server, pooled.connection)
+        if not session.stateless:
+            self._stateless.discard(base)
+            return
+        self._stateless.add(base)
+        key, own = ((*base, session.asking.abilities, owner) for owner in (pooled.owner.key, ""))
+        if own not in self._connections and self._connections.get(key) is pooled:
+            self._connections[own] = self._connections.pop(key)
+            pooled.owner = WAYFARE
 
     def _config_for(self, server: str) -> PooledConnectionConfig:
         config = self._connection_config
@@ -284,8 +356,8 @@ class SessionPool:
             return config
         return replace(config, list_changed=None, open_target=injected(config.open_target, self.injection, server))
 
-    def _make_room(self) -> None:
-        """Closes the longest idle session if one more would be too many.
+    def _make_room(self, owner: SessionOwner) -> None:
+        """Closes an idle session if one more would be too many: the oldest of the same client, else of Wayfare, else of all.
 
         Raises NotConnectedError if all are busy, CancelledCallError once the pool is closed.
         """
@@ -297,7 +369,11 @@ class SessionPool:
         idle = [pooled for pooled in open_connections if not pooled.busy]
         if not idle:
             raise NotConnectedError(f"all {self.config.max_sessions} sessions are busy")
-        min(idle, key=lambda pooled: pooled.last_used_s).release()
+
+        def order(pooled: PooledConnection) -> tuple[bool, bool, float]:
+            return pooled.owner.key != owner.key, pooled.owner != WAYFARE, pooled.last_used_s
+
+        min(idle, key=order).release("another session needed its place")
 
 
 def _key(server: ServerId, connection: Connection) -> Key:
@@ -311,4 +387,6 @@ def _key(server: ServerId, connection: Connection) -> Key:
         env,
         connection.url,
         headers,
+        connection.start_s,
+        connection.idle_s,
     )

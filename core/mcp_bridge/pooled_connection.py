@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
 from core.domain.catalog import Connection, ConnectionState, ServerId, State, Transport
-from core.domain.execution import NOBODY
-from core.mcp_bridge.oauth import Refused, unauthorized
+from core.domain.execution import NOBODY, SessionOwner
+from core.mcp_bridge.greetings import Greetings, Way, next_way
+from core.mcp_bridge.oauth import BUSY, Refused, unauthorized
 from core.mcp_bridge.secrets import Launch, MissingReferenceError
 from core.mcp_bridge.session import Lease, Session
 from core.mcp_bridge.stdio import StderrLog
-from core.mcp_bridge.threads import CancelledCallError, NotConnectedError, UnauthorizedError
+from core.mcp_bridge.threads import BusyError, CancelledCallError, NotConnectedError, UnauthorizedError
 from core.mcp_bridge.transports import OpenTarget
+from core.shared import units
 from core.shared.errors import WayfareError
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -64,6 +68,9 @@ class Backoff:
         return max(0.0, self._not_before_s - now_s)
 
 
+SSE_LIMIT_S = 5.0
+
+
 @dataclass(frozen=True)
 class PooledConnectionConfig:
     """The settings of all connections of a pool. Times in s. `abilities` are the questions that clients of the sessions
@@ -72,7 +79,9 @@ class PooledConnectionConfig:
     resolve: Callable[[ServerId, Connection], Launch]
     redact: Callable[[str], str]
     open_target: OpenTarget
-    make_room: Callable[[], None]
+    make_room: Callable[[SessionOwner], None]
+    opened: Callable[[PooledConnection, Session], None]
+    greetings: Greetings
     clock: Callable[[], float]
     now: Callable[[], datetime]
     connect_limit_s: float
@@ -85,13 +94,18 @@ class PooledConnectionConfig:
 class PooledConnection:
     """All methods but `state` belong to the pool's event loop."""
 
-    def __init__(self, server: ServerId, connection: Connection, config: PooledConnectionConfig) -> None:
+    def __init__(
+        self, server: ServerId, connection: Connection, config: PooledConnectionConfig, owner: SessionOwner
+    ) -> None:
         self.server = server
+        self.connection = connection
+        self.owner = owner
         self.session: Session | None = None
         self.sessions: set[Session] = set()
         self._uris: set[str] = set()
         self.last_used_s = 0.0
-        self._connection = connection
+        self.told_s = 0.0
+        """When the server said last that its lists changed; 0 without that."""
         self._config = config
         self._stderr_log = StderrLog(config.redact)
         self._backoff = Backoff()
@@ -102,6 +116,7 @@ class PooledConnection:
         self._failed = False
         self._needs_sign_in = False
         self._last_error = ""
+        self._state_lost = ""  # why the session ended that had a state of its client
         self._since = config.now()
         self._calls = 0
         self._connect_s: float | None = None
@@ -109,12 +124,17 @@ class PooledConnection:
     @property
     def transport(self) -> Transport:
         """The transport of the connection."""
-        return self._connection.transport
+        return self.connection.transport
 
     @property
     def busy(self) -> bool:
         """Whether it is in use or being opened. A busy connection is not closed to make room."""
         return self._opening is not None or self._waiters > 0 or any(session.in_flight for session in self.sessions)
+
+    @property
+    def unused(self) -> bool:
+        """Whether a client may have its session: it is idle, and Wayfare wants to hear of no resource on it."""
+        return self.session is not None and self.session.alive and not self.busy and not self._uris
 
     def hears(self, uri: str) -> bool:
         """Whether a session hears of changes of a resource now; callable from any thread."""
@@ -155,6 +175,7 @@ class PooledConnection:
         """Records that a call begins on the session."""
         self._calls += 1
         session.in_flight += 1
+        session.used = session.used or bool(self.owner.key)
         if self._idle_timer is not None:
             self._idle_timer.cancel()
             self._idle_timer = None
@@ -173,33 +194,36 @@ class PooledConnection:
     def drop(self, session: Session, error: str) -> None:
         """Takes the unusable session out: the next call opens another one."""
         if session is self.session:
-            self.session = None
+            self._let_go(error)
             self._fail(error)
         session.retire()
 
     def unauthorized(self, session: Session, refused: Refused) -> UnauthorizedError:
         """Returns the error for a 401. The next call probes the session, because a person may have signed in meanwhile."""
         session.suspect = True
-        error = unauthorized(self.server, self._connection, session.launch, refused)
+        error = unauthorized(self.server, self.connection, session.launch, refused)
         self._needs_sign_in = error.challenged
         self._fail(str(error))
         return error
 
-    def release(self) -> None:
+    def busy_for_now(self, words: str, refused: Refused) -> BusyError:
+        """Returns the error for a 429."""
+        when = "" if refused.retry_s is None else f" It may be called again in {units.seconds(refused.retry_s)}."
+        return BusyError(f"Server {self.server.server} is busy: {words.rstrip('.')}.{when}")
+
+    def release(self, why: str) -> None:
         """Closes the session if it is not busy, and no client wants to hear of a resource."""
         if self.session is not None and not self.busy and not self._uris:
             self.session.close()
-            self.session = None
-            self._changed()
+            self._let_go(why)
 
     def close(self) -> None:
         """Closes everything, including calls in progress."""
         for session in tuple(self.sessions):
             session.close()
-        self.session = None
         self._failed = False
         self._backoff.succeeded()
-        self._changed()
+        self._let_go("the operator ended it")
 
     def state(self) -> ConnectionState:
         """Returns a snapshot; callable from any thread."""
@@ -207,7 +231,7 @@ class PooledConnection:
         return ConnectionState(
             server=self.server.server,
             catalog=self.server.catalog,
-            transport=self._connection.transport,
+            transport=self.connection.transport,
             state=self._state(session is not None),
             since=self._since,
             last_error=self._last_error,
@@ -219,6 +243,7 @@ class PooledConnection:
             pid=session.pid if session is not None else None,
             retry_s=self._backoff.wait_s(self._config.clock()),
             needs_sign_in=self._needs_sign_in,
+            owner=self.owner.name or ("all clients" if self._shared else "Wayfare"),
         )
 
     def _state(self, alive: bool) -> State:
@@ -240,7 +265,7 @@ class PooledConnection:
         started_s = self._config.clock()
         try:
             session = await self._connected()
-        except (CancelledCallError, UnauthorizedError):
+        except (CancelledCallError, UnauthorizedError, BusyError):
             raise
         except (WayfareError, OSError) as error:
             self._backoff.failed(self._config.clock())
@@ -252,6 +277,8 @@ class PooledConnection:
         self._backoff.succeeded()
         self._connect_s = self._config.clock() - started_s
         self.session = session
+        session.renewed, self._state_lost = self._state_lost, ""
+        self._config.opened(self, session)
         self.last_used_s = self._config.clock()
         self._failed = self._needs_sign_in = False
         self._start_idle_timer()
@@ -261,7 +288,7 @@ class PooledConnection:
         """If a value has changed, retires the session with the old value and allows an attempt with the new one at
         once."""
         try:
-            launch = self._config.resolve(self.server, self._connection)
+            launch = self._config.resolve(self.server, self.connection)
         except MissingReferenceError:  # opening reports it
             launch = None
         if launch != self._launch:
@@ -273,31 +300,77 @@ class PooledConnection:
     def _replace(self, session: Session) -> None:
         """Retires the session: calls in progress end on it, the next one opens another."""
         if session is self.session:
-            self.session = None
-            self._changed()
+            self._let_go("a value of its connection changed")
         session.retire()
 
+    def _let_go(self, why: str) -> None:
+        """Has no session from now on. The next one will say why the state of its client is gone."""
+        if self.session is not None and self.session.used and not self._shared:
+            self._state_lost = self._config.redact(why)
+        self.session = None
+        self._changed()
+
+    @property
+    def _shared(self) -> bool:
+        return self.connection.shared or (self.session is not None and self.session.stateless)
+
     async def _connected(self) -> Session:
-        launch = self._launch = self._config.resolve(self.server, self._connection)
-        self._config.make_room()
-        session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities)
-        if (told := self._config.list_changed) is not None:
-            session.asking.list_changed = session.asking.updated = partial(told, self.server)
+        """Returns an opened session: greeted as the server was greeted last, else in the way that the failure suggests."""
+        launch = self._launch = self._config.resolve(self.server, self.connection)
+        self._config.make_room(self.owner)
+        limit_s = self._config.connect_limit_s if self.connection.start_s is None else self.connection.start_s
+        greetings, way = self._config.greetings, self._config.greetings.of(self.connection)
+        end_s = asyncio.get_running_loop().time() + limit_s
+        first = self._begun(launch, way)
+        try:
+            session = await self._greeted(first, limit_s)
+        except NotConnectedError as error:
+            greetings.keep(self.connection, "probe")
+            following = next_way(way, launch.transport, first.error, first.last_words)
+            if following is None or isinstance(error, UnauthorizedError):
+                raise
+            way, left_s = following, end_s - asyncio.get_running_loop().time()
+            self._stderr_log.forget(first.log_start)
+            try:
+                session = await self._greeted(
+                    self._begun(launch, way), min(left_s, SSE_LIMIT_S) if way == "sse" else left_s
+                )
+            except NotConnectedError as second:
+                raise error if way in {"sse", "modern"} else second  # noqa: B904 - one of two failures of the same attempt
+        era: Way = "modern" if session.protocol_version in MODERN_PROTOCOL_VERSIONS else "legacy"
+        greetings.keep(self.connection, way if way == "sse" else era)
+        return session
+
+    def _begun(self, launch: Launch, way: Way) -> Session:
+        session = Session(launch, self._config.open_target, self._stderr_log, self._config.abilities, way)
+        if self._config.list_changed is not None:
+            session.asking.list_changed = session.asking.updated = partial(self._told, self._config.list_changed)
             session.asking.uris = self._uris
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
-        try:
-            await session.opened(self._config.connect_limit_s)
-        except NotConnectedError:
-            if session.refused.challenged is None:
-                raise
-            raise self.unauthorized(session, session.refused) from None
         return session
+
+    async def _greeted(self, session: Session, limit_s: float) -> Session:
+        try:
+            await session.opened(limit_s)
+        except NotConnectedError as error:
+            if session.refused.challenged is not None:
+                raise self.unauthorized(session, session.refused) from None
+            if session.refused.status == BUSY:
+                raise self.busy_for_now(str(error), session.refused) from None
+            raise
+        return session
+
+    def _told(self, tell: Callable[[ServerId, str], None], kind: str) -> None:
+        self.told_s = self._config.clock()
+        tell(self.server, kind)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
-        self._idle_timer = asyncio.get_running_loop().call_later(self._config.idle_s, self.release)
+        idle_s = self._config.idle_s if self.connection.idle_s is None else self.connection.idle_s
+        why = f"nothing was called for {idle_s:g} s"
+        self._idle_timer = asyncio.get_running_loop().call_later(idle_s, self.release, why)
 
     def _check_backoff(self) -> None:
         wait_s = self._backoff.wait_s(self._config.clock())
@@ -311,8 +384,9 @@ class PooledConnection:
         """Handles the end of a session's task. If it is still the current session, the server ended it."""
         self.sessions.discard(session)
         if session is self.session:
-            self.session = None
-            self._fail(str(session.error or "the server closed the connection"))
+            why = str(session.error or "the server closed the connection")
+            self._let_go(why)
+            self._fail(why)
 
     def _opening_done(self, task: asyncio.Task[tuple[Session, float | None]]) -> None:
         self._opening = None

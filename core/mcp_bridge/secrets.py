@@ -14,7 +14,7 @@ from types import MappingProxyType
 from core.domain.catalog import Connection, ServerId, Transport
 from core.mcp_bridge.secret_file import PASSPHRASE, SOURCES, Secret, SecretFile, SecretFileError
 from core.shared.errors import WayfareError
-from core.shared.leaks import MASK, USERINFO, masked, telling
+from core.shared.leaks import MASK, PLACEHOLDER, USERINFO, hide_leaks, masked, telling
 from core.shared.settings import Settings
 
 SHORTEST_REDACTED, SHORTEST_IN_RESULTS = 4, 8
@@ -55,7 +55,8 @@ class SecretVault:
     They stay in the `file` of values; without one, or while it cannot be used (`note` says why), in memory alone.
 
     References: `${env:NAME}` and `${NAME}` (`environ` first, then the vault), `${input:id}` and `${secret:NAME}` (the
-    vault), each with an optional default as in `${env:NAME:-default}`, and `${python}`, the running interpreter.
+    vault), each with an optional default as in `${env:NAME:-default}` or `${env:NAME:-secret:NAME}`, and `${python}`, the running
+    interpreter.
 
     >>> vault = SecretVault()
     >>> vault.put(ServerId("work", "mail"), "KEY", "hunter2")
@@ -72,6 +73,7 @@ class SecretVault:
         self._in_memory: dict[tuple[ServerId, str], Secret] = {}
         self._note = ""
         self._seen: frozenset[str] = frozenset()
+        self._servers: frozenset[str] = frozenset()
         self._in_results: tuple[str, ...] = ()
         self._tokens: dict[ServerId, tuple[str, ...]] = {}
         self._renewing: dict[ServerId, threading.Lock] = {}
@@ -180,6 +182,9 @@ class SecretVault:
 
     def missing(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
         """Returns the unresolved references as written, in order, each once; empty without a connection."""
+        if server.server not in self._servers:
+            with self._lock:
+                self._servers |= {server.server}
         found = (match[0] for match in _references(connection) if self._value(server, match) is None)
         return tuple(dict.fromkeys(found))
 
@@ -198,6 +203,11 @@ class SecretVault:
         if missing := self.missing(server, connection):
             raise MissingReferenceError(f"no value for {', '.join(missing)}")
 
+        judged = _secret_names(connection)
+        for match in _references(connection):
+            if _name(match) in judged and (value := self._value(server, match)):
+                self._remember(_name(match), value, secret=True)
+
         def expand(text: str) -> str:
             return _REFERENCE.sub(lambda match: self._value(server, match) or "", text)
 
@@ -213,9 +223,15 @@ class SecretVault:
         )
 
     def redact(self, text: str) -> str:
-        """Returns the text with every known secret and every used environment value masked (from 4 characters on)."""
-        for value in sorted((*self._seen, *self._masked_tokens), key=len, reverse=True):
-            text = text.replace(value, MASK)
+        """Returns the text with every known secret and every used environment value masked (from 4 characters on). The names of servers
+        stay, also where a value is the same or a part of one."""
+        found = [value for value in (*self._seen, *self._masked_tokens) if value in text]
+        hit = sorted(name for name in self._servers if any(value in name for value in found))
+        marks = {name: chr(0xF0000 + number) for number, name in enumerate(hit)}
+        for value in sorted({*found, *marks}, key=len, reverse=True):
+            text = text.replace(value, marks.get(value, MASK))
+        for name, mark in marks.items():
+            text = text.replace(mark, name)
         return text
 
     @property
@@ -246,17 +262,18 @@ class SecretVault:
         if value is None and (secret := self._known().get((server, name))) is not None:
             value = secret.value
         if default is not None and not value:
-            return default
+            other = _REFERENCE.fullmatch(f"${{{default}}}") if default.startswith("secret:") else None
+            return default if other is None else self._value(server, other)
         if value is not None:
             self._remember(name, value)
         return value
 
-    def _remember(self, name: str, value: str) -> None:
+    def _remember(self, name: str, value: str, *, secret: bool = False) -> None:
         """Keeps old values masked: a late error may quote one."""
         if len(value) >= SHORTEST_REDACTED and value not in self._seen:
             with self._lock:
                 self._seen |= {value}
-        if value not in self._in_results and _is_secret(name, value):
+        if value not in self._in_results and _is_secret(name, value, secret):
             with self._lock:
                 self._in_results = tuple(sorted({*self._in_results, value}, key=len, reverse=True))
 
@@ -273,13 +290,13 @@ def vault_of(settings: Settings) -> SecretVault:
     return SecretVault(settings.environment, file)
 
 
-def _is_secret(name: str, value: str) -> bool:
-    """Whether a value is secret by its name, without the server's name before it, or by its looks. `user:password` of a
+def _is_secret(name: str, value: str, known: bool) -> bool:
+    """Whether a value is known to be secret, or is so by its name, without the server's name before it, or by its looks. `user:password` of a
     URL has a name of ours."""
     if len(value) < SHORTEST_IN_RESULTS or _WORD.fullmatch(value):
         return False
     own = name.rpartition("/")[2]
-    return telling(own) or own.startswith(USERINFO) or masked(value) != value
+    return known or telling(own) or own.startswith(USERINFO) or masked(value) != value
 
 
 def reference_names(connection: Connection | None) -> set[str]:
@@ -293,8 +310,33 @@ def names_in(*texts: str) -> set[str]:
     >>> names_in("${secret:web/KEY} ${python}")
     {'web/KEY'}
     """
-    found = (match for text in texts for match in _REFERENCE.finditer(text))
-    return {_name(match) for match in found if match["bare"] != "python"}
+    found = [match for text in texts for match in _REFERENCE.finditer(text)]
+    defaults = {match["default"][7:] for match in found if (match["default"] or "").startswith("secret:")}
+    return defaults | {_name(match) for match in found if match["bare"] != "python"}
+
+
+def _secret_names(connection: Connection) -> set[str]:
+    """The references that stand where a secret stands: in a variable, header or flag with a telling name, or before the @ of
+    an address; and the inputs that are passwords.
+
+    >>> _secret_names(Connection("stdio", "x", ("--key", "${input:a}"), env={"TOKEN": "${input:b}", "ROOT": "${input:c}"})) == {"a", "b"}
+    True
+    """
+    references: list[str] = []
+    secret = set(connection.passwords)
+
+    def mark(found: re.Match[str]) -> str:
+        references.append(_name(found))
+        return f"\ue000{len(references) - 1}\ue001"
+
+    def cover(_: str, value: str) -> str:
+        secret.update(references[int(one[1:-1])] for one in PLACEHOLDER.findall(value))
+        return value
+
+    pairs = [f"{name}={value}" for name, value in (*connection.env.items(), *connection.headers.items())]
+    for text in (*pairs, connection.url, connection.cwd, " ".join((connection.command, *connection.args))):
+        hide_leaks("", _REFERENCE.sub(mark, text), cover)
+    return secret
 
 
 def how_to_sign_in(server: ServerId) -> str:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import anyio
 import mcp_types
 from mcp import Client, MCPError
 from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic_core import from_json
 
-from core.domain.execution import NOBODY
+from core.domain.execution import ITEMS, NOBODY, TOOLS
 from core.domain.outcome import SIMULATED_MARK
 from core.mcp_bridge.asking_back import AskingBack
+from core.mcp_bridge.greetings import MODES, Way, discover
 from core.mcp_bridge.oauth import REFUSED, Refused
+from core.mcp_bridge.odd_lists import all_pages
 from core.mcp_bridge.secrets import Launch
 from core.mcp_bridge.stdio import ON_SPAWN, StderrLog
 from core.mcp_bridge.threads import (
@@ -29,36 +32,29 @@ from core.mcp_bridge.threads import (
     kill_group,
     said,
 )
-from core.mcp_bridge.transports import HTTP_REFUSED, OpenTarget
+from core.mcp_bridge.transports import ON_SESSION_ID, OpenTarget
 from core.shared.json_schema import misfit
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Helpers around the SDK's client: a hard time limit, all pages of a list, errors as sentences.
 
-MAX_PAGES = 100
 T = TypeVar("T")
 
 
-async def all_tools(client: Client) -> list[mcp_types.Tool]:
-    """Returns every page of the server's tool list.
-
-    Raises NotConnectedError if the pages do not end, MCPError if the server refuses.
-    """
-    tools: list[mcp_types.Tool] = []
-    cursor: str | None = None
-    for _ in range(MAX_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        tools.extend(page.tools)
-        cursor = page.next_cursor
-        if cursor is None:
-            return tools
-    raise NotConnectedError(f"the tool list has more than {MAX_PAGES} pages")
+async def all_tools(client: Client) -> tuple[list[mcp_types.Tool], list[str]]:
+    """Returns the server's tools, and phrases about the odd ones; none if it has no tools. Raises MCPError."""
+    try:
+        return await all_pages(lambda cursor: client.list_tools(cursor=cursor), ITEMS[TOOLS])
+    except MCPError as error:
+        if client.server_capabilities.tools is not None or error.code == CONNECTION_CLOSED:
+            raise
+        return [], []
 
 
 async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
     """Returns the tools by name, or None if the server lists none. Listing them lets the client validate results."""
     try:
-        return {tool.name: tool for tool in await all_tools(client)}
+        return {tool.name: tool for tool in (await all_tools(client))[0]}
     except MCPError as error:
         if error.code == CONNECTION_CLOSED:
             raise
@@ -68,14 +64,16 @@ async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
 def check_results(client: Client, tools: dict[str, mcp_types.Tool]) -> None:
     """Validates results against the output schemas of these tools with a compiled validator. The SDK's own check is in
     Python on the event loop: all servers would wait 3 s for a result of 9 MB. A result that does not fit raises
-    InvalidResponseError."""
+    InvalidResponseError, which keeps it: the tool has run."""
 
     async def check(name: str, result: mcp_types.CallToolResult) -> None:
-        if name not in tools or not _misfit(tools[name], result):
+        if name not in tools or not await asyncio.to_thread(_misfit, tools[name], result):
             return
         tools.update(await tools_by_name(client) or {})  # the server may have changed the schema
-        if problem := _misfit(tools[name], result):
-            raise InvalidResponseError(f"The result does not fit the output schema of the tool: {problem}.")
+        if problem := await asyncio.to_thread(_misfit, tools[name], result):
+            raise InvalidResponseError(
+                f"The tool has run, but its result does not fit its output schema: {problem}.", result
+            )
 
     client.session.validate_tool_result = check
 
@@ -83,9 +81,15 @@ def check_results(client: Client, tools: dict[str, mcp_types.Tool]) -> None:
 def _misfit(tool: mcp_types.Tool, result: mcp_types.CallToolResult) -> str:
     if tool.output_schema is None:
         return ""
-    if "structured_content" not in result.model_fields_set:
-        return "it has no structured content"
-    return misfit(tool.output_schema, result.structured_content)
+    if "structured_content" in result.model_fields_set:
+        return misfit(tool.output_schema, result.structured_content)
+    for block in result.content:  # some servers give the value as a text alone
+        with suppress(ValueError):
+            value: Any = from_json(getattr(block, "text", ""))
+            if isinstance(value, dict) and not misfit(tool.output_schema, cast("dict[str, Any]", value)):
+                result.structured_content = value
+                return ""
+    return "it has no structured content"
 
 
 def says_simulated(client: Client) -> bool:
@@ -169,7 +173,12 @@ class Session:
     """
 
     def __init__(
-        self, launch: Launch, open_target: OpenTarget, stderr_log: StderrLog, abilities: frozenset[str] = NOBODY
+        self,
+        launch: Launch,
+        open_target: OpenTarget,
+        stderr_log: StderrLog,
+        abilities: frozenset[str] = NOBODY,
+        way: Way = "probe",
     ) -> None:
         self.stderr_log = stderr_log
         self.asking = AskingBack(abilities)
@@ -181,10 +190,15 @@ class Session:
         self.in_flight = 0
         self.suspect = False
         self.closed_by_us = False
+        self.used = False
+        self.renewed = ""
+        """Why the session before this one ended, until a call of its client has said so. "" if that had no state."""
+        self._has_id = False
         self.pid: int | None = None
         self.refused = Refused()
-        self._log_start = stderr_log.count
+        self.log_start = stderr_log.count
         self.launch = launch
+        self._way: Way = way
         self._open_target = open_target
         self._scope = anyio.CancelScope()
         self._opened = asyncio.Event()
@@ -195,6 +209,11 @@ class Session:
     def alive(self) -> bool:
         """Whether a call may be sent."""
         return self.client is not None and not self._leave.is_set()
+
+    @property
+    def stateless(self) -> bool:
+        """Whether the server keeps nothing for a session: over HTTP, and it gave no session id."""
+        return self.launch.transport == "http" and self.client is not None and not self._has_id
 
     async def in_turn(self, work: Work[T], lease: Lease) -> T:
         """Runs `work`. It waits for the work before it if a question of the server could belong to either."""
@@ -219,7 +238,8 @@ class Session:
             await asyncio.wait_for(self._opened.wait(), limit_s)
         except TimeoutError:
             self.close()
-            raise NotConnectedError(self._with_stderr(f"no answer within {limit_s:g} s")) from None
+            more = "; startup_timeout_sec in its configuration gives it more time" if self.launch.command else ""
+            raise NotConnectedError(self._with_stderr(f"no answer within {limit_s:g} s{more}")) from None
         if self.client is not None:
             return
         await self.ended()
@@ -231,10 +251,12 @@ class Session:
         """Whether the server still answers a small request. It is checked after a call that timed out."""
         if self.client is None:
             return False
+        noted = Refused()
+        REFUSED.set(noted)
         try:
             await bounded(self.client.list_tools(), limit_s)
         except MCPError as error:
-            return error.code != CONNECTION_CLOSED and not error.message.startswith(HTTP_REFUSED)
+            return error.code != CONNECTION_CLOSED and noted.status < 400
         except (CallTimeoutError, RuntimeError):
             return False
         return self.alive
@@ -265,12 +287,20 @@ class Session:
         self._leave.set()
         self._scope.deadline = asyncio.get_running_loop().time() + LEAVE_S
 
+    @property
+    def last_words(self) -> str:
+        """The newest line of its output outside the protocol, or "" without one."""
+        return self.stderr_log.last(self.log_start)
+
     def _with_stderr(self, reason: str) -> str:
-        words = self.stderr_log.last(self._log_start)
-        return f"{reason} (last words: {words})" if words else reason
+        words = self.last_words
+        return f"{reason} (last words: {words})" if words and words not in reason else reason
 
     def _spawned(self, pid: int) -> None:
         self.pid = pid
+
+    def _given_id(self) -> None:
+        self._has_id = True
 
     def _announce(self, client: Client) -> None:
         info = client.server_info
@@ -304,11 +334,16 @@ class Session:
 
     async def _keep(self) -> None:
         ON_SPAWN.set(self._spawned)
+        ON_SESSION_ID.set(self._given_id)
         REFUSED.set(self.refused)
         try:
-            target = self._open_target(self.launch, self.stderr_log, self._depart)
+            launch = replace(self.launch, transport="sse") if self._way == "sse" else self.launch
+            options = {"client_info": CLIENT_INFO, "cache": None, "mode": MODES.get(self._way, "legacy")}
+            target = self._open_target(launch, self.stderr_log, self._depart)
             with self._scope:
-                async with Client(target, client_info=CLIENT_INFO, cache=None, **self.asking.callbacks()) as client:
+                async with Client(target, **options, **self.asking.callbacks()) as client:
+                    if self._way == "modern":
+                        await discover(client)
                     self.tools = await tools_by_name(client)
                     check_results(client, self.tools or {})
                     self._announce(client)

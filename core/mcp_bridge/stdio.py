@@ -6,7 +6,6 @@ loop: the time of an answer grew with the square of its size, and all other serv
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
@@ -15,10 +14,8 @@ from contextvars import ContextVar
 from typing import Any, TextIO, cast
 
 import anyio
-import anyio.to_thread
 from anyio.abc import AsyncResource, ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client.stdio import get_default_environment
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.os.win32.utilities import (
     FallbackProcess,
@@ -28,19 +25,15 @@ from mcp.os.win32.utilities import (
     terminate_windows_process_tree,
 )
 from mcp.shared.message import SessionMessage
-from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, RequestId, jsonrpc_message_adapter
-from pydantic_core import from_json
 
-from core.mcp_bridge.answer_limit import END_BYTES, AnswerLimit, EndlessLineError, Lines, TooLargeLine
+from core.mcp_bridge.answer_limit import AnswerLimit, EndlessLineError, Lines, TooLargeLine
+from core.mcp_bridge.messages import END_BYTES, answered_id, failed, message_of, read, top_level
 from core.mcp_bridge.secrets import Launch
 
 ON_SPAWN: ContextVar[Callable[[int], None] | None] = ContextVar("on_spawn", default=None)
 """Called with the process id of each child that the current task starts."""
 FLUSH_S, EXIT_S, TERMINATE_S, KILL_S, POLL_S = 0.5, 2.0, 2.0, 2.0, 0.01
 """Time for a server to read the last message, to end after its input is closed, to end after a signal, and to disappear."""
-PARSED_AT_ONCE_BYTES = 65_536
-"""A longer line is parsed in a thread."""
-_LAST_ID = re.compile(rb'[{,]\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 _ENDED = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 Incoming = SessionMessage | Exception
 LINE_CHARS = 500
@@ -63,6 +56,12 @@ class StderrLog:
         if text.strip():
             self._lines.append(text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]}…")
             self.count += 1
+
+    def forget(self, since: int) -> None:
+        """Drops the lines after the first `since`."""
+        while self.count > since and self._lines:
+            self._lines.pop()
+            self.count -= 1
 
     def lines(self) -> tuple[str, ...]:
         """Returns the lines, oldest first."""
@@ -110,7 +109,7 @@ async def stdio_transport(
 
 
 async def _started(launch: Launch, errlog: TextIO) -> Process | FallbackProcess:
-    environment, cwd = get_default_environment() | dict(launch.env), launch.cwd or None
+    environment, cwd = dict(launch.env), launch.cwd or None
     if sys.platform == "win32":
         command = await anyio.to_thread.run_sync(get_windows_executable_command, launch.command)
         return await create_windows_process(command, list(launch.args), environment, errlog, cwd)
@@ -160,39 +159,26 @@ async def _pass_on(
     if isinstance(line, TooLargeLine):
         stderr_log.add(line.reason)
         message = _refusal(line)
-    elif len(line) <= PARSED_AT_ONCE_BYTES:
-        message = _parsed(line)
+    elif not line.strip():
+        return
     else:
-        message = await anyio.to_thread.run_sync(_parsed, line, abandon_on_cancel=True)
+        try:
+            message = SessionMessage(await read(message_of, line))
+        except ValueError:  # not for a call: it is logged
+            message = ValueError(line[:END_BYTES].decode(errors="replace"))
     if message is not None:
         await incoming.send(message)
-
-
-def _parsed(line: bytes) -> Incoming | None:
-    """Returns a message, or an error with the line's beginning, or None for an empty line."""
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_python(from_json(line), by_name=False))
-    except ValueError:
-        return ValueError(line[:END_BYTES].decode(errors="replace")) if line.strip() else None
 
 
 def _refusal(line: TooLargeLine) -> SessionMessage | None:
     """Returns the error for the call whose answer was too large, or None if the line answers no call. Raises
     EndlessLineError if the line does not name its call: the session and all its calls end."""
-    try:
-        begun = from_json(line.head, allow_partial=True)
-    except ValueError:
-        begun = None
-    known = cast("dict[str, Any]", begun) if isinstance(begun, dict) else {}
-    if "method" in known:
+    if b'"method"' in top_level(line.head):
         return None
-    last = _LAST_ID.search(line.tail)
-    number: RequestId | None = known.get("id", None if last is None else from_json(last[1]))
-    if number is None:
+    answered = answered_id(line.head, line.tail)
+    if answered is None:
         raise EndlessLineError(line.reason)
-    return SessionMessage(
-        JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=INTERNAL_ERROR, message=line.reason))
-    )
+    return SessionMessage(failed(answered, line.reason))
 
 
 async def _stop(process: Process | FallbackProcess, stdin: ByteSendStream, stdout: ByteReceiveStream) -> None:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from mcp_types import CallToolResult
 from pydantic import ValidationError
 
 from core.shared.errors import WayfareError
@@ -65,6 +66,10 @@ class UnauthorizedError(NotConnectedError):
         self.challenged = challenged
 
 
+class BusyError(NotConnectedError):
+    """The server asks to be called later, so no tool was tried."""
+
+
 class ConnectionLostError(WayfareError):
     """The session ended during the call. Whether the tool ran is unknown."""
 
@@ -74,7 +79,11 @@ class CallTimeoutError(WayfareError):
 
 
 class InvalidResponseError(WayfareError):
-    """The response breaks the protocol or the tool's own output schema."""
+    """The response breaks the protocol, or only the tool's own output schema: then there is a `result`."""
+
+    def __init__(self, message: str, result: CallToolResult | None = None) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class CancelledCallError(WayfareError):

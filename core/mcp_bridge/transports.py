@@ -7,25 +7,32 @@ import logging
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
+import anyio
 import httpx2
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.client import Transport
 from mcp.client.sse import sse_client
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
 
-from core.mcp_bridge.answer_limit import PLAIN, AnswerLimit, limited
+from core.mcp_bridge.answer_limit import PLAIN, AnswerLimit
+from core.mcp_bridge.http_answers import Tell, heard
 from core.mcp_bridge.oauth import ServerGrant, TokenAuth
+from core.mcp_bridge.odd_lists import mended
 from core.mcp_bridge.secrets import Launch, SecretVault
 from core.mcp_bridge.stdio import LINE_CHARS, StderrLog, stdio_transport
 from core.mcp_bridge.threads import NotConnectedError
+from core.shared.environment import inherited
 from core.shared.settings import MAX_ANSWER_BYTES
 
 
@@ -58,8 +65,9 @@ class StderrReader:
         self._done.set()
 
 
-HTTP_REFUSED = "Server returned an error response"  # the SDK's text for an HTTP error without a protocol message
 HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
+ON_SESSION_ID: ContextVar[Callable[[], None] | None] = ContextVar("ON_SESSION_ID", default=None)
+"""Called when a server over HTTP gives the session of the current task an id, because it keeps state for it."""
 Message = SessionMessage | Exception
 
 
@@ -74,8 +82,10 @@ def open_target(
     *,
     vault: SecretVault,
     max_answer_bytes: int = MAX_ANSWER_BYTES,
+    inherit: tuple[str, ...] = (),
 ) -> Transport:
     """Returns the transport for a resolved connection. The transport starts when it is entered. The `vault` has the OAuth grants.
+    A child process inherits variables, those that `inherit` names among them.
 
     Raises NotConnectedError if the working directory does not exist.
     """
@@ -83,7 +93,8 @@ def open_target(
     if launch.transport == "stdio":
         if launch.cwd and not Path(launch.cwd).is_dir():
             raise NotConnectedError(f"the working directory {launch.cwd} does not exist")
-        return _stdio(launch, stderr_log, on_end, limit)
+        whole = replace(launch, env={**inherited(os.environ, inherit), **launch.env})
+        return _stdio(whole, stderr_log, on_end, limit)
     auth = TokenAuth(ServerGrant(vault, launch.server, launch.url))
     if launch.transport == "sse":
         return _sse(launch, auth, stderr_log, on_end, limit)
@@ -110,9 +121,9 @@ async def _stdio(
 async def _http(launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: AnswerLimit) -> AsyncGenerator[Any]:
     async with (
         _http_client(launch, auth, stderr_log, limit) as client,
-        streamable_http_client(launch.url, http_client=client, max_sse_event_size=None) as streams,
+        streamable_http_client(launch.url, http_client=client, max_sse_event_size=None) as (reader, writer),
     ):
-        yield streams
+        yield WatchedStream(reader, stderr_log, lambda: None), writer
 
 
 @asynccontextmanager
@@ -123,21 +134,42 @@ async def _sse(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> httpx2.AsyncClient:
         del headers, timeout, auth  # the launch has them all
-        return _http_client(launch, own_auth, stderr_log, limit)
+        return _http_client(launch, own_auth, stderr_log, limit, incoming.send)
 
-    async with sse_client(launch.url, httpx_client_factory=factory) as (reader, writer):
-        yield WatchedStream(reader, stderr_log, on_end), writer
+    incoming, read = anyio.create_memory_object_stream[Message](0)  # what the server sends, and refusals of requests
+    async with (
+        incoming,
+        read,
+        sse_client(launch.url, httpx_client_factory=factory) as (reader, writer),
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(_passed_on, reader, incoming)
+        try:
+            yield WatchedStream(read, stderr_log, on_end), writer
+        finally:
+            tasks.cancel_scope.cancel()
 
 
-def _http_client(launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: AnswerLimit) -> httpx2.AsyncClient:
+async def _passed_on(reader: ReadStream[Message], incoming: MemoryObjectSendStream[Message]) -> None:
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async with incoming:
+            async for message in reader:
+                await incoming.send(message)
+
+
+def _http_client(
+    launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: AnswerLimit, tell: Tell | None = None
+) -> httpx2.AsyncClient:
     async def note(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             stderr_log.add(f"HTTP {response.status_code} {response.reason_phrase}")
+        if MCP_SESSION_ID in response.headers and (given := ON_SESSION_ID.get()) is not None:
+            given()
 
-    async def bound(response: httpx2.Response) -> None:
-        limited(response, limit)
+    async def hear(response: httpx2.Response) -> None:
+        await heard(response, limit, tell)
 
-    hooks: dict[str, list[Any]] = {"response": [note, bound]}
+    hooks: dict[str, list[Any]] = {"response": [note, hear]}
     headers = {"Accept-Encoding": PLAIN, **launch.headers}
     return httpx2.AsyncClient(headers=headers, timeout=HTTP_TIMEOUT, event_hooks=hooks, auth=auth)
 
@@ -164,11 +196,12 @@ class WrappedStream:
 
 @dataclass
 class WatchedStream(WrappedStream):
-    """A read stream that calls `on_end` when the server ends it, and logs output that is not a protocol message."""
+    """A read stream that calls `on_end` when the server ends it, logs output that is not a protocol message, and mends pages of lists."""
 
     stream: ReadStream[Message]
     stderr_log: StderrLog
     on_end: Callable[[], None]
+    modern: bool = True
 
     @property
     def last_context(self) -> Any:
@@ -190,6 +223,9 @@ class WatchedStream(WrappedStream):
             raise
         if isinstance(item, Exception):
             self.stderr_log.add(f"not a protocol message: {_unparsed(item)}")
+        elif isinstance(item.message, JSONRPCResponse):
+            self.modern = self.modern and "protocolVersion" not in item.message.result  # the answer to `initialize`
+            item.message.result = mended(item.message.result, modern=self.modern)
         return item
 
 

@@ -14,7 +14,6 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any, cast
 from zoneinfo import available_timezones
 
@@ -30,6 +29,7 @@ from core.planning.literals import (
     literal_kind,
 )
 from core.shared.json_schema import admitted_by
+from core.shared.once import made_once
 
 TEXT = "quoted text"
 SEARCHED = frozenset({"query", "question", "search", "q"})
@@ -244,7 +244,7 @@ def time_zone(place: str) -> str:
     return _zones().get(place.replace(" ", "_").lower(), "")
 
 
-@lru_cache(maxsize=1)
+@made_once
 def _zones() -> dict[str, str]:
     return {zone.rpartition("/")[2].lower(): zone for zone in sorted(available_timezones()) if "/" in zone}
 

@@ -47,7 +47,7 @@ def act(turn: Turn) -> Action:
         return Action(
             "stop",
             f"{tool.id} needs {', '.join(missing)}, which the sub-task does not contain: add it (texts in quotes), "
-            "or choose the planner llm.",
+            "or choose the planner model.",
         )
     return Action("execute", tool=tool.id, arguments=arguments)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 
 import numpy as np
@@ -38,6 +38,7 @@ from core.relevance.scoring import (
     sum_of,
 )
 from core.relevance.text_views import names, own_text
+from core.shared.once import made_once
 
 LESS_THAN_COSINE = 0.1
 """Jaccard coefficients of own texts with this much added stand in for the vectors' cosines nearly as well: log loss .178 instead of .176, and
@@ -45,7 +46,7 @@ LESS_THAN_COSINE = 0.1
 STEMS_KEPT = 4096  # tools whose stems stay in memory
 
 
-@cache
+@made_once
 def model_by_words() -> RelevanceModel:
     """The shipped model of a catalog without vectors: its signals are those of words.
 

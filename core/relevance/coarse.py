@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.relevance.encoder import Vectors
+from core.shared.once import made_once
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
@@ -235,12 +236,12 @@ def _sixteen_bits(vector: Vectors) -> tuple[float, NDArray[np.uint8]]:
     return step, whole.view(np.uint8).reshape(-1, 2).T[::-1].copy()
 
 
-@cache
+@made_once
 def _beside() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(2, thread_name_prefix="wayfare-products")
 
 
-@cache
+@made_once
 def greatest_part() -> int:
     """The greatest whole number of a row: 127, or 63 on processors that add two products in sixteen bits and cut off what is beyond."""
     rows, asked = np.full((128, 32), WHOLE, dtype=np.int8), np.full((2, 128), 255, dtype=np.uint8)

@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -37,6 +36,7 @@ from core.domain.catalog import Catalog
 from core.domain.tool_table import Texts, ToolRows
 from core.relevance.coarse import greatest_part
 from core.relevance.relevance_index import LOOK_AT_ALL, RelevanceIndex
+from core.shared.once import made_once
 
 Arrays = Mapping[str, NDArray[Any]]
 T = TypeVar("T")
@@ -188,7 +188,7 @@ def _of_servers(catalog: Catalog) -> tuple[Texts, Texts]:
     return Texts.of(server.name for server in catalog.servers), Texts.of(one.description for one in catalog.servers)
 
 
-@cache
+@made_once
 def _code() -> str:
     """The digest of the code that makes an index: nobody has to remember to change a number when it changes."""
     digest = hashlib.sha256(f"{unicodedata.unidata_version} {Stemmer.version()}".encode())

@@ -29,6 +29,8 @@ import numpy as np
 import Stemmer  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
+from core.shared.once import made_once
+
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 
@@ -231,7 +233,7 @@ class Everyday:
     """Alternatives by their first word: the entry, the number of words, and the phrases that have to be looked for beside that word, between spaces."""
 
     @classmethod
-    @cache
+    @made_once
     def shipped(cls) -> Everyday:
         """The shipped table.
 

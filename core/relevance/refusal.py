@@ -16,7 +16,6 @@ import math
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Confidence, Fit
 from core.domain.feedback import RefusalCurve, RefusalPoint
+from core.shared.once import made_once
 
 if TYPE_CHECKING:
     from core.relevance.relevance_index import RelevanceModel
@@ -41,7 +41,7 @@ class _Shipped:
     curve: RefusalCurve
 
 
-@cache
+@made_once
 def _shipped() -> _Shipped:
     text = files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8")
     rows = tomllib.loads(text)["refusal"]["points"]
@@ -125,7 +125,7 @@ FOREIGN_FROM = 0.9
 """A probability that 4 of 15,900 English tasks and example requests reach, and 69 of 70 questions in other languages."""
 
 
-@cache
+@made_once
 def _identifier() -> Any:
     langid: Any = import_module("py3langid.langid")  # it has no types
     identifier = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)

@@ -19,7 +19,6 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
@@ -33,6 +32,7 @@ from core.relevance.coarse import Coarse, StoredRows
 from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
+from core.shared.once import made_once
 
 VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one mixed matrix, one product
 SIGNALS = ("dense", "profile", "words", "everyday", "concept")
@@ -69,7 +69,7 @@ class RelevanceModel:
     requests: RequestModel
 
     @classmethod
-    @cache
+    @made_once
     def shipped(cls) -> RelevanceModel:
         """The shipped model.
 
@@ -165,7 +165,7 @@ class Examples:
         return (SHARE * sure / np.linalg.norm(direction) * direction).astype(np.float32)
 
 
-@lru_cache(maxsize=4)
+@made_once
 def shipped_examples(model: str) -> Examples | None:
     """The examples as a model's vectors. None if no vectors ship for the model, or they are of other texts.
 

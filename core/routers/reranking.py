@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,6 +19,7 @@ from core.relevance.text_views import full
 from core.routers.context import Match, Query, RoutingContext, per_catalog
 from core.routers.ranked_result import Floats
 from core.shared.errors import WayfareError
+from core.shared.once import made_once
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -91,7 +91,7 @@ class CrossEncoderReranker:
         return np.array([by_text[text] for text in documents.texts])
 
 
-@cache
+@made_once
 def _loaded(name_or_path: str) -> CrossEncoder:
     try:
         from sentence_transformers import CrossEncoder

@@ -28,7 +28,7 @@ class Rounds(ABC):
 
     def __init__(self, *, pause_s: float, name: str) -> None:
         self._pause_s = pause_s
-        self._ended = threading.Event()
+        self._ended, self._woken = threading.Event(), threading.Event()
         self._starting = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -42,12 +42,18 @@ class Rounds(ABC):
             if self._thread.ident is None:
                 self._thread.start()
 
+    def wake(self) -> None:
+        """Do the next round without a pause."""
+        self._woken.set()
+
     def close(self) -> None:
         """End after the round that is under way."""
         self._ended.set()
+        self.wake()
 
     def _run(self) -> None:
-        while not self._ended.wait(self._pause_s):
+        while not (self._woken.wait(self._pause_s) and self._ended.is_set()):
+            self._woken.clear()
             try:
                 self.round()
             except Exception:  # noqa: BLE001  a defect must not end all further rounds

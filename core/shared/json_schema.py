@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from threading import Lock
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 from cachetools import LRUCache
@@ -14,7 +14,12 @@ from jsonschema_rs import ReferencingError, Registry, ValidationError, Validatio
 Schema = Mapping[str, Any]
 MESSAGE_LIMIT = 300
 MOST_COMPILED = 256
-_compiled: LRUCache[int, tuple[Schema, Validator]] = LRUCache(MOST_COMPILED)
+MOST_PARTS, MOST_CHECKED, MOST_EXPLAINED = 10_000, 50_000_000, 20_000
+"""Parts of a schema, and parts of a schema times parts of a value: half a second for a check, or for the reasons why a value does not fit."""
+TOO_LARGE = f"grows to more than {MOST_PARTS:,} parts when its references are followed"
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_DEFINITIONS = ("$defs", "definitions")
+_compiled: LRUCache[int, _Compiled] = LRUCache(MOST_COMPILED)
 _compiling = Lock()
 BASE = "urn:wayfare:schema"  # what a schema without an $id is called while its references are followed
 
@@ -26,9 +31,14 @@ def schema_fault(schema: Schema) -> str:
     ('', 'is not a valid JSON Schema')
     >>> schema_fault({"$ref": "https://example.org/schema.json"})
     'refers to a schema elsewhere or to a part that it does not have'
+    >>> levels = {f"a{n}": {"anyOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(26)}
+    >>> schema_fault({"$ref": "#/$defs/a0", "$defs": {**levels, "a26": {"type": "integer"}}})
+    'grows to more than 10,000 parts when its references are followed'
     """
+    if too_large(schema):
+        return TOO_LARGE
     try:
-        _validator(schema)
+        _compiled_schema(schema)
     except ValidationError as error:
         if isinstance(error.kind, ValidationErrorKind.Referencing):
             return "refers to a schema elsewhere or to a part that it does not have"
@@ -36,6 +46,38 @@ def schema_fault(schema: Schema) -> str:
     except ValueError:
         return "is not a valid JSON Schema"
     return ""
+
+
+def too_large(schema: Schema | None) -> bool:
+    """Whether a schema has too many parts to be checked, or to be shown to a client that may check them all."""
+    return _parts(schema or {})[0] > MOST_PARTS
+
+
+def object_schema(given: object) -> Schema:
+    """Returns a tool's schema in the form that every client reads: of type object, with properties by name. Raises ValueError if this is
+    not plainly its meaning. A missing schema, and the empty list that PHP writes for an empty object, stand for any object.
+
+    >>> object_schema({}), object_schema({"type": ["object", "null"], "properties": [], "required": None})
+    ({'type': 'object'}, {'type': 'object', 'properties': {}})
+    """
+    known: object = dict[str, Any]() if given is None or given is True or given == [] else given
+    if not isinstance(known, Mapping):
+        raise ValueError("it is no object")
+    schema = {name: part for name, part in cast("Schema", known).items() if part is not None}
+    kind, properties, required = (schema.get(name) for name in ("type", "properties", "required"))
+    if kind and kind != "object" and not (isinstance(kind, list) and "object" in kind):
+        raise ValueError(f"it is of type {kind}, not object")
+    if properties and not isinstance(properties, Mapping):
+        raise ValueError("its properties have no names")
+    schema["type"] = "object"
+    if "properties" in schema:
+        parts = cast("Schema", properties or {}).items()
+        schema["properties"] = {name: part if isinstance(part, Mapping | bool) else {} for name, part in parts}
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in cast("list[object]", required)):
+        schema.pop("required", None)
+    if not isinstance(schema.get("$schema"), str):
+        schema.pop("$schema", None)
+    return schema
 
 
 def argument_problems(schema: Schema | None, arguments: Mapping[str, Any]) -> dict[str, str]:
@@ -50,11 +92,9 @@ def argument_problems(schema: Schema | None, arguments: Mapping[str, Any]) -> di
     {'n': '"x" is not of type "integer"'}
     """
     problems: dict[str, str] = {}
-    try:
-        for field, message in _problems(_validator(schema or {}), arguments):
-            problems.setdefault(field, message[:MESSAGE_LIMIT])
-    except ValueError:
-        return {}
+    with suppress(ValueError):
+        for name, message in _problems(schema or {}, dict(arguments)):
+            problems.setdefault(name, message[:MESSAGE_LIMIT])
     return problems
 
 
@@ -75,11 +115,14 @@ def misfit(schema: Schema, value: object) -> str:
     ('n/1: "x" is not of type "integer"', '')
     """
     try:
-        error = next(iter(_validator(schema).iter_errors(value)), None)
+        fits, explained = _checked(schema, value)
     except ValueError:
         return ""
-    where = "" if error is None else "/".join(map(str, error.instance_path))
-    return "" if error is None else f"{where and where + ': '}{error.message}"[:MESSAGE_LIMIT]
+    if fits or not explained:
+        return "" if fits else "there are too many reasons to name one"
+    error = next(iter(_compiled_schema(schema).validator.iter_errors(value)))
+    where = "/".join(map(str, error.instance_path))
+    return f"{where and where + ': '}{error.message}"[:MESSAGE_LIMIT]
 
 
 def arguments_fit(schema: Schema, arguments: Mapping[str, Any]) -> bool | None:
@@ -90,7 +133,7 @@ def arguments_fit(schema: Schema, arguments: Mapping[str, Any]) -> bool | None:
     (True, False, None)
     """
     try:
-        return _validator(schema).is_valid(dict(arguments))
+        return _checked(schema, dict(arguments))[0]
     except ValueError:
         return None
 
@@ -122,19 +165,87 @@ def admitted_by(schema: Schema) -> Callable[[object], bool]:
     >>> list(map(admitted_by({"type": "string", "format": "date"}), ("2026-02-01", "soon")))
     [True, False]
     """
+    if too_large(schema):
+        raise ValueError(TOO_LARGE)
     return validator_for(dict(schema), offline=True, validate_formats=True).is_valid
 
 
-def _validator(schema: Schema) -> Validator:
+class _Compiled(NamedTuple):
+    schema: Schema
+    validator: Validator
+    parts: int
+    recursive: bool
+
+
+def _compiled_schema(schema: Schema) -> _Compiled:
     """Returns the compiled schema. No schema changes, so each is compiled once while it is in use. Raises ValidationError
-    (a ValueError) for a broken schema, ValueError for one that is nested too deep."""
+    (a ValueError) for a broken schema, ValueError for one that is nested too deep or has too many parts to be compiled."""
     with _compiling:
         known = _compiled.get(id(schema))
-    if known is None or known[0] is not schema:
-        known = schema, validator_for(dict(schema), offline=True)
+    if known is None or known.schema is not schema:
+        parts, recursive = _parts(schema)
+        if parts > MOST_PARTS:
+            raise ValueError(TOO_LARGE)
+        known = _Compiled(schema, validator_for(dict(schema), offline=True), parts, recursive)
         with _compiling:
             _compiled[id(schema)] = known
-    return known[1]
+    return known
+
+
+def _checked(schema: Schema, value: object) -> tuple[bool, bool]:
+    """Returns whether a value fits, and whether the reasons can be collected in time: they multiply with each alternative of a level.
+    Raises ValueError if the schema cannot be used, or the value is too large to be checked."""
+    _, validator, parts, recursive = _compiled_schema(schema)
+    size, depth = _extent(value, MOST_CHECKED // parts)
+    if size * parts > MOST_CHECKED:
+        raise ValueError("The value is too large to be checked.")
+    return validator.is_valid(value), (parts**depth if recursive else parts * size) <= MOST_EXPLAINED
+
+
+def _extent(value: object, most: int) -> tuple[int, int]:
+    """Returns the number of parts of a value, and how deep they are nested. Counting ends beyond `most` parts."""
+    size, depth, level = 0, 0, [value]
+    while level and size <= most:
+        size, depth, above, level = size + len(level), depth + 1, level, list[object]()
+        for one in above:
+            level += (
+                cast("Schema", one).values()
+                if isinstance(one, dict)
+                else cast("list[object]", one if isinstance(one, list) else [])
+            )
+    return size, depth
+
+
+def _parts(schema: Schema) -> tuple[int, bool]:
+    """Returns how many parts a schema has once its references are followed, and whether one of them has itself as a part: it counts once."""
+    written = str(schema)
+    if not any(reference in written for reference in _REFERENCES):
+        return written.count("{"), False
+    counted: dict[str, int] = {}
+    recursive = False
+
+    def parts(node: Any) -> int:
+        nonlocal recursive
+        if not isinstance(node, Mapping):
+            return sum(map(parts, cast("list[Any]", node))) if isinstance(node, list) else 0
+        named, total = cast("Schema", node), 1
+        if "$id" in named and isinstance(named["$id"], str) and node is not schema:
+            return MOST_PARTS + 1  # its references lead elsewhere
+        for name, part in named.items():
+            if name not in _REFERENCES or not isinstance(part, str):
+                total += 0 if node is schema and name in _DEFINITIONS else parts(part)
+                continue
+            recursive |= counted.get(part) == 0
+            if part not in counted:
+                counted[part] = 0
+                counted[part] = parts(referenced(schema, part)) or 1
+            total += counted[part] or 1
+        return total
+
+    try:
+        return parts(schema), recursive
+    except RecursionError:
+        return MOST_PARTS + 1, True
 
 
 def _pointed_at(root: Schema, pointer: str) -> object:
@@ -154,8 +265,16 @@ def _fetches_nothing(uri: str) -> Any:
     raise LookupError(uri)
 
 
-def _problems(validator: Validator, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for error in validator.iter_errors(dict(arguments)):
+def _problems(schema: Schema, arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    fits, explained = _checked(schema, arguments)
+    if fits:
+        return
+    if not explained:
+        alone = {name: part for name, part in schema.items() if name in (*_DEFINITIONS, "$schema", "properties")}
+        yield from ((name, "does not fit") for name, part in arguments.items() if not _checked(alone, {name: part})[0])
+        yield "", "do not fit the schema"
+        return
+    for error in _compiled_schema(schema).validator.iter_errors(arguments):
         if isinstance(error.kind, ValidationErrorKind.Required) and not error.instance_path:
             yield error.kind.property, "is required"
         else:

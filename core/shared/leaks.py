@@ -2,7 +2,8 @@
 
 Looked for: `user:pass@` in addresses, values of flags, variables, headers, JSON fields and query parameters with a
 telling name, tokens with a known beginning, and long opaque strings. `masked` is what is stored and shown of a text that
-somebody else wrote; `hide_leaks` lets an importer keep the value and put a reference in its place.
+somebody else wrote; `hide_leaks` lets an importer keep the value and put a reference in its place. `hide_beside` is for the text
+around references, which are placeholders then.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ USERINFO = "userinfo"
 """The name of what stands before the `@` of an address."""
 Cover = Callable[[str, str], str]
 """Turns (name, value) into the value's reference."""
+PLACEHOLDER = re.compile("(\ue000[0-9]*\ue001)")
+"""Stands for a reference in a text, so that nothing looks for secrets inside it."""
+HARMLESS = re.compile(r"[\s:/]*(?:(?:Bearer|Basic|Token|ApiKey)\s+)?", re.IGNORECASE)
 
 _TELLING = ("key", "keys", "token", "tokens", "secret", "secrets", "password", "passwd", "credential", "credentials")
 _TELLING_WORDS = {"auth", "authorization", "bearer", "cookie", "dsn", "jwt", "pass", "passphrase", "pat", "pwd", "sig"}
@@ -54,6 +58,20 @@ _FLAG = re.compile(
 _NAME = re.compile(r"(?<![\w.-])(?P<name>[\w.-]++)[\\\"']*+\s*+[:=]\s*")
 _QUOTED = re.compile(r"(?P<quote>\\*[\"'])(?P<value>.*?)(?:(?P=quote)|\Z)", re.DOTALL)
 _BARE = re.compile(r"(?P<value>(?:(?:Bearer|Basic|Token)\s+)?[^\s\"'&;,}\\]+)", re.IGNORECASE)
+_USER = re.compile(f"(?P<name>[A-Za-z][\\w.+-]{{0,31}}:)(?:{PLACEHOLDER.pattern})+\\Z")
+"""The user of an address whose password is a reference."""
+_PAIR = re.compile("(?<![\\w.-])(?P<name>[\\w.-]+)=(?P<value>[^\\s;,&\"'\ue000\ue001]+)")
+_STRUCTURE = (
+    r"[a-z][a-z0-9+.-]{0,20}://|(?i:(?:bearer|basic|token|apikey|digest|negotiate)\s)|\"[A-Za-z_-]+\"\s*:"
+    r"|[][\s:;,&|/@?#.(){}\"'_-]"
+)
+_NEXT = "(?:(?:(?<![\\w.-])(?:--?)?[A-Za-z][A-Za-z_-]{0,30}[=:]\\s*)?\ue000)?"  # the name of a reference that follows
+_AROUND_SECRET = re.compile(f"(?:{_STRUCTURE})*+{_NEXT}")
+_AROUND = re.compile(
+    r"(?:[a-z][a-z0-9+.-]{0,20}://[\w.-]++(?::\d+)?(?![:\w])|@[\w.-]++(?!:\D)|[/\\][^\s?#@;,&=\"'${}\ue000]*+"  # hosts, paths
+    rf"|-?\d[\d.,:]*+(?!\w)|[\w.-]++=[^\s;,&\"'${{}}\ue000]++|{_STRUCTURE})*+{_NEXT}"  # numbers, pairs that `_PAIR` left
+)
+"""Text beside references that is plainly no secret: in any value, and in one whose name does not tell of a secret."""
 _KNOWN = re.compile(
     r"(?<![A-Za-z0-9])(?:(?:[spr]k[-_]|gh[a-z]_|github_pat_|xox[a-z]-|glpat-|hf_|npm_|tvly-)[\w-]{8,}"
     r"|(?:AKIA|AIza)[\w-]{12,}|eyJ[\w-]{8,}(?:\.[\w-]*)*)"
@@ -98,18 +116,23 @@ def plain_value(name: str, value: str) -> str:
     >>> plain_value("PIN", "1234"), plain_value("PLAN", "hunter2"), plain_value("HOOK", "https://x.org/a?key=1")
     ('', '', '')
     """
-    words = set(re.findall(r"[a-z]+", name.lower()))
-    if telling(name) or words & _SURELY_SECRET or looks_secret(value):
+    if _guarded(name) or looks_secret(value):
         return ""
     return next((kind for kind, pattern in PLAIN_VALUES.items() if pattern.fullmatch(value)), "")
 
 
-def masked(text: str) -> str:
-    """A text with everything that looks like a secret masked.
+def _guarded(name: str) -> bool:
+    return telling(name) or not _SURELY_SECRET.isdisjoint(re.findall(r"[a-z]+", name.lower()))
 
-    >>> masked("sent with Authorization: Bearer abc, page=2")
-    'sent with Authorization: •••, page=2'
+
+def masked(text: str, keep: str = "") -> str:
+    """A text with everything that looks like a secret masked, but for a name in it.
+
+    >>> masked("sent with Authorization: Bearer abc, page=2"), masked("Server sk-12345678 is busy", keep="sk-12345678")
+    ('sent with Authorization: •••, page=2', 'Server sk-12345678 is busy')
     """
+    if keep and looks_secret(keep):
+        return keep.join(map(masked, text.split(keep)))
     return hide_leaks("", text, lambda _name, _value: MASK)
 
 
@@ -142,13 +165,44 @@ def hide_leaks(name: str, text: str, cover: Cover) -> str:
     'Authorization: <Authorization>'
     """
     for pattern in (_WEB_USER, _OTHER_USER):
-        text = pattern.sub(
-            lambda m: m[0] if m["value"] == "git" else f"{m['head']}{cover(USERINFO, m['value'])}@", text
-        )
+        text = pattern.sub(lambda m: _userinfo(m, cover), text)
     text = _FLAG.sub(lambda m: _flag(m, cover), text)
     text = _assignments(text, cover)
     text = _KNOWN.sub(lambda m: cover(name, m[0]), text)
     return _LONG.sub(lambda m: cover(name, m[0]) if opaque(m[0]) else m[0], text)
+
+
+def hide_beside(name: str, text: str, cover: Cover) -> str:
+    """A text with placeholders for references, in which all is covered that is not plainly harmless; `name` is its own.
+
+    >>> hide_beside("DB", "postgres://u:\ue0000\ue001@\ue0001\ue001:5432/shop?mode=x", lambda name, value: f"<{name}>")
+    'postgres://u:\ue0000\ue001@\ue0001\ue001:5432/shop?mode=<mode>'
+    >>> hide_beside("DB", "pass=abc;host=\ue0000\ue001", lambda name, value: f"<{name}>")
+    'pass=<pass>\ue0000\ue001'
+    """
+
+    def literal(of: str, value: str) -> str:
+        parts = PLACEHOLDER.split(value)
+        return "".join(p if PLACEHOLDER.fullmatch(p) or HARMLESS.fullmatch(p) else cover(of, p) for p in parts)
+
+    def pair(found: re.Match[str]) -> str:
+        plain = plain_value(found["name"], found["value"])
+        return found[0] if plain else f"{found['name']}={literal(found['name'], found['value'])}"
+
+    pieces = PLACEHOLDER.split(_PAIR.sub(pair, hide_leaks(name, text, literal)))
+    around = _AROUND_SECRET if _guarded(name) else _AROUND
+    for at in range(0, len(pieces), 2):
+        if not around.fullmatch(pieces[at] + "\ue000" * (at + 1 < len(pieces))):
+            pieces[at] = literal(name, pieces[at])
+    return "".join(pieces)
+
+
+def _userinfo(found: re.Match[str], cover: Cover) -> str:
+    if found["value"] == "git":
+        return found[0]
+    user = _USER.match(found["value"])
+    name = user["name"] if user is not None and not looks_secret(user["name"]) else ""
+    return f"{found['head']}{name}{cover(USERINFO, found['value'].removeprefix(name))}@"
 
 
 def _flag(found: re.Match[str], cover: Cover) -> str:

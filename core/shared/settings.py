@@ -8,9 +8,12 @@
 | WAYFARE_ENCODER_DIFFERENCE | the file that tunes the encoder which estimates fit; `none`: the encoder as it was published |
 | WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
 | WAYFARE_MAX_ANSWER_MB | how large an answer of a server may be |
+| WAYFARE_MAX_SESSIONS | how many sessions with servers, and processes of theirs, there may be at once |
+| WAYFARE_INHERIT | further variables that servers inherit, as `AWS_PROFILE,MY_*` |
 | WAYFARE_IDLE_S | after how many seconds without a use a console ends that `wayfare mcp` started |
 | WAYFARE_WORDS_AFTER_S | how long pages and agents wait for a catalog's vectors before words alone decide |
 | WAYFARE_LOOK_HOURS | how often servers are asked whether their tools have changed; 0: never |
+| WAYFARE_TRACE_DAYS | how many days the traces of decisions are kept; their figures stay |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.mcp_bridge.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY | the language model of `planner=model`, read from `environment` by `core.planning` |
@@ -37,6 +40,8 @@ IN_MEMORY = ":memory:"
 MAX_ANSWER_MB = "WAYFARE_MAX_ANSWER_MB"
 NOTIFY_URL = "WAYFARE_NOTIFY_URL"
 MAX_ANSWER_BYTES = 10_000_000
+MAX_SESSIONS_NAME = "WAYFARE_MAX_SESSIONS"
+MAX_SESSIONS = 64
 IDLE = "WAYFARE_IDLE_S"
 IDLE_S = 900.0
 WORDS_AFTER = "WAYFARE_WORDS_AFTER_S"
@@ -44,6 +49,9 @@ WORDS_AFTER_S = 0.5
 
 LOOK_HOURS = "WAYFARE_LOOK_HOURS"
 DEFAULT_LOOK_HOURS = 6.0
+TRACE_DAYS = "WAYFARE_TRACE_DAYS"
+DEFAULT_TRACE_DAYS = 30.0
+MOST_TRACE_DAYS = 36_500.0
 
 
 def utc_now() -> datetime:
@@ -81,6 +89,13 @@ def _idle_s(text: str) -> float:
     return seconds
 
 
+def _count(text: str) -> int:
+    """Raises WayfareError where the text is no whole number above 0."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise WayfareError(f"{MAX_SESSIONS_NAME} is {text!r}; give a whole number above 0, as {MAX_SESSIONS}.")
+    return int(text)
+
+
 def _at_least_0(text: str, name: str, wanted: str) -> float:
     """Raises WayfareError with what is `wanted` where the text is no number of at least 0."""
     try:
@@ -113,8 +128,9 @@ class Settings:
 
     `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
     shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
-    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server; every
-    `look_hours` servers are asked for their tools (0: never). A console in the background ends after `idle_s` without a use.
+    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server, `max_sessions` the sessions with
+    servers, which `inherit` these variables; every `look_hours` servers are asked for their tools (0: never). Traces of decisions are kept for
+    `trace_days`. A console in the background ends after `idle_s` without a use.
     Words alone decide if the vectors of a catalog are not there after `words_after_s`.
     `notify_url` is told of calls that wait ("": none). `environment` is where
     the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
@@ -126,9 +142,12 @@ class Settings:
     reranker: str = ""
     encoder_difference: str = ""
     max_answer_bytes: int = MAX_ANSWER_BYTES
+    max_sessions: int = MAX_SESSIONS
+    inherit: tuple[str, ...] = ()
     idle_s: float = IDLE_S
     look_hours: float = DEFAULT_LOOK_HOURS
     words_after_s: float = WORDS_AFTER_S
+    trace_days: float = DEFAULT_TRACE_DAYS
     notify_url: str = field(default="", repr=False)
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     seed: int | None = None
@@ -156,6 +175,8 @@ class Settings:
             reranker=known.get("WAYFARE_RERANKER", "").strip(),
             encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
             max_answer_bytes=_bytes_of_mb(most) if (most := known.get(MAX_ANSWER_MB)) else MAX_ANSWER_BYTES,
+            inherit=tuple(name.strip() for name in known.get("WAYFARE_INHERIT", "").split(",") if name.strip()),
+            max_sessions=_count(most) if (most := known.get(MAX_SESSIONS_NAME)) else MAX_SESSIONS,
             idle_s=_idle_s(idle) if (idle := known.get(IDLE)) else IDLE_S,
             look_hours=_at_least_0(hours, LOOK_HOURS, "hours, as 6, or 0 for never")
             if (hours := known.get(LOOK_HOURS))
@@ -163,6 +184,9 @@ class Settings:
             words_after_s=_at_least_0(after, WORDS_AFTER, "seconds, as 0.5, or 0 for at once")
             if (after := known.get(WORDS_AFTER))
             else WORDS_AFTER_S,
+            trace_days=min(_at_least_0(days, TRACE_DAYS, "days, as 30"), MOST_TRACE_DAYS)
+            if (days := known.get(TRACE_DAYS))
+            else DEFAULT_TRACE_DAYS,
             notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
             environment=known,
         )
@@ -180,6 +204,11 @@ class Settings:
         ('/cache/indexes', None)
         """
         return None if str(self.db) == IN_MEMORY else self.cache / "indexes"
+
+    @property
+    def greetings_file(self) -> Path | None:
+        """Where the way is kept in which each server is greeted. None if nothing is kept."""
+        return None if str(self.db) == IN_MEMORY else self.cache / "greetings.json"
 
     @property
     def virtual_folder(self) -> Path:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
+
+from core.shared.once import made_once
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -20,7 +20,6 @@ ENCODING = "cl100k_base"
 TABLES = Path(__file__).with_name("data")  # the table under tiktoken's name for it, the SHA-1 of its address
 CHUNK = 100_000  # characters: a run of one letter costs more than its length, so a longer text is counted in pieces
 CHARS_PER_TOKEN = 8  # more than most texts have
-_loading = Lock()
 
 
 def count_tokens(text: str) -> int:
@@ -65,17 +64,16 @@ def fits(text: str, limit_tokens: int) -> bool:
     return len(text) <= 50 * limit_tokens and count_tokens(text) <= limit_tokens
 
 
-@cache
+@made_once
 def _encoding() -> Encoding:
     """Returns the encoding. tiktoken takes the table from the folder in TIKTOKEN_CACHE_DIR and checks its SHA-256."""
     import tiktoken
 
-    with _loading:
-        before = os.environ.get("TIKTOKEN_CACHE_DIR")
-        os.environ["TIKTOKEN_CACHE_DIR"] = str(TABLES)
-        try:
-            return tiktoken.get_encoding(ENCODING)
-        finally:
-            os.environ.pop("TIKTOKEN_CACHE_DIR")
-            if before is not None:
-                os.environ["TIKTOKEN_CACHE_DIR"] = before
+    before = os.environ.get("TIKTOKEN_CACHE_DIR")
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(TABLES)
+    try:
+        return tiktoken.get_encoding(ENCODING)
+    finally:
+        os.environ.pop("TIKTOKEN_CACHE_DIR")
+        if before is not None:
+            os.environ["TIKTOKEN_CACHE_DIR"] = before

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from io import BytesIO
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from core.domain.catalog import tool_id
 from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent
 from core.shared.errors import StoreError
-from core.store.connection import Database, Format, encode
+from core.store.connection import Database, Format, pa, write_parts
 from core.store.log import TABLES, Log
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ class Activity:
 
     def decision(self, id_: str) -> DecisionEvent | None:
         """A whole decision. Returns None for an unknown id."""
-        return next(self.log.read(DecisionEvent, "id = ?", [id_]), None)
+        return next(self.log.read(DecisionEvent, "id = ?", [id_], traces=True), None)
 
     def decision_outcomes(self, id_: str) -> tuple[OutcomeEvent, ...]:
         """The calls of a decision, in order of commit."""
@@ -208,13 +209,21 @@ class Activity:
         return self.log.last
 
     def export(self, table: str, format_: Format) -> bytes:
-        """A whole table of the log (`core.store.log.TABLES`) in order of commit, see `encode`.
+        """The bytes that `write` writes."""
+        file = BytesIO()
+        self.write(table, format_, file)
+        return file.getvalue()
+
+    def write(self, table: str, format_: Format, file: BinaryIO) -> None:
+        """Write a whole table of the log (`core.store.log.TABLES`) in order of commit, see `encode`.
 
         Raises StoreError for another table or format.
         """
         if table not in TABLES.values():
             raise StoreError(f"There is no table {table!r} to export; choose {', '.join(TABLES.values())}.")
-        return encode(self.database.read(f"SELECT * FROM {table} ORDER BY sequence"), format_)  # noqa: S608
+        empty = self.database.read(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608
+        batches = self.log.batches(table, "true", [], traces=table == TABLES[DecisionEvent])
+        write_parts(chain([empty], (pa.Table.from_batches([batch]) for batch in batches)), format_, file)
 
     def _over_time(self, bucket: timedelta, columns: str, where: ActivityFilter) -> pd.DataFrame:
         if bucket <= timedelta(0):

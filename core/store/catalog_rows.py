@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
 from core.domain.tool_table import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable, packed, table_of
 from core.shared.errors import StoreError
-from core.shared.leaks import plain_value
+from core.shared.leaks import MASK, hide_beside, plain_value
 from core.store.connection import Array, Table, insert_arrow, pa
 
-REFERENCE = re.compile(r"((bearer|basic|token|apikey) )?\$\{[^{}]+\}", re.IGNORECASE)
+REFERENCE = re.compile(r"\$\{[^{}]+\}")
 TABLES = ("servers", "tools", "schema_blocks")
 BLOCKS = TABLES.index("schema_blocks")
 ROWS_AT_ONCE = 20_000  # written together: what a write takes of memory does not grow with the catalog
@@ -149,7 +149,7 @@ def _server_rows(servers: Sequence[Server], switched_off: int) -> dict[str, Any]
 
 
 def _seldom(server: Server) -> str:
-    said = {"connection": server.connection, "original": server.original}
+    said = {"connection": server.connection, "original": server.original, "odd": server.odd or None}
     given = {name: value for name, value in said.items() if value is not None}
     return json.dumps(given, default=_plain, allow_nan=False) if given else ""
 
@@ -188,13 +188,14 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def is_reference(value: str) -> bool:
-    """Whether the value of an environment variable or header holds no secret.
+def is_reference(name: str, value: str) -> bool:
+    """Whether a variable or header has references, and beside them only text that is plainly no secret.
 
-    >>> [is_reference(v) for v in ("${secret:KEY}", "Bearer ${env:TOKEN}", "", "sk-123", "sk-123 ${env:TOKEN}")]
-    [True, True, True, False, False]
+    >>> [is_reference("K", v) for v in ("${secret:KEY}", "Bearer ${env:A}-${env:B}", "", "${env:A}/x", "sk-123", "sk-123 ${env:A}")]
+    [True, True, True, True, False, False]
     """
-    return not value or REFERENCE.fullmatch(value) is not None
+    marked = REFERENCE.sub("\ue000\ue001", value)
+    return not value or (marked != value and hide_beside(name, marked, lambda _name, _value: MASK) == marked)
 
 
 def _require_references(server: Server) -> None:
@@ -204,7 +205,7 @@ def _require_references(server: Server) -> None:
     for part, values in (("variable", server.connection.env), ("header", server.connection.headers)):
         for name, value in values.items():
             plain = part == "variable" and (name in shown or bool(plain_value(name, value)))
-            if not plain and not is_reference(value):
+            if not plain and not is_reference(name, value):
                 raise StoreError(
                     f"The {part} {name} of server {server.name} may be a secret, which is never stored; replace it with "
                     "a reference such as ${secret:NAME}."
@@ -248,6 +249,7 @@ def catalog_of_rows(name: str, servers: Table, tools: Table, blocks: Table) -> C
                 **{column: plain[column][row] for column in (*SERVER_FIGURES, "virtual")},
                 connection=_connection(rare.get("connection")),
                 original=rare.get("original"),
+                odd=tuple(rare.get("odd", ())),
             )
         )
         first += tool_count
@@ -282,7 +284,8 @@ def _connection(data: dict[str, Any] | None) -> Connection | None:
     if data is None:
         return None
     data["args"] = tuple(data["args"])
-    data["shown"], data["without"] = tuple(data.get("shown", ())), tuple(data.get("without", ()))
+    for name in ("shown", "without", "passwords", "only"):
+        data[name] = None if data.get(name) is None and name == "only" else tuple(data.get(name) or ())
     data["env"] = MappingProxyType(data["env"])
     data["headers"] = MappingProxyType(data["headers"])
     return Connection(**data)

@@ -139,6 +139,10 @@ class Catalogs:
         """All catalogs by name."""
         return self._rows.select("true ORDER BY name")
 
+    def connection_texts(self) -> list[str]:
+        """The JSON of every server in which references to values may stand."""
+        return self._database.read("SELECT seldom_json FROM servers").column(0).to_pylist()
+
     def remove_catalog(self, name: str) -> None:
         """Remove a catalog; its events and edits stay. Raises UnknownNameError for an unknown name."""
         with self._database.lock:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from importlib import import_module
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from threading import Condition, Event, RLock, Thread, current_thread
 from time import monotonic, sleep
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar
 from uuid import uuid4
 
 import duckdb
@@ -43,6 +44,7 @@ MEMORY_LIMIT = (
     "512MB"  # DuckDB would take up to 80 % of the machine's; beyond it pages are read again, and queries use files
 )
 LEAST_MEMORY = "16MB"
+STREAMED = 1_000
 NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not permitted")  # as the system says it
 
 
@@ -105,6 +107,10 @@ class Database:
             except BaseException as error:
                 with suppress(duckdb.Error):
                     writer.rollback()
+                if isinstance(
+                    error, duckdb.FatalException
+                ):  # as of a full disk: until it is opened again all else fails, too
+                    self._leave()
                 if isinstance(error, duckdb.Error | pa.ArrowException):
                     raise StoreError(
                         f"The store {self.where} refused a write, nothing of it was kept: {_first_line(error)}."
@@ -123,6 +129,18 @@ class Database:
             with self._cursor() as cursor:
                 return cursor.sql(sql, params=list(parameters)).to_arrow_table()
         except duckdb.Error as error:
+            raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
+
+    def stream(self, sql: str, parameters: Sequence[object] = (), *, rows: int = STREAMED) -> Generator[Any]:
+        """The rows of one SELECT, without ORDER BY as they stand in their table, in Arrow batches of `rows`. Raises StoreError as
+        `read`. The file stays open until the last batch, or until the generator is closed."""
+        try:
+            with self._cursor() as cursor:
+                for batch in cursor.sql(sql, params=list(parameters)).to_arrow_reader(rows):
+                    if self.closed:
+                        raise StoreError(f"The store {self.where} is closed; open it again.")
+                    yield batch
+        except (duckdb.Error, pa.ArrowException) as error:
             raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
 
     def read_together(self, *statements: str, parameters: Sequence[object] = ()) -> tuple[Table, ...]:
@@ -184,7 +202,9 @@ class Database:
             root = _awaited(self.path, self.where, self._sharing.patience_s, self._left_s)
         try:
             root.execute("SET GLOBAL TimeZone = 'UTC'")
-            migrate(root, self.where, self._migrations)
+            migrate(root, self.where, self._migrations)  # a step may need more memory than what follows
+            if self.path is not None:
+                root.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
         except duckdb.Error as error:
             root.close()
             raise StoreError(_unreadable(self.where, error)) from error
@@ -292,7 +312,6 @@ def _connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
     try:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            config["memory_limit"] = MEMORY_LIMIT
         return duckdb.connect(MEMORY if path is None else str(path), config=config)
     except (OSError, duckdb.Error) as error:
         raise _unopened(path, where, error) from error
@@ -438,13 +457,20 @@ def encode(table: Table, format_: Format) -> bytes:
     '"text","value"\n"\'=1+1",-1.5\n"plain",\n"",2\n,0\n'
     """
     buffer = BytesIO()
-    if format_ == "parquet":
-        pa_parquet().write_table(table, buffer)
-    elif format_ == "csv":
-        import_module("pyarrow.csv").write_csv(_disarmed(table), buffer)
-    else:
-        raise StoreError(f"There is no export format {format_!r}; choose csv or parquet.")
+    write_parts(iter([table]), format_, buffer)
     return buffer.getvalue()
+
+
+def write_parts(parts: Iterator[Table], format_: Format, file: BinaryIO) -> None:
+    """The same into a file, of a table in one or more parts. One part is in memory at a time."""
+    writers = {"csv": ("pyarrow.csv", "CSVWriter"), "parquet": ("pyarrow.parquet", "ParquetWriter")}
+    if format_ not in writers:
+        raise StoreError(f"There is no export format {format_!r}; choose csv or parquet.")
+    module, name = writers[format_]
+    first = next(parts)
+    with getattr(import_module(module), name)(file, first.schema) as writer:
+        for part in chain([first], parts):
+            writer.write_table(_disarmed(part) if format_ == "csv" else part)
 
 
 def _disarmed(table: Table) -> Table:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from threading import Lock
 
 from core.domain.events import DecisionEvent, OutcomeEvent
 from core.domain.governance_events import Spent
 from core.shared.errors import StoreError
+from core.store.audit import Audit, Chain, Take
 from core.store.connection import Database
 from core.store.journal import Journal, Kept
-from core.store.log import Audit, Entry, Event, Log, entry
+from core.store.log import Entry, Event, Log, entry
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Writing in the background: entries that come close together are one transaction.
@@ -64,6 +67,7 @@ class BackgroundWriter:
 
 
 GATHERED_S = 0.2
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,7 +97,10 @@ class Events:
     def __post_init__(self) -> None:
         self._pending: deque[_Queued] = deque()
         self._failed: list[Exception] = []
+        self.problem = ""
+        """Why the newest events could not be stored, or ""."""
         self.log.write_queued = self._drain
+        self._chain = Chain(self.database, self.log)
         self._background = BackgroundWriter(
             self._drain, gather_s=GATHERED_S, name="wayfare-store", where=self.database.where
         )
@@ -145,10 +152,14 @@ class Events:
         if queued or self._failed:
             self.flush()
 
-    def audit(self, take: Callable[[str], None] | None = None) -> Audit:
+    def audit(self, take: Take = lambda _line: None) -> Audit:
         """Verify the log's chain of hashes; `take` is given every record as JSON. Raises as `flush`."""
         self.flush()
-        return self.log.audit(take)
+        return self._chain.audit(take)
+
+    def remove_traces(self, before: datetime, now: datetime) -> int:
+        """Remove the traces of decisions from before a time, see `Chain.remove_traces`."""
+        return self._chain.remove_traces(before, now)
 
     def outcomes(self, catalog: str) -> Iterator[OutcomeEvent]:
         """Every outcome of a catalog in order of commit, queued ones included. Statistics are folded from them."""
@@ -167,6 +178,7 @@ class Events:
             written: Iterable[_Queued] = units
             try:
                 self.log.commit([entry for unit in units for entry in unit.entries()])
+                self.problem = "" if units else self.problem
             except Exception:  # noqa: BLE001 - each is tried again, and flush() raises what fails then
                 written = [unit for unit in units if self._could_write(unit)]
             self.journal.done(unit.journaled for unit in written if unit.journaled is not None)
@@ -187,5 +199,7 @@ class Events:
             self.log.commit(unit.entries())
         except Exception as error:  # noqa: BLE001 - raised by flush()
             self._failed.append(error)
+            self.problem = str(error)
+            _log.error("%s were not stored: %s", " and ".join(unit.ids) or "Changed parameters", error)
             return False
         return True

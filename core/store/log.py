@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import heapq
-import itertools
 import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from itertools import zip_longest
 from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from duckdb import DuckDBPyConnection
 
-from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
+from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent, TraceRemoval
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label
 from core.domain.governance_events import (
     ApprovalChange,
@@ -34,7 +31,8 @@ from core.domain.governance_events import (
 )
 from core.domain.requests import RequestChange
 from core.shared.errors import StoreError
-from core.store.connection import Array, Database, Schema, insert_arrow, pa
+from core.store.connection import STREAMED, Array, Database, Schema, insert_arrow, pa
+from core.store.migrations import packed, unpacked
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The log's chain of hashes shows every record that was changed, removed or moved.
@@ -45,18 +43,6 @@ from core.store.connection import Array, Database, Schema, insert_arrow, pa
 # Someone with write access to the file can make a whole new chain: compare the newest hash with a copy elsewhere.
 
 START = "0" * 64
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Audit:
-    """The result of an audit: `records` under valid `seals`, the newest `hash`, the number of `older` records without a seal, and the
-    first `problem`, or ""."""
-
-    records: int
-    seals: int
-    hash: str
-    older: int
-    problem: str = ""
 
 
 def chained(previous: str, lines: Iterable[str]) -> str:
@@ -71,16 +57,6 @@ def chained(previous: str, lines: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def first_missing(numbers: Iterable[int], expected: Iterable[int]) -> int | None:
-    """The first missing number, or None. Both inputs ascend.
-
-    >>> first_missing([4, 5, 7], range(4, 8)), first_missing([4, 5], range(4, 7)), first_missing([4, 5], range(4, 6))
-    (6, 6, None)
-    """
-    pairs = zip_longest(expected, numbers)
-    return next((wanted for wanted, number in pairs if wanted is not None and wanted != number), None)
-
-
 def canonical(kind: type[Any], number: int, values: Sequence[object]) -> str:
     """A record as one line of JSON."""
     names = (field.name for field in dataclasses.fields(kind))
@@ -92,7 +68,7 @@ def _plain(value: object) -> object:
     return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
 
 
-Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent | RefusedRequest
+Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent | RefusedRequest | TraceRemoval
 Governing = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
 Record = Event | Override | Label | Judgment | Calibration | CalibrationSwitch | RequestChange | Governing
 R = TypeVar("R", bound=Record)
@@ -101,6 +77,7 @@ TABLES: Mapping[type[Record], str] = {
     DecisionEvent: "decisions",
     OutcomeEvent: "outcomes",
     StatisticsEvent: "statistics",
+    TraceRemoval: "trace_removals",
     ParameterEvent: "parameters",
     Override: "overrides",
     Label: "labels",
@@ -121,7 +98,9 @@ ARROW: Mapping[str, Any] = {
     "bool": pa.bool_(),
     "datetime": pa.timestamp("us", "UTC"),
 }
-BATCH = 10_000
+TRACE = "trace_json"
+TRACES = pa.schema([("sequence", pa.int64()), ("at", ARROW["datetime"]), ("trace", pa.binary())])
+TRACES_READ = 100
 
 
 class Entry(NamedTuple):
@@ -136,6 +115,7 @@ class Log:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._orders: dict[str, str] = {}
         self._seen = 0  # openings of the database whose newest record is known
         self._last, self._hash = 0, START
         self._know_newest()
@@ -169,8 +149,9 @@ class Log:
                 first, last = self._last + 1, self._last + len(entries)
                 lines = (canonical(entry.kind, number, entry.values) for number, entry in enumerate(entries, first))
                 seal = chained(self._hash, lines)
+                _insert_traces(connection, groups)
                 for kind, rows in groups.items():
-                    _insert(connection, kind, rows)
+                    _insert(connection, TABLES[kind], schema(kind), rows)
                 connection.execute("INSERT INTO seals VALUES (?, ?, ?)", [last, first, seal])
             self._last, self._hash = last, seal
 
@@ -183,58 +164,48 @@ class Log:
         seal = self._database.read("SELECT hash FROM seals ORDER BY last DESC LIMIT 1")
         self._hash = seal[0][0].as_py() if seal.num_rows else START
         self._seen = self._database.openings
+        self._orders.clear()
 
-    def audit(self, take: Callable[[str], None] | None = None) -> Audit:
-        """Verify the chain from its beginning to the record that is the newest now. `take` is given every line as it was sealed.
-        Others write meanwhile."""
-        with self._database.lock:
-            seals = self._database.read("SELECT first, last, hash FROM seals ORDER BY last").to_pylist()
-            newest = self.last
-        begin = seals[0]["first"] if seals else newest + 1
-        records = heapq.merge(*(self._sealed(kind, begin, newest) for kind in TABLES))
-        found, expected = START, begin
-        for place, seal in enumerate(seals):
-            where = f"The write that ends with record {seal['last']}"
-            rows = list(itertools.islice(records, max(seal["last"] - expected + 1, 0)))
-            missing = first_missing((number for number, _ in rows), range(expected, seal["last"] + 1))
-            if seal["first"] != expected or missing is not None:
-                gone = (
-                    f"record {missing}" if missing is not None else f"the write before it, from record {expected} on,"
-                )
-                return Audit(expected - begin, place, found, begin - 1, f"{where}: {gone} is missing.")
-            found = chained(found, (line for _, line in rows))
-            if found != seal["hash"]:
-                changed = (
-                    f"{where} is not what was sealed: one of the records {expected} to {seal['last']} was changed."
-                )
-                return Audit(expected - begin, place, found, begin - 1, changed)
-            if take is not None:
-                for _, line in rows:
-                    take(line)
-            expected = seal["last"] + 1
-        left = next(records, None)
-        problem = "" if left is None else f"Record {left[0]} and what follows have no seal."
-        return Audit(expected - begin, len(seals), found, begin - 1, problem)
-
-    def _sealed(self, kind: type[Any], first: int, last: int) -> Iterator[tuple[int, str]]:
-        for number, record in self.numbered(kind, "sequence BETWEEN ? AND ?", [first, last]):
-            values = [getattr(record, field.name) for field in dataclasses.fields(record)]
-            yield number, canonical(kind, number, values)
-
-    def read(self, kind: type[R], condition: str, parameters: Sequence[object]) -> Iterator[R]:
+    def read(self, kind: type[R], condition: str, parameters: Sequence[object], *, traces: bool = False) -> Iterator[R]:
         """The records that meet an SQL condition, in order of commit."""
-        return (record for _, record in self.numbered(kind, condition, parameters))
+        return (record for _, record in self.numbered(kind, condition, parameters, traces=traces))
 
-    def numbered(self, kind: type[R], condition: str, parameters: Sequence[object]) -> Iterator[tuple[int, R]]:
-        """These records, each with its number in the order of commit over all kinds."""
-        columns = ", ".join(f'"{field.name}"' for field in dataclasses.fields(kind))
-        table = self._database.read(
-            f"SELECT sequence, {columns} FROM {TABLES[kind]} WHERE {condition} ORDER BY sequence",  # noqa: S608
-            parameters,
-        )
-        for batch in table.to_batches(max_chunksize=BATCH):
+    def numbered(
+        self, kind: type[R], condition: str, parameters: Sequence[object], *, traces: bool = False
+    ) -> Iterator[tuple[int, R]]:
+        """These records, each with its number in the order of commit over all kinds; decisions with their traces only if asked."""
+        for batch in self.batches(TABLES[kind], condition, parameters, traces=traces and kind is DecisionEvent):
             for number, *values in zip(*map(_values, batch.columns), strict=True):
                 yield number, kind(*values)
+
+    def batches(
+        self, table: str, condition: str, parameters: Sequence[object], *, traces: bool = False
+    ) -> Iterator[Array]:
+        """The same as Arrow batches."""
+        sql = f"SELECT * FROM {table} WHERE {condition}{self._order(table)}"  # noqa: S608
+        found = self._database.stream(sql, parameters, rows=TRACES_READ if traces else STREAMED)
+        return self._with_traces(found) if traces else found
+
+    def _order(self, table: str) -> str:
+        """Rows stand in the order of their numbers, as they are written. Sorting all of them takes memory: it is for tables that somebody
+        changed."""
+        if table not in self._orders:
+            moved = f"SELECT 1 FROM (SELECT sequence, lag(sequence) OVER () AS before FROM {table}) WHERE sequence < before LIMIT 1"  # noqa: S608
+            self._orders[table] = " ORDER BY sequence" if self._database.read(moved).num_rows else ""
+        return self._orders[table]
+
+    def _with_traces(self, decisions: Iterator[Array]) -> Iterator[Array]:
+        traces: dict[int, bytes] = {}
+        kept: Iterator[Array] | None = None
+        for batch in decisions:
+            numbers = batch["sequence"].to_pylist()
+            if kept is None:
+                kept = self._database.stream(f"SELECT sequence, trace FROM traces WHERE sequence >= ?{self._order('traces')}", numbers[:1], rows=TRACES_READ)  # noqa: S608  # fmt: skip
+            while max(traces, default=0) < numbers[-1] and (more := next(kept, None)) is not None:
+                traces |= zip(*(column.to_pylist() for column in more.columns), strict=True)
+            texts = [unpacked(traces[number]) if number in traces else "" for number in numbers]
+            traces = {number: trace for number, trace in traces.items() if number > numbers[-1]}
+            yield batch.set_column(batch.schema.get_field_index(TRACE), TRACE, pa.array(texts, pa.string()))
 
 
 def entry(record: Record) -> Entry:
@@ -330,18 +301,25 @@ def schema(kind: type[Record]) -> Schema:
     return pa.schema([("sequence", pa.int64()), *fields])
 
 
-def _insert(connection: DuckDBPyConnection, kind: type[Record], rows: list[tuple[object, ...]]) -> None:
+def _insert(connection: DuckDBPyConnection, table: str, columns: Schema, rows: list[tuple[object, ...]]) -> None:
     """One row by parameters (about 1 ms), more through Arrow (3 ms and 30 microseconds a row, index included)."""
-    names = schema(kind).names
     if len(rows) == 1:
-        marks = ", ".join("?" * len(names))
-        connection.execute(f"INSERT INTO {TABLES[kind]} VALUES ({marks})", rows[0])  # noqa: S608
+        marks = ", ".join("?" * len(columns))
+        connection.execute(f"INSERT INTO {table} VALUES ({marks})", rows[0])  # noqa: S608
         return
-    arrays = [
-        pa.array(column, type_) for column, type_ in zip(zip(*rows, strict=True), schema(kind).types, strict=True)
-    ]
-    table = pa.Table.from_arrays(arrays, schema=schema(kind))
-    insert_arrow(connection, f"INSERT INTO {TABLES[kind]} BY NAME SELECT * FROM incoming", table)  # noqa: S608
+    arrays = [pa.array(column, type_) for column, type_ in zip(zip(*rows, strict=True), columns.types, strict=True)]
+    incoming = pa.Table.from_arrays(arrays, schema=columns)
+    insert_arrow(connection, f"INSERT INTO {table} BY NAME SELECT * FROM incoming", incoming)  # noqa: S608
+
+
+def _insert_traces(connection: DuckDBPyConnection, groups: dict[type[Record], list[tuple[object, ...]]]) -> None:
+    """Write the traces of decisions apart from their rows."""
+    names = schema(DecisionEvent).names
+    at, trace = names.index("at"), names.index(TRACE)
+    decisions = groups.get(DecisionEvent, [])
+    if traces := [(row[0], row[at], packed(str(row[trace]))) for row in decisions if row[trace]]:
+        _insert(connection, "traces", TRACES, traces)
+        groups[DecisionEvent] = [(*row[:trace], "", *row[trace + 1 :]) for row in decisions]
 
 
 def _values(column: Array) -> list[Any]:

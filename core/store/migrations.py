@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,20 @@ CREATE TABLE schema_migrations (
     number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, checksum VARCHAR NOT NULL, applied_at TIMESTAMPTZ NOT NULL
 )
 """
+
+
+def packed(text: str) -> bytes:
+    """A compressed text: a seventh of a trace, in half a millisecond.
+
+    >>> unpacked(packed("Ångström"))
+    'Ångström'
+    """
+    return zlib.compress(text.encode(), 1)
+
+
+def unpacked(data: bytes) -> str:
+    """The text of `packed`."""
+    return zlib.decompress(data).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +82,12 @@ def migrate(connection: DuckDBPyConnection, where: str, migrations: Sequence[Mig
                 "made it, or name another file with --db."
             )
     missing = [migration for migration in migrations if migration.number not in applied]
+    if missing:
+        connection.create_function("packed", packed, ["VARCHAR"], "BLOB")  # type: ignore[list-item]
     for steps in [[step] for step in missing] if applied else [missing]:
         _apply(connection, steps)
+    if missing:
+        connection.remove_function("packed")
 
 
 def _applied(connection: DuckDBPyConnection, where: str) -> dict[int, tuple[str, str]]:

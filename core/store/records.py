@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -89,15 +90,15 @@ class History:
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def of_catalog(self, catalog: str, *, decisions: int) -> tuple[Happened, ...]:
-        """Every outcome, every price set by hand, and the newest `decisions` decisions."""
-        newest = "catalog = ? AND sequence IN (SELECT sequence FROM decisions WHERE catalog = ? ORDER BY sequence DESC LIMIT ?)"
-        happened: list[tuple[int, Happened]] = [
-            *self._log.numbered(DecisionEvent, newest, [catalog, catalog, decisions]),
-            *self._log.numbered(OutcomeEvent, "catalog = ?", [catalog]),
-            *self._log.numbered(Override, "catalog = ?", [catalog]),
+    def of_catalog(self, catalog: str, *, decisions: int) -> Iterator[Happened]:
+        """Every outcome, every price set by hand, and the newest `decisions` decisions, a few in memory at a time."""
+        newest = "catalog = ? AND sequence >= (SELECT min(sequence) FROM (SELECT sequence FROM decisions WHERE catalog = ? ORDER BY sequence DESC LIMIT ?))"
+        happened: list[Iterator[tuple[int, Happened]]] = [
+            self._log.numbered(DecisionEvent, newest, [catalog, catalog, decisions]),
+            self._log.numbered(OutcomeEvent, "catalog = ?", [catalog]),
+            self._log.numbered(Override, "catalog = ?", [catalog]),
         ]
-        return tuple(record for _, record in sorted(happened, key=lambda numbered: numbered[0]))
+        return (record for _, record in heapq.merge(*happened, key=lambda numbered: numbered[0]))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import disk_usage
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,6 +28,7 @@ from core.store.sharing import COMMAND, CONSOLE, Sharing
 if TYPE_CHECKING:
     from filelock import FileLock
 
+LEAST_FREE_BYTES = 4 << 20
 JOURNAL_LIMIT_S = 2.0
 """A command has the journal of a killed console for milliseconds."""
 
@@ -87,6 +89,13 @@ class Store:
     def path(self) -> Path | None:
         """The file, None in memory."""
         return self._database.path
+
+    @property
+    def problem(self) -> str:
+        """Why nothing can be stored now, or ""."""
+        if self.path is not None and disk_usage(self.path.parent).free < LEAST_FREE_BYTES:
+            return f"The disk of the store {self.path} is full; make room on it."
+        return self.events.problem
 
     @property
     def on_return(self) -> Callable[[], None]:

@@ -195,7 +195,7 @@ def virtual_connection(
         _write(file, text)
     options = ["--profile", profile, "--speed", f"{speed:g}"] + ([] if seed is None else ["--seed", str(seed)])
     # -P: ignores a folder `core` in the working directory
-    return Connection("stdio", command="${python}", args=("-P", "-m", "core.virtual", str(file), *options))
+    return Connection("stdio", command="${python}", args=("-P", "-m", "core.virtual", str(file), *options), shared=True)
 
 
 def _digest(text: str) -> str:

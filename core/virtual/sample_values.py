@@ -10,11 +10,11 @@ import string
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.domain.catalog import words
+from core.shared.once import made_once
 
 if TYPE_CHECKING:
     from faker import Faker
@@ -30,7 +30,7 @@ SENTENCES = (
 )  # fmt: skip
 
 
-@cache
+@made_once
 def _faker() -> Faker:
     """One generator for the process, because making it is slow."""
     from faker import Faker  # takes a third of a second

@@ -19,6 +19,7 @@ from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
 DEFAULT_ROUTER = "ehrr"
+LONGEST = 20_000  # characters of a sub-task
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +44,23 @@ class QueryForm:
 def query_row(app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str) -> QueryForm:
     """Draw the row and return its values."""
     grid = st.grid(2, min_column_width=400, gap="small", vertical_alignment="bottom")
-    for name in ("q", "hint"):
-        st.session_state.setdefault(state.key(name), linked.get(name, ""))
     subtask = grid.text_input(
-        "What is needed?", key=state.key("q"), placeholder="For example: convert 300 miles to kilometres",
-        icon=":material/search:", max_chars=20_000,
+        "What is needed?", _text(state, linked, "q"), key=state.key("q"), placeholder="For example: convert 300 miles to kilometres",
+        icon=":material/search:", max_chars=LONGEST,
     )  # fmt: skip
     row = grid.container(horizontal=True, vertical_alignment="bottom", gap="small")
     server_hint = row.text_input(
-        "Server hint (optional)", key=state.key("hint"), placeholder="kind of server",
+        "Server hint (optional)", _text(state, linked, "hint"), key=state.key("hint"), placeholder="kind of server",
         help="The kind of server. It is compared only with the texts of servers.",
     )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
-    _start(state.key("catalog"), catalogs, linked.get("catalog", first_catalog))
-    catalog = row.selectbox("Catalog", catalogs, key=state.key("catalog"), width=150)
+    start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog))
+    catalog = row.selectbox("Catalog", catalogs, start, key=state.key("catalog"), width=150)
     _warn_if_missing("catalog", catalog, catalogs, linked)
     routers = {router.id: router.title for router in app.routing.routers()}
-    _start(state.key("router"), list(routers), linked.get("router", DEFAULT_ROUTER))
+    start = _start(state, "router", list(routers), linked.get("router", DEFAULT_ROUTER))
     router = row.selectbox(
-        "Router", list(routers), key=state.key("router"), format_func=routers.__getitem__, width=140,
+        "Router", list(routers), start, key=state.key("router"), format_func=routers.__getitem__, width=140,
     )  # fmt: skip
     _warn_if_missing("router", router, list(routers), linked)
     return QueryForm(subtask.strip(), server_hint.strip(), catalog, router)
@@ -82,10 +81,21 @@ def fill(values: Mapping[str, str]) -> None:
     st.session_state.update(values)
 
 
-def _start(key: str, options: Sequence[str], value: str) -> None:
-    """Give a widget without a usable value its first value."""
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = value if value in options else options[0]
+def _text(state: UrlState, linked: Mapping[str, str], name: str) -> str:
+    """Returns the default of a text field. Gives a field without a text the linked one."""
+    text = linked.get(name, "")
+    if state.begins and len(text) <= LONGEST:  # the page host drops a longer default
+        return text
+    st.session_state.setdefault(state.key(name), text)
+    return ""
+
+
+def _start(state: UrlState, name: str, options: Sequence[str], value: str) -> int:
+    """Returns the place of the default option. Gives a choice without a usable value its first value."""
+    start = value if value in options else options[0]
+    if not state.begins and st.session_state.get(state.key(name)) not in options:
+        st.session_state[state.key(name)] = start
+    return options.index(start) if state.begins else 0
 
 
 def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapping[str, str]) -> None:

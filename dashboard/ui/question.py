@@ -78,6 +78,11 @@ def ask(asks: Asks) -> Question | None:
     app, state = current_app(), UrlState(asks.view, asks=True, of_answer=asks.of_answer)
     linked = state.begin()
     query = query_row(app, state, linked, first_catalog())
+    before = linked.get("q", "").strip(), linked.get("hint", "").strip(), linked.get("catalog", first_catalog())
+    if before != (query.subtask, query.hint, query.catalog):
+        for name in asks.of_answer:
+            linked.pop(name, None)
+            st.session_state.pop(state.key(name), None)
     defaults, prefix = app.routing.parameters(query.router), f"{state.key('knob')}.{query.router}"
     for problem in start_knobs(defaults, linked, prefix):
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")

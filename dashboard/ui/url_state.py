@@ -19,6 +19,8 @@ OF_QUESTION = ("q", "hint", "catalog", "router", "knob")
 
 def ask_with(router: str, knobs: Mapping[str, str]) -> None:
     """Let the question of all pages have this router and these knobs, those that differ from their defaults. For `on_click`."""
+    _forget(f"{SHARED}.knob")
+    st.session_state.pop(f"{SHARED}.router", None)
     kept = {name: text for name, text in st.session_state.get(QUESTION, {}).items() if name in ("q", "hint", "catalog")}
     st.session_state[QUESTION] = {**kept, "router": router, **knobs}
 
@@ -61,6 +63,12 @@ class UrlState:
     def question(self) -> dict[str, str]:
         """The question of the last page that asked."""
         return dict(st.session_state.get(QUESTION, {}))
+
+    @property
+    def begins(self) -> bool:
+        """Tells whether this is the first view of the visit that asks. The values of fields may come from a page that was open when the
+        console was started again: a field must take its text as a default, which leaves them."""
+        return QUESTION not in st.session_state
 
     def begin(self) -> dict[str, str]:
         """Returns the texts of the URL if it was changed from outside, else those of the last run.

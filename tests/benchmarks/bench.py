@@ -10,6 +10,7 @@ import core  # noqa: F401  before NumPy: one thread of BLAS, as everywhere in Wa
 from tests.benchmarks import (
     agents,
     attending,
+    auditing,
     batching,
     browsing,
     calling,
@@ -19,6 +20,7 @@ from tests.benchmarks import (
     failing,
     fuzzing,
     levelling,
+    loading,
     outages,
     outcomes,
     planning,
@@ -52,6 +54,7 @@ SECTIONS = {
     "turning": turning.turning,
     "starts": browsing.starts,
     "soaking": soaking.soaking,
+    "loading": loading.loading,
     "tokens": attending.tokens,
     "states": attending.states,
     "thresholds": attending.thresholds,
@@ -73,6 +76,7 @@ SECTIONS = {
     "recovering": recovering.recovering,
     "outages": outages.outages,
     "reading": reading.reading,
+    "auditing": auditing.auditing,
 }
 
 

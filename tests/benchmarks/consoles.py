@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -50,7 +51,8 @@ class Console:
     def start(self) -> None:
         """Start it, and return when a decision is made at once."""
         line = ["-m", "core.cli", "up", "--port", str(self.port), "--db", str(self.db)]
-        self.program = Program(line, f"{self.url}/healthz", self.log, self.environment)
+        python = sys.executable  # a fork of another process would have its memory
+        self.program = Program(line, f"{self.url}/healthz", self.log, self.environment, python)
         deadline = time.monotonic() + READY_S
         while not self._is_ready():
             if time.monotonic() > deadline:

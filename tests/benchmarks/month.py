@@ -244,9 +244,9 @@ def switched(month: Month) -> None:
 
 
 def looked(month: Month) -> None:
-    """Another `wayfare up` prints the address of the one that runs."""
-    assert month.status()["url"] in month.run("up")
-    month.say("the operator was not locked out: `wayfare up` gave the address")
+    """Another console of an agent prints the address of the one that runs."""
+    assert month.status()["url"] in month.run("up", "--background")
+    month.say("a second console gave the address of the first")
 
 
 EVENTS: dict[int, Event] = {

@@ -129,7 +129,7 @@ def _ready(app: App, size: int) -> str:
             Catalog(name, tuple(LargeTestbed([Source(SAMPLE, shipped(SAMPLE).servers)], size))), "made up"
         )
     app.readiness.make(name)
-    app.open_the_rest(name)
+    app.open_the_rest()
     return name
 
 

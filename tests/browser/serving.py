@@ -28,12 +28,21 @@ def free_port() -> int:
 class Program:
     """A Python module running as a process of its own; what it says is kept in a file."""
 
-    def __init__(self, arguments: Sequence[str], healthy_url: str, log: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        healthy_url: str,
+        log: Path,
+        environment: Mapping[str, str],
+        *,
+        python: str | None = None,
+        cwd: Path = ROOT,
+    ) -> None:
         self.log = log
         with log.open("ab") as said:
             self._process = subprocess.Popen(
-                [FORKS.python, *arguments],
-                cwd=ROOT,
+                [python or FORKS.python, *arguments],
+                cwd=cwd,
                 env={**os.environ, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=said,

@@ -26,9 +26,12 @@ CALL = {"tool": "sandbox-files::write_text_file", "arguments": {"path": "notes.t
 def asked(url: str) -> Future[dict[str, Any]]:
     """The answer to the call, made by an agent in a thread: beside a browser there can be no event loop in this one."""
 
+    async def heard(*_: object) -> None: ...
+
     async def one() -> dict[str, Any]:
         async with Client(f"{url}/mcp", client_info=mcp_types.Implementation(name="robot", version="1")) as client:
-            return (await client.call_tool("execute_tool", CALL)).structured_content or {}
+            # a client that hears of progress is answered when the call is decided
+            return (await client.call_tool("execute_tool", CALL, progress_callback=heard)).structured_content or {}
 
     return ThreadPoolExecutor(1).submit(lambda: asyncio.run(one()))
 

@@ -37,9 +37,18 @@ def test_run_compare_sweep_apply_and_undo(console: ConsoleProgram, visitor: Visi
     values = visit.select("Point, the best first").input_value().split(" = ")[1]
     visit.press("Show the changes")
     visit.see("Changes:")
+    asked = "delete a file"
+    visit.go("Decision")  # a question is open there when the point is applied
+    visit.fill("What is needed?", asked)
+    visit.until_query(q=asked)
+    visit.go("Lab")
     visit.press("Apply")
     visit.until_query(alpha_t=values)
     visit.see("The knobs are at this point.")
+    visit.go("Decision")
+    visit.until_query(q=asked, alpha_t=values)
+    expect(visit.page.get_by_role("slider", name="αt")).to_have_value(values, timeout=LIMIT_MS)
+    visit.go("Lab")
     visit.press("Undo: back to alpha_t = 1")
     visit.until_query(alpha_t="1.0")
     expect(visit.page.get_by_role("slider", name="αt")).to_have_value("1", timeout=LIMIT_MS)

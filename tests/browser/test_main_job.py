@@ -82,8 +82,7 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     visit.may_lose_console = True
     assert own_console.stop() == 0
     own_console.start()
-    visit.page.reload(wait_until="domcontentloaded")
-    route.decided()
+    route.ask("draw a bar chart of votes per party")  # in the open window
     visit.open("activity")
     assert visit.metric("Calls") == "1"
     made = visit.table("convert_units")

@@ -51,7 +51,9 @@ def bench(wayfare: Command, write):
 
     def run(*settings: str, options: tuple[str, ...] = ()) -> list[dict[str, Any]]:
         pairs = [part for setting in (*BY_DESCRIPTION, *settings) for part in ("--set", setting)]
-        return wayfare("bench", *files, *pairs, *options, "--json").json()["runs"]
+        document = wayfare("bench", *files, *pairs, *options, "--json").json()
+        assert document["missing_labels"] == {"labels": 6, "missing": 1, "share": 1 / 6, "tools": ["no::such"]}
+        return document["runs"]
 
     return run
 
@@ -111,11 +113,14 @@ def test_two_routers_are_two_runs(bench) -> None:
 
 def test_no_impossible_task_means_no_rejection(wayfare: Command, write) -> None:
     pairs = [part for setting in BY_DESCRIPTION for part in ("--set", setting)]
-    line = ("bench", "--tasks", write("t.jsonl", TASKS[:1]), "--catalog", write("c.json", CATALOG), *pairs)
+    labelled = [{**TASKS[0], "relevant": ["files::fast", "no::such"]}]
+    line = ("bench", "--tasks", write("t.jsonl", labelled), "--catalog", write("c.json", CATALOG), *pairs)
     assert wayfare(*line, "--json").json()["runs"][0]["rejection"] is None
     table = wayfare(*line).out.splitlines()
     assert table[0].split()[:4] == ["router", "n", "mrr", "hit@1"]
     assert table[1].split()[:3] == ["ehrr", "1", "1.000"]
+    assert "1 of 2 labels (50.0%) name tools that the catalog lacks" in table[-1]
+    assert table[-1].endswith(": no::such.")
 
 
 def test_hints_are_given_unless_switched_off(wayfare: Command, write) -> None:

@@ -20,7 +20,7 @@ GOOD: dict[str, Any] = {
     "command": "${python}",
     "args": ["-m", "sample_catalog.runnable.unit_exchange"],
     "cwd": str(ROOT),
-    "env": {"API_KEY": SECRET},
+    "env": {"API_KEY": SECRET, "AT": "${HOME}/x", "DB": "postgres://u:${env:HOME}@${HOME}:5432/shop"},
 }
 MISSING: dict[str, Any] = {**GOOD, "command": "no-such-command-here", "args": ["--key", SECRET]}
 LEAKING: dict[str, Any] = {**GOOD, "args": ["-c", LEAK]}
@@ -46,6 +46,7 @@ def test_one_is_taken_and_the_others_are_refused_with_a_sentence(wayfare: Comman
     assert (gone["server"], leaking["server"]) == ("gone", "leaking")
     assert "the command no-such-command-here was not found" in gone["error"]
     assert "key is •••" in leaking["error"]
+    assert wayfare("catalogs", "--json").json()["catalogs"][-1]["changes"] == []
     decision = wayfare("route", "convert 300 miles to kilometres", "--catalog", "mcp", "--json").json()
     assert decision["candidates"][0] == "units::convert_units"
 
@@ -72,6 +73,15 @@ def test_where_no_server_responds_nothing_is_stored(wayfare: Command, write) -> 
     assert "no server answered" in run.err
     assert SECRET not in run.err
     assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED_CATALOGS)
+
+
+def test_servers_that_need_values_are_kept_without_tools(wayfare: Command, write) -> None:
+    needy = {**SMALL, "env": {"KEY": "${input:key}"}}
+    run = discover(wayfare, write, "mcp.json", needy=needy)
+    assert (run.code, run.err) == (1, "")
+    assert "took 1 server with 0 tools" in run.out
+    assert "needs a value for ${input:key}; enter it to connect. It is kept without tools." in run.out
+    assert wayfare("secrets", "list", "--catalog", "mcp", "--json").json()["values"][0]["state"] == "missing"
 
 
 def test_a_failed_discovery_leaves_the_catalog_of_that_name(wayfare: Command, write) -> None:

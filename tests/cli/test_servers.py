@@ -150,4 +150,7 @@ def test_a_server_is_added_beside_a_running_console(warm: Path, wayfare: Command
         again = wayfare("server", "add", "one", "--catalog", "mine", "--env", "KEY=other-secret-value", *RUN)
         assert (again.code, "remove it first" in again.err) == (2, True)
         assert call(wayfare, "one").code == 0
+        folder = str(Path(RAW).parent)
+        command = ("--env", "AT=${HOME}/x", "--cwd", folder, "--", sys.executable, "-S", Path(RAW).name)
+        assert wayfare("server", "add", "two", "--catalog", "mine", "--json", *command).json()["tools"] == 10
     assert SECRET not in (tmp_path / "console.log").read_text()

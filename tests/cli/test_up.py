@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.serving import listening
+from core.cli.serving import OTHER_OPTIONS, listening
 from core.endpoint.door import announced_owner
 from tests.cli.conftest import ROOT, Command, command, wait_for
 
@@ -24,12 +24,14 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts consoles that answer, and ends them."""
     started: list[subprocess.Popen[str]] = []
 
-    def up(port: int, *arguments: object, cwd: Path = ROOT) -> subprocess.Popen[str]:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    def up(
+        port: int, *arguments: object, cwd: Path = ROOT, host: str = "127.0.0.1", **variables: str
+    ) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         child = subprocess.Popen(command("up", "--port", port, *arguments), cwd=cwd, env=environment, **pipes)
         started.append(child)
-        wait_for(lambda: status(port) == 200 or child.poll() is not None)
+        wait_for(lambda: status(port, host) == 200 or child.poll() is not None)
         assert child.poll() is None, child.communicate()[0]
         return child
 
@@ -62,9 +64,7 @@ def has_open(pid: int, file: Path) -> bool:
     return file in app
 
 
-def test_a_console_from_start_to_end(
-    wayfare: Command, process: Command, db: Path, start: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_a_console_from_start_to_end(wayfare: Command, db: Path, start: Callable[..., subprocess.Popen[str]]) -> None:
     port = free_port()
     app = start(port)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as page:
@@ -72,9 +72,14 @@ def test_a_console_from_start_to_end(
     assert status(port, "127.0.0.2") == 0  # a server that listens on every address would answer there too
 
     wait_for(lambda: has_open(app.pid, db))
-    second = process("up", "--port", free_port())
-    assert (second.code, second.err) == (0, "")
-    assert f"http://127.0.0.1:{port} (process {app.pid}" in second.out
+    for words in ((), ("--port", port), ("--port", port, "--host", "localhost")):
+        second = wayfare("up", *words)
+        assert (second.code, second.err) == (0, ""), words
+        assert f"http://127.0.0.1:{port} (process {app.pid}" in second.out
+    for name, value in (("--port", free_port()), ("--host", "0.0.0.0"), ("--mcp-host", "box"), ("--catalog", "other")):
+        second = wayfare("up", name, value)
+        assert (second.code, second.err.count("\n")) == (OTHER_OPTIONS, 1), name
+        assert (f"http://127.0.0.1:{port} (process {app.pid}" in second.out, name in second.err) == (True, True)
 
     app.send_signal(signal.SIGTERM)
     out, _ = app.communicate(timeout=10)

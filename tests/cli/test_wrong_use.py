@@ -196,3 +196,9 @@ def test_the_port_is_taken(wayfare: Command) -> None:
 def test_names_that_a_catalog_cannot_have(wayfare: Command, raw_catalog: Path, name: str) -> None:
     refused(wayfare("import", raw_catalog, "--name", name), "name", "--name")
     assert [c["name"] for c in json.loads(wayfare("catalogs", "--json").out)["catalogs"]] == [*SHIPPED_CATALOGS]
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence_for_the_console_too(wayfare: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    for words in (("up", "--port", str(free_port())), ("route", "x"), ("audit",)):
+        refused(wayfare(*words, "--db", tmp_path / "file" / "a.duckdb"), str(tmp_path / "file"))

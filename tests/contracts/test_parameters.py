@@ -42,6 +42,11 @@ def test_a_default_is_an_admitted_value_of_its_kind(kind, info):
     assert info.default is None if info.optional else type(info.default) is info.kind
 
 
+def test_llm_is_another_word_for_the_planner_model():
+    for planner in (info for info in DECLARED if info.name == "planner"):
+        assert [planner.parse(word) for word in ("rules", "model", "llm")] == ["rules", "model", "model"]
+
+
 @each(("kind", "info"), NUMBERS)
 def test_a_number_has_a_range_and_a_step_that_fit(kind, info):
     assert info.low < info.high

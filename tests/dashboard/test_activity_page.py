@@ -225,5 +225,5 @@ def test_live_can_be_turned_off_and_the_url_says_so(busy: App) -> None:
 
 
 def test_every_table_can_be_downloaded_in_both_formats(busy: App) -> None:
-    labels = [button.label for button in visit().get("download_button")]
-    assert labels == ["CSV", "Parquet"] * len(EXPORTS)
+    links = [(button.proto.label, button.proto.url) for button in visit().get("link_button")]
+    assert [(label, f"./export/{table}.{label.lower()}") for table in EXPORTS for label in ("CSV", "Parquet")] == links

@@ -55,7 +55,9 @@ def test_a_search_is_drawn_and_a_trial_of_it_applied(app: App) -> None:
     signs = dict(zip(map(int, pareto["customdata"]), pareto["marker"]["symbol"], strict=True))
     assert signs[0] == "star", "nothing gains over the present setting on these few tasks"
     assert {number for number, sign in signs.items() if sign == "diamond"} == set(document["front"]) - {0}
-    assert "No trial gains more than noise over the present setting" in text_of(page)
+    sentence = "No trial gains more than noise in “{}” over the setting where this search began"
+    assert f"{sentence.format('Solved')}. That setting is chosen." in text_of(page)
+    assert "The knobs have changed since" not in text_of(page)
     bars = charts(page)[1]["data"][0]
     assert abs(sum(bars["x"]) - 100) < 1e-6
     number = next(p["number"] for p in document["points"] if p["values"]["auction"] is False)
@@ -63,6 +65,14 @@ def test_a_search_is_drawn_and_a_trial_of_it_applied(app: App) -> None:
     page = finished(press(page, "lab:change"))
     assert "does not gain beyond noise in “Solved”" in text_of(page)
     assert "lab:apply" not in {button.key for button in page.button}
+    page.session_state["lab.knob.ehrr.kappa"] = 7.0
+    assert "The knobs have changed since: changes are shown against them." in text_of(checked(page.run()))
+
+
+def test_a_search_says_that_its_gains_cost_success(app: App) -> None:
+    searched(app, 6, "budget_usd=0:0.0009", tasks=MANY)
+    page = visit(view="Search", objective="usd_per_task")
+    assert "where this search began, unless it loses success or RR." in text_of(page)
 
 
 def test_a_clear_gain_is_applied_to_the_question_of_all_pages(app: App) -> None:

@@ -136,6 +136,22 @@ def test_why_answers_for_every_tool_and_server_losers_too(app: App) -> None:
     assert ":gray[words that its text lacks] **read, file**" in plain(markdown_of(page))
 
 
+def test_why_explains_the_winner_and_keeps_a_choice_while_the_question_stays(app: App) -> None:
+    def winner(q: str, **values: object) -> str:
+        parameters = app.routing.parameters("ehrr", values)
+        return app.routing.route(q, catalog="small", parameters=parameters, record=False).winner.tool
+
+    page, second = visit(**ASKED), "write a letter to Bo"
+    assert chooser(page).value == winner(ASKED["q"]) != winner(second)
+    checked(page.text_input(key="ask.q").set_value(second).run())
+    assert chooser(page).value == winner(second)
+    checked(chooser(page).set_value("files::deep").run())
+    page.session_state["ask.knob.ehrr.alpha_t"] = 0.05
+    assert chooser(checked(page.run())).value == "files::deep"
+    checked(page.text_input(key="ask.q").set_value(ASKED["q"]).run())
+    assert chooser(page).value == winner(ASKED["q"], alpha_t=0.05)
+
+
 def test_why_starts_afresh_where_the_catalog_does_not_know_the_subject(app: App) -> None:
     page = visit(**ASKED)
     checked(page.selectbox(key="ask.catalog").set_value("sample").run())

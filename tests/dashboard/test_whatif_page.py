@@ -257,3 +257,12 @@ def test_the_curves_agree_with_the_decision(app: App) -> None:
         there = app.what_if.decision(asked(app, **values)).winner
         row = int(plane.winner[3, column])
         assert (plane.tools[row] if row >= 0 else None) == (there.tool if there else None)
+
+
+def test_a_new_question_begins_with_its_own_other_tool() -> None:
+    page = visit(q="list all units", catalog="small", tool="slow::convert_miles")
+    assert page.selectbox(key="whatif.tool").value == "slow::convert_miles"
+    page.session_state["ask.knob.ehrr.alpha_t"] = 0.3
+    assert checked(page.run()).selectbox(key="whatif.tool").value == "slow::convert_miles"
+    checked(page.text_input(key="ask.q").set_value("converts a length").run())
+    assert page.selectbox(key="whatif.tool").value != "slow::convert_miles"

@@ -15,6 +15,7 @@ from tests.cases import each
         ("not_connected", False, True, True),
         ("cancelled", False, False, False),
         ("not_tried", False, False, False),
+        ("busy", False, False, False),
     ],
 )
 def test_each_kind_has_the_bits_of_the_specification(kind, y, fail, counts):
@@ -23,4 +24,4 @@ def test_each_kind_has_the_bits_of_the_specification(kind, y, fail, counts):
 
 
 def test_every_kind_is_judged_above():
-    assert len(OutcomeKind) == 8
+    assert len(OutcomeKind) == 9

@@ -1,4 +1,4 @@
-"""A server of 2025-11-25 over stdio, written by hand: its tool logs and asks in the midst of a call."""
+"""A server of 2025-11-25 over stdio, written by hand: it logs once it has a level, asks in the midst of a call, and grows a tool."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sys
 from typing import Any
 
+LEVELS = ("debug", "info", "notice", "warning")
 FORM = {"message": "Who is it?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}
 
 
@@ -13,9 +14,14 @@ def send(**message: Any) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
-def main() -> None:
-    """One question for each call, answered with what came back, and what the client said it can be asked."""
-    able: list[str] = []
+def log(wanted: str, level: str, words: str) -> None:
+    if wanted and LEVELS.index(level) >= LEVELS.index(wanted):
+        send(method="notifications/message", params={"level": level, "data": f"{level} {words}"})
+
+
+def main() -> None:  # noqa: C901 - one line of the protocol after the other
+    """One question for each call of `who`, answered with what came back, and what the client said it can be asked."""
+    able, wanted, names = list[str](), "", ["who", "grow", "late"]
     calls: dict[str, Any] = {}  # by question
     for line in sys.stdin:
         message = json.loads(line)
@@ -24,13 +30,22 @@ def main() -> None:
             case "initialize":
                 able = sorted(params["capabilities"])
                 info = {"name": "asking", "version": "1"}
-                has = {"tools": {}, "logging": {}}
+                has = {"tools": {"listChanged": True}, "logging": {}}
                 send(id=id_, result={"protocolVersion": "2025-11-25", "capabilities": has, "serverInfo": info})
             case "tools/list":
-                send(id=id_, result={"tools": [{"name": "who", "inputSchema": {"type": "object"}}]})
+                send(id=id_, result={"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]})
+            case "logging/setLevel":
+                wanted = params["level"]
+                send(id=id_, result={})
+            case "tools/call" if params["name"] != "who":
+                send(id=id_, result={"content": [{"type": "text", "text": "done"}]})
+                log(wanted, "warning", "after the call")
+                if params["name"] == "grow":
+                    names.append(f"grown_{len(names) - 3}")
+                    send(method="notifications/tools/list_changed")
             case "tools/call":
                 for level in ("debug", "warning"):
-                    send(method="notifications/message", params={"level": level, "data": f"{level} of who"})
+                    log(wanted, level, "of who")
                 calls[f"question-{id_}"] = id_
                 send(id=f"question-{id_}", method="elicitation/create", params=FORM)
             case None if id_ in calls:

@@ -12,13 +12,14 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from core.app import App
-from core.endpoint.http_app import PATH, EndpointApp
+from core.endpoint.entrance import Entrance
+from core.endpoint.http_app import PATH, EndpointApp, status_routes
 
 
 @contextmanager
-def served(app: App, catalog: str) -> Generator[str]:
+def served(app: App, catalog: str, entrance: Entrance | None = None) -> Generator[str]:
     """Serves `/mcp` over an app on a free port of this machine, in a thread. Yields its address."""
-    endpoint = EndpointApp(lambda: app, catalog=catalog)
+    endpoint = EndpointApp(lambda: app, catalog=catalog, entrance=entrance)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
@@ -27,7 +28,8 @@ def served(app: App, catalog: str) -> Generator[str]:
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the console does
-        asgi = Starlette(routes=[Route(PATH, endpoint), *endpoint.metadata_routes()], lifespan=lifespan)
+        routes = [*endpoint.metadata_routes(), *status_routes(endpoint, lambda: app, catalog)]
+        asgi = Starlette(routes=[Route(PATH, endpoint), *routes], lifespan=lifespan)
         config = uvicorn.Config(asgi, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(

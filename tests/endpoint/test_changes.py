@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,8 @@ from mcp import Client, MCPError
 from core.app import App
 from core.domain.catalog import Server, ServerId, Tool
 from core.mcp_bridge.asking_back import _subscribed
-from tests.endpoint.conftest import policy
+from tests.endpoint.conftest import ROOT, policy
+from tests.endpoint.test_mirrored_questions import elicited
 from tests.importing import import_text
 from tests.mcp_bridge.conftest import Web
 from tests.services.test_upkeep import config, living
@@ -122,6 +124,29 @@ def test_a_client_is_told(era: Any, world: App, url: str, tmp_path: Path) -> Non
         assert await after(lambda: world.servers.disable("world", "living"), "tool", "resource", "prompt") == []
 
     anyio.run(era, f"{url}?mirror=living&mirror=mail&catalog=world", script)
+
+
+def test_a_client_that_can_be_asked_is_told_of_the_list_of_its_own_process(world: App, url: str) -> None:
+    asking = {"command": sys.executable, "args": ["-m", "tests.endpoint.asking_server"], "cwd": str(ROOT)}
+    world.catalog_editor.discover(world.catalog_editor.read(config(asking=asking), "test"), "world", "test")
+    world.upkeep.start()
+
+    async def script() -> None:
+        told: asyncio.Queue[str] = asyncio.Queue()
+
+        async def handler(message: Any) -> None:
+            told.put_nowait(kind_of(message))
+
+        target = f"{url}?mirror=asking&catalog=world"
+        async with Client(target, mode="legacy", message_handler=handler, elicitation_callback=elicited) as client:
+            await client.list_tools()
+            await client.call_tool("grow", {})
+            with anyio.fail_after(LIMIT_S):
+                while await told.get() != "tool":  # it logs, too
+                    pass
+            assert "grown_0" in [tool.name for tool in (await client.list_tools()).tools]
+
+    anyio.run(script)
 
 
 async def _until(told: Told, work: Callable[[], object], uri: str) -> None:

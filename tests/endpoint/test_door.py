@@ -13,7 +13,6 @@ import pytest
 
 from core.cli import main
 from core.endpoint.door import owner_of
-from tests.benchmarks.measuring import free_port
 from tests.cases import each
 from tests.cli.conftest import RAW
 from tests.endpoint.conftest import Console
@@ -69,11 +68,6 @@ def test_wrong_use_is_said_as_anywhere(wayfare: Command) -> None:
     code, out, err = wayfare("route", "x", "--set", "bogus=1")
     assert (code, out) == (2, "")
     assert err.startswith("There is no parameter 'bogus'")
-
-
-def test_a_second_console_prints_the_address_of_the_first(wayfare: Command, console: Console) -> None:
-    code, out, err = wayfare("up", "--port", str(free_port()))
-    assert (code, console.url in out, err) == (0, True, "")
 
 
 def test_output_of_two_at_once_is_kept_apart(console: Console) -> None:

@@ -36,7 +36,7 @@ ANSWERING = {"elicitation_callback": elicited, "sampling_callback": sampled, "li
 
 def asking(app: App) -> App:
     """A catalog with the server that is written by hand."""
-    tools = [{"name": "who", "description": "Who.", "inputSchema": {"type": "object"}}]
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("who", "late")]
     servers = [{"name": "asking", "tools": tools, "connection": ASKING}]
     import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
     return app
@@ -98,11 +98,18 @@ def test_log_messages_reach_the_client_that_called_at_the_level_it_set(app: App,
         if mode == "legacy":
             level = mcp_types.SetLevelRequest(params=mcp_types.SetLevelRequestParams(level="warning"))
             await client.session.send_request(level, mcp_types.EmptyResult)
-        await client.call_tool("who", {})
+        async with anyio.create_task_group() as tasks:  # all of one client
+            for _ in range(3):
+                tasks.start_soon(client.call_tool, "who", {})
+        assert heard == ["warning of who"] * 3
+        await client.call_tool("late", {})
+        if mode == "legacy":  # others have no stream for it
+            with anyio.fail_after(30):
+                while "warning after the call" not in heard:
+                    await anyio.sleep(0.01)
 
     opted_in = {} if mode == "legacy" else {"log_level": "warning"}
     talk(served(asking(app), mirror=("asking",)), script, mode=mode, logging_callback=logged, **opted_in)
-    assert heard == ["warning of who"]
 
 
 def test_the_time_that_a_client_takes_to_answer_is_not_the_servers(app: App) -> None:

@@ -4,11 +4,13 @@ of its own could need."""
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from mcp import Client
-from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextContent, TextResourceContents
+from mcp_types import CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent, TextResourceContents
 
 from core.app import App
 from core.domain.catalog import ServerId
@@ -16,6 +18,7 @@ from core.domain.outcome import Outcome, OutcomeKind
 from core.endpoint.base import Services
 from core.endpoint.endpoint import DEFINITIONS
 from core.endpoint.passing_on import given_tokens, passed_on, text_of
+from core.shared.json_schema import misfit
 from core.shared.tokens import count_tokens
 from tests.endpoint.conformance_server import SCHEMAS, TEMPERATURE, conformance_server
 from tests.endpoint.conftest import ROOT, served, talk
@@ -112,21 +115,64 @@ def test_definitions_have_one_type_in_each_place() -> None:
 
 
 def test_a_definition_has_the_servers_schema_icons_and_metadata(world: App) -> None:
-    tool = {"name": "measure", "description": "A tool.", "inputSchema": {"type": "object"}, "outputSchema": TEMPERATURE}
     catalog = world.catalogs.catalog("world").servers[0].connection
     assert catalog is not None
-    launch = {"type": "stdio", "command": catalog.command, "args": [*catalog.args], "cwd": catalog.cwd}
-    server = {"name": "conformance", "tools": [tool], "connection": launch}
-    import_text(world.catalog_editor, json.dumps({"servers": [server]}), "measuring")
+    servers = {"conformance": {"command": sys.executable, "args": [*catalog.args], "cwd": catalog.cwd}}
+    read = world.catalog_editor.read(json.dumps({"mcpServers": servers}), "test")
+    world.catalog_editor.discover(read, "measuring", "test")
 
     async def script(client: Client) -> Any:
         assert (await client.call_tool("measure", {})).structured_content == {"celsius": 21.5}
-        return (await client.list_tools()).tools[0]
+        return {tool.name: tool for tool in (await client.list_tools()).tools}["measure"]
 
-    listed = talk(served(world, catalog="measuring", mirror=("conformance",)), script)
+    target = served(world, catalog="measuring", mirror=("conformance",))
+    listed = talk(target, script)
     assert listed.output_schema == TEMPERATURE
     assert [icon.src for icon in listed.icons] == ["data:image/png;base64,AA=="]
     assert listed.meta["example/unit"] == "celsius"
+    server = world.catalogs.catalog("measuring").server("conformance")
+    other = tuple(replace(tool, extras='{"_meta": {"not": "approved"}}') for tool in server.tools)
+    world.catalogs.edit("measuring", lambda known: known.with_server(replace(server, tools=other)))
+    changed = talk(target, script)
+    assert (changed.meta, changed.icons) == (None, None)
+    world.governance.definitions.decide("measuring", "conformance::measure", approve=True, origin="test")
+    assert talk(target, script).meta == {"not": "approved"}
+
+
+ROWS = {
+    "type": "object",
+    "required": ["rows", "note"],
+    "properties": {
+        "rows": {"type": "array", "items": {"type": "object", "required": ["id", "about"]}},
+        "note": {"type": "string"},
+    },
+}
+VECTOR = {"type": "object", "properties": {"rows": {"type": "array", "minItems": 300}}}
+
+
+def test_a_long_structured_result_is_shortened_to_what_its_schema_allows(app: App) -> None:
+    rows = [{"id": number, "about": "word " * 20} for number in range(300)]
+    structure = {"rows": rows, "note": "done"}
+    given = {"content": [{"type": "text", "text": json.dumps(structure)}], "structuredContent": structure}
+    wrapped = {"content": [{"type": "text", "text": "word " * 1_000}], "structuredContent": {"result": "word " * 1_000}}
+    schemas = {
+        "rows": ROWS,
+        "vector": VECTOR,
+        "wrapped": {"type": "object", "properties": {"result": {"type": "string"}}},
+    }
+    services = Services(app, result_tokens=200)
+    for name, schema in schemas.items():
+        original = CallToolResult.model_validate(wrapped if name == "wrapped" else given)
+        outcome = Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=original)
+        answer = passed_on(services, outcome, 200, as_it_is=True, schema=schema)
+        assert (answer.is_error, answer.structured_content is None) == (name == "vector", name == "vector")
+        assert misfit(schema, answer.structured_content or {}) == ""
+        assert count_tokens(answer.model_dump_json(exclude_none=True)) < 600
+        handle = answer.content[1].text.partition("handle ")[2].partition(",")[0]
+        kept = services.results.text(handle)
+        assert kept is not None
+        assert kept.text == original.content[0].text
+        assert ("The tool has run" in answer.content[-1].text) == (name == "vector")
 
 
 def test_texts_of_embedded_resources_are_cut_and_counted_like_any_text(app: App) -> None:
@@ -156,5 +202,16 @@ def test_texts_of_embedded_resources_are_cut_and_counted_like_any_text(app: App)
             assert services.results.text(handle) == (whole, ServerId("world", "raw"))
         assert passed_on(services, outcome, 8_000, as_it_is=True).content == content
         assert given_tokens(outcome, 8_000) == count_tokens(whole)
+    link = ResourceLink(type="resource_link", uri="note://link", name="n", title="t", description="word " * 500)
+    heavy = CallToolResult(content=[said, *[link] * 50], _meta={"long": "word " * 500})
+    light = CallToolResult(content=[link.model_copy(update={"description": "Short."})], _meta={"at": "noon"})
+    for original, tokens in ((heavy, 60), (light, 40)):
+        outcome = Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=original)
+        answer = passed_on(services, outcome, 60, as_it_is=True)
+        assert count_tokens(answer.model_dump_json(exclude_none=True)) < 200
+        assert 10 < given_tokens(outcome, 60) <= tokens
+        assert (answer.meta, answer.content == light.content) == ((None, False), ({"at": "noon"}, True))[
+            original is light
+        ]
     structured = CallToolResult(content=[said], structured_content={"words": ["word"] * 500})
     assert given_tokens(Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=structured), 60) == 60  # and its text has two

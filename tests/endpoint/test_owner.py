@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ import pytest
 from mcp import Client
 
 from core.endpoint.door import announced_owner, owner_of
+from tests.benchmarks.measuring import free_port
 from tests.cli.conftest import RAW, Run, wait_for
 from tests.endpoint.conftest import ROOT, ask, program, refused, stdio, talk
 from tests.endpoint.test_http import MILES, TASK, TOOL
 
 Wayfare = Callable[..., Run]
+OPERATORS = "a value of the operator"
 RULES = "[approvals]\nwrites = true\nhold_s = 0\n"
 
 
@@ -76,8 +79,6 @@ def test_two_agents_that_come_first_share_a_console_with_commands_through_kills_
         assert (told["running"], told["started_by"], told["pid"]) == (True, "wayfare mcp", owner_of(db).pid)
         assert [(use["kind"], use["uses"] >= 2) for use in told["uses"]] == [("agent", True)]
 
-        second = await in_thread(wayfare, "up")
-        assert (second.code, told["url"] in second.out) == (0, True)
         rules.write_text(RULES)
         assert (await in_thread(wayfare, "policy", "import", rules)).code == 0
         assert (await refused(client, "execute_tool", tool="gremlin::crash"))["error"] == "approval_needed"
@@ -159,3 +160,63 @@ def test_a_long_command_that_came_first_keeps_nobody_out_and_its_outcome_reaches
             assert not (await in_thread(wayfare, "audit")).code
 
         talk(stdio(db, encoder_cache, "--catalog", "raw"), script)
+
+
+def test_agents_start_an_operators_console_as_it_was_and_it_takes_over_from_theirs(
+    db: Path, encoder_cache: Path, wayfare: Wayfare, tmp_path: Path
+) -> None:
+    tools = [{"name": name, "description": "Works.", "inputSchema": {"type": "object"}} for name in ("variable", "nap")]
+    connection = {"type": "stdio", "command": "${python}", "args": ["-S", RAW], "env": {"WHOSE": "${env:PROBE}"}}
+    (tmp_path / "raw.json").write_text(
+        json.dumps({"servers": [{"name": "raw", "tools": tools, "connection": connection}]})
+    )
+    assert wayfare("import", tmp_path / "raw.json", "--name", "raw").code == 0
+    port = free_port()
+    environment = {
+        **os.environ, "WAYFARE_DB": str(db), "WAYFARE_CACHE": str(encoder_cache), "WAYFARE_LOOK_HOURS": "0",
+        "PROBE": OPERATORS, "UNRELATED": "not ours",
+    }  # fmt: skip
+
+    def up(*words: object) -> subprocess.Popen[str]:
+        line = [*program(), "up", *map(str, words)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.Popen(line, cwd=ROOT, env=environment, **pipes)
+
+    async def script(client: Client) -> None:
+        said = {"name": "WHOSE"}
+        whose = await ask(client, "execute_tool", tool="raw::variable", arguments=said)
+        assert f"{len(OPERATORS)} characters" in str(whose["result"]), whose
+        told = owner_of(db)
+        assert (told.started_by, told.url) == ("wayfare mcp", f"http://127.0.0.1:{port}")
+        started_with = Path(f"/proc/{told.pid}/environ").read_bytes()
+        assert b"AGENT" not in started_with
+        assert b"WAYFARE_TOKEN" not in started_with
+
+        flag = tmp_path / "go on"
+        nap = {"seconds": 600, "until": str(flag)}
+        async with anyio.create_task_group() as tasks:
+
+            async def long_call() -> None:
+                assert (await ask(client, "execute_tool", tool="raw::nap", arguments=nap))["ok"]
+
+            tasks.start_soon(long_call)
+            await in_thread(wait_for, lambda: any(use["active"] for use in wayfare("status", "--json").json()["uses"]))
+            taking = stack.enter_context(up("--port", port))
+            assert "which an agent started, ends for this one" in await in_thread(taking.stdout.readline)
+            assert owner_of(db).pid == told.pid  # it waits for the call
+            flag.touch()
+        assert (await ask(client, "execute_tool", tool="raw::variable", arguments=said))["ok"]
+        mine = owner_of(db)
+        assert (mine.started_by, mine.url, mine.pid != told.pid) == ("wayfare up", told.url, True)
+
+    with up("--port", port) as first:
+        wait_for(lambda: owner_of(db) is not None)
+        os.kill(owner_of(db).pid, signal.SIGKILL)
+        first.wait(30)
+    kept = (db.parent / f"{db.name}.up.json").read_text()
+    assert (OPERATORS in kept, "not ours" in kept, str(port) in kept) == (False, False, True)
+    target = stdio(db, encoder_cache, "--catalog", "raw")
+    target.env |= {"AGENT_TOKEN": "x", "PROBE": "of-the-AGENT", "WAYFARE_TOKEN": "", "WAYFARE_LOOK_HOURS": "5"}
+    with ExitStack() as stack:
+        talk(target, script)
+        assert wayfare("stop").code == 0

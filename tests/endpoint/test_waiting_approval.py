@@ -77,6 +77,18 @@ def test_when_the_time_is_over_the_agent_learns_what_to_do_and_a_retry_goes(worl
     talk(url, script)
 
 
+def test_a_client_that_hears_no_progress_learns_soon_how_to_ask_again(world: App, url: str) -> None:
+    policy(world, approvals=ApprovalRules(writes=True, hold_s=300))
+
+    async def script(client: Client) -> None:
+        with anyio.fail_after(60):
+            said = await refused(client, "execute_tool", **ECHO)
+        assert said["try"].startswith("Nobody decided within 3 s. Ask the operator")
+        assert "call again with exactly the same arguments" in said["try"]
+
+    talk(url, script)
+
+
 def test_a_client_that_leaves_makes_no_call_and_its_approval_stays(world: App, url: str) -> None:
     policy(world, approvals=ApprovalRules(writes=True, hold_s=60))
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.domain.catalog import Prompt
+from core.importers import read_files
 from tests.cases import each
 from tests.importers.documents import reached, read, remarks
 
@@ -58,7 +61,7 @@ CODEX = """
 [mcp_servers.files]
 command = "npx"
 args = ["-y", "files"]
-env_vars = ["HOME"]
+env_vars = ["HOME", { name = "LANG", source = "local" }]
 [mcp_servers.files.env]
 KEY = "abc"
 [mcp_servers.web]
@@ -75,13 +78,89 @@ enabled = false
 @pytest.mark.parametrize("source", ["config.toml", "config"])
 def test_codex(source: str) -> None:
     imported = read(CODEX, source)
-    assert reached(imported).env == {"KEY": "${secret:files/KEY}", "HOME": "${env:HOME}"}
+    assert reached(imported).env == {"KEY": "${secret:files/KEY}", "HOME": "${env:HOME}", "LANG": "${env:LANG}"}
     assert reached(imported, 1).headers == {
         "X-Plan": "${secret:web/X-Plan}",
         "X-Team": "${env:TEAM}",
         "Authorization": "Bearer ${env:WEB_TOKEN}",
     }
     assert remarks(imported) == ["it is disabled: it is switched off here, too"]
+
+
+LISTS: list[tuple[dict[str, Any], str, str]] = [
+    ({"enabled_tools": ["a", "b"], "disabled_tools": ["b"]}, "a", "enabled_tools allows 2 of its tools alone"),
+    ({"disabled_tools": ["c", "c"]}, "a b", "1 of its tools is switched off there and left out"),
+    ({"includeTools": ["a(x)", "b"], "excludeTools": ["b"]}, "a", "includeTools allows 2"),
+    ({"tools": ["a"]}, "a", "tools allows 1"),
+    ({"tools": ["*"]}, "a b c", ""),
+    ({"tools": []}, "", "tools allows none"),
+    ({"tools": {"a": False, "b": {"enabled": False}, "c": {"approval_mode": "auto"}}}, "c", "2 of its tools are"),
+    ({"allowedTools": [{"name": "a"}], "blocked_tools": ["a"]}, "", "allowedTools allows 1"),
+    ({"toolsAllowlist": ["[ab]"]}, "a b", "toolsAllowlist allows 1"),
+    ({"autoApprove": ["a"]}, "a b c", "autoApprove is ignored"),
+    ({"disabledAutoApproveTools": ["a"], "trust": True}, "a b c", "disabledAutoApproveTools is ignored"),
+    ({"toolFilter": {"mode": "block", "list": ["a"]}, "tool_timeout_sec": 3}, "a b c", "toolFilter is ignored"),
+]
+
+
+@each(("more", "left", "said"), LISTS)
+def test_tools_that_a_client_does_not_allow(more: dict[str, Any], left: str, said: str) -> None:
+    imported = read({"mcpServers": {"s": {"command": "x", **more}}})
+    assert " ".join(tool for tool in "abc" if reached(imported).allows(tool)) == left
+    assert said in "; ".join(remarks(imported))
+    assert len(remarks(imported)) <= 2 if said else not remarks(imported)
+    assert read([{"name": "s", "command": "x", **more}]).servers == imported.servers
+
+
+SERVERS = {name: {"command": "x"} for name in "abc"}
+
+
+@each(
+    ("document", "on"),
+    [
+        ({"mcpServers": SERVERS, "mcp": {"excluded": ["a"]}}, "b c"),
+        ({"mcpServers": SERVERS, "mcp": {"allowed": ["a", "b"], "excluded": ["b"]}}, "a"),
+        ({"mcpServers": SERVERS, "excludeMCPServers": ["a"], "enabledMcpjsonServers": []}, "b c"),
+        ({"mcpServers": SERVERS, "deniedMcpServers": [{"serverName": "c"}]}, "a b"),
+        ({"mcpServers": SERVERS | {"a": {"command": "x", "quarantined": True, "enabled": True}}}, "b c"),
+        ({"mcpServers": SERVERS | {"a": {"command": "x", "isActive": False}}}, "b c"),
+        ({"mcpServers": SERVERS | {"a": {"command": "x", "active": False}, "b": {"command": "x", "active": True}}}, "b c"),
+    ],
+)  # fmt: skip
+def test_servers_that_a_client_does_not_allow(document: dict[str, Any], on: str) -> None:
+    imported = read(document)
+    assert " ".join(server.name for server in imported.servers) == on
+    off = [server.name for server in imported.off]
+    assert sorted(off + on.split()) == ["a", "b", "c"]
+    assert sum("switched off" in text for text in remarks(imported)) == len(off)
+
+
+def test_a_file_of_projects_with_tables_and_paths_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "run").touch()
+    one, two = tmp_path / "one", tmp_path / "two"
+    projects = {
+        str(one): {"mcpServers": {"web": {"command": "./run", "args": ["--at=~/x", "./a"]}}, "allowedTools": ["a"]},
+        str(two): {"mcpServers": {"web": {"url": "https://x.org/mcp"}}},
+        "/none": {"history": []},
+    }
+    servers = {
+        "own": {"command": "bin/run", "cwd": "bin", "env": {"AT": "${workspaceFolder}/x", "USER": "${userHome}/y"}}
+    }
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le"):
+        file = tmp_path / f"{encoding}.json"
+        file.write_bytes(json.dumps({"mcpServers": servers, "projects": projects}).encode(encoding))
+        imported = read_files([file])
+        assert [server.name for server in imported.servers] == ["own", "web", "web (two)"]
+        own, first = reached(imported, 0), reached(imported, 1)
+        assert (own.command, own.cwd, own.env["AT"]) == (f"{tmp_path}/bin/run", f"{tmp_path}/bin", f"{tmp_path}/x")
+        assert imported.secrets["own/USER"] == f"{Path.home()}/y"
+        assert (first.command, first.cwd, first.args) == (f"{one}/run", str(one), (f"--at={Path.home()}/x", "./a"))
+        assert any("allowedTools is ignored" in text for text in remarks(imported))
+    (tmp_path / ".vscode").mkdir()
+    file = tmp_path / ".vscode" / "mcp.json"
+    file.write_text(json.dumps({"servers": {"own": {"command": "npx", "args": ["bin/run"]}}}))
+    assert (reached(read_files([file])).command, reached(read_files([file])).cwd) == ("npx", str(tmp_path))
 
 
 def test_mcpproxy() -> None:

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.catalog import Imported
+from core.domain.catalog import Imported, ServerId
 from core.importers import read_document
+from core.mcp_bridge.secrets import SecretVault
+from core.services.decide.servers import keep_values
 from core.shared.errors import CatalogError
+from core.store.catalog_rows import is_reference
 from tests.cases import each
 
 SECRET = "hunter2-PLANTED"
@@ -168,15 +171,29 @@ def test_addresses(url: str, expected: str) -> None:
         ("${input:k}", "${input:k}"),
         ("${K}", "${env:K}"),
         ("$K", "${env:K}"),
-        (f"${{K:-{SECRET}}}", "${env:K}"),
-        (f"${{env:K:-{SECRET}}}", "${env:K}"),
-        (f"${{input:k:-{SECRET}}}", "${input:k}"),
-        (f"${{env:-{SECRET}}}", "${env:env}"),
+        (f"${{K:-{SECRET}}}", "${env:K:-secret:web/K}"),
+        (f"${{env:K:-{SECRET}}}", "${env:K:-secret:web/K}"),
+        (f"${{input:k:-{SECRET}}}", "${input:k:-secret:web/K}"),
+        (f"${{env:-{SECRET}}}", "${env:env:-secret:web/K}"),
+        ("${K:-/tmp}", "${env:K:-/tmp}"),
+        ("${K:-}", "${env:K:-}"),
         (f"${{env:{SECRET}}}", "${secret:web/K}"),
         ("${python}", "${python}"),
         ("Bearer ${env:K}", "Bearer ${env:K}"),
         (f"{SECRET}${{env:K}}", "${secret:web/K}${env:K}"),
         (f"{SECRET}${{env:K}}{SECRET}2", "${secret:web/K}${env:K}${secret:web/K_2}"),
+        ("${HOME}/x", "${env:HOME}/x"),
+        ("Bearer ${A}-${B}", "Bearer ${env:A}-${env:B}"),
+        ("postgres://u:${env:PW}@${H}:5432/shop", "postgres://u:${env:PW}@${env:H}:5432/shop"),
+        ("Token token=${env:X}, user=u", "Token token=${env:X}, user=${secret:web/user}"),
+        ("session=${S}; path=/; theme=" + SECRET, "session=${env:S}; path=/; theme=${secret:web/theme}"),
+        (f"pass={SECRET};host=${{H}}", "pass=${secret:web/pass}${env:H}"),
+        (f"host=${{H}};pass={SECRET}", "host=${env:H};pass=${secret:web/pass}"),
+        (f"postgres://me:{SECRET}@${{H}}/x", "postgres://${secret:web/userinfo}@${env:H}/x"),
+        ('{"at": "${A:-/tmp}", "n": 2}', '{"at": "${env:A:-/tmp}", "n": 2}'),
+        ("--x ${odd name} ${input:k}", "${secret:web/K}${input:k}"),
+        ("${workspaceFolder}/data:${userHome}", "${workspaceFolder}/data:${userHome}"),
+        (" ", "${secret:web/K}"),
         (f"pa$$word{SECRET}", "${secret:web/K}"),
         (f"${{odd thing {SECRET}}}", "${secret:web/K}"),
         ("${secret:web/K}", "${secret:web/K}"),
@@ -192,6 +209,7 @@ def test_variables_and_headers(value: Any, expected: str) -> None:
         imported = read(entry)
         assert getattr(imported.servers[0].connection, kind) == {"K": expected}
         assert SECRET not in repr(imported)
+        assert is_reference("K", expected)
 
 
 @each(
@@ -249,10 +267,18 @@ def test_a_default_that_may_be_secret_does_not_stay_in_arguments(argument: str) 
     assert SECRET not in repr(imported)
 
 
-def test_a_default_inside_a_reference_is_left_out_with_a_note() -> None:
-    assert [note.text for note in read({"command": "x", "env": {"K": "${K:-v}"}}).notes] == [
-        "K: the default of ${env:K} was left out; give the value itself"
-    ]
+def test_a_default_counts_without_a_value_and_may_be_a_secret() -> None:
+    imported = read({"command": "x", "args": ["--token", "${T:-t}"], "env": {"K": "a-${K:-v}/x", "L": "${L:-/tmp}"}})
+    connection, own = imported.servers[0].connection, ServerId("mine", "web")
+    assert connection is not None
+    for environ, args, env in (
+        ({}, ("--token", "t"), ("a-v/x", "/tmp")),
+        ({"T": "1", "K": "2", "L": "3"}, ("--token", "1"), ("a-2/x", "3")),
+    ):
+        vault = SecretVault(environ)
+        keep_values(vault, "mine", imported.servers, imported.secrets)
+        launch = vault.resolve(own, connection)
+        assert (launch.args, tuple(launch.env.values())) == (args, env)
 
 
 @given(

@@ -113,7 +113,10 @@ def test_registry_remotes_lists_and_prices() -> None:
     unusable = {"name": "org.x/bundle", "packages": [{"registryType": "mcpb", "identifier": "x"}]}
     imported = read({"servers": [{"server": server}, {"server": unusable}], "metadata": {}})
     assert reached(imported) == Connection(
-        "http", url="https://${input:org.x/w/tenant}.x.org/mcp", headers={"Authorization": "Bearer ${input:org.x/w/t}"}
+        "http",
+        url="https://${input:org.x/w/tenant}.x.org/mcp",
+        headers={"Authorization": "Bearer ${input:org.x/w/t}"},
+        passwords=("org.x/w/t",),
     )
     assert imported.servers[0].ask_usd == 0.004
     assert remarks(imported)[0] == "its remote is taken, its packages are not"

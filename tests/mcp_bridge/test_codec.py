@@ -42,7 +42,6 @@ def test_a_remote_reference_in_a_schema_is_not_fetched() -> None:
     ("code", "message", "kind"),
     [
         (-32602, "bad", OutcomeKind.INVALID_ARGUMENTS),
-        (-32603, "Server returned an error response: HTTP 502", OutcomeKind.CRASH),
         (-32603, "boom", OutcomeKind.TOOL_ERROR),
         (-32601, "Method not found", OutcomeKind.TOOL_ERROR),
     ],

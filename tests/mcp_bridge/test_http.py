@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.domain.catalog import Connection, ToolHints
+from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.outcome import OutcomeKind
 
 from .conftest import SERVER, Bench, eventually
@@ -88,3 +89,15 @@ def test_the_older_transport_with_server_sent_events(bench: Bench, web: Any) -> 
     eventually(lambda: bench.pool.states()[0].state == "failed")
     server.start()
     assert bench.call(connection, "count").kind is OutcomeKind.OK
+
+
+def test_clients_share_the_session_of_a_server_that_gives_no_session_id(bench: Bench, web: Any) -> None:
+    for flags in ((), ("legacy",)):
+        connection = web(*flags).connection
+        for client in ("ann", "bob", "ann"):
+            token = SESSION_OWNER.set(SessionOwner(client, client))
+            assert bench.call(connection, "pid", server=f"server {flags}").kind is OutcomeKind.OK
+            SESSION_OWNER.reset(token)
+    owners = {(one.server, one.owner): one.calls for one in bench.pool.states()}
+    stateful = "server ('legacy',)"
+    assert owners == {("server ()", "all clients"): 3, (stateful, "ann"): 2, (stateful, "bob"): 1}

@@ -10,6 +10,7 @@ from typing import Any
 from mcp.server.mcpserver import MCPServer
 
 from core.domain.catalog import Connection
+from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.outcome import OutcomeKind
 from core.mcp_bridge.pool import PoolConfig
 from core.mcp_bridge.secrets import Launch, SecretVault
@@ -114,6 +115,16 @@ def test_the_session_idle_longest_makes_room(bench_with: Any) -> None:
     for name in ("a", "b", "a", "c"):
         assert bench.call(here(), "ping", server=name).kind is OutcomeKind.OK
     assert states(bench) == {"a": "ready", "b": "idle", "c": "ready"}
+
+
+def test_the_oldest_session_of_the_same_client_makes_room_before_those_of_others(bench_with: Any) -> None:
+    bench = bench_with(PoolConfig(max_sessions=3), open_target=Gate())
+    for client, name in (("ann", "a"), ("bob", "a"), ("bob", "b"), ("bob", "c")):
+        token = SESSION_OWNER.set(SessionOwner(client, client))
+        assert bench.call(here(), "ping", server=name).kind is OutcomeKind.OK
+        SESSION_OWNER.reset(token)
+    found = {(one.owner, one.server): one.state for one in bench.pool.states()}
+    assert found == {("ann", "a"): "ready", ("bob", "a"): "idle", ("bob", "b"): "ready", ("bob", "c"): "ready"}
 
 
 def test_no_room_is_said(bench_with: Any, raw: Any) -> None:

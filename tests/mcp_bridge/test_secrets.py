@@ -8,6 +8,7 @@ import pytest
 
 from core.domain.catalog import Connection, ServerId
 from core.mcp_bridge.secrets import MissingReferenceError, SecretVault
+from tests.cases import each
 
 SERVER = ServerId("work", "server")
 ENVIRON = {"TOKEN": "from-environment", "SHORT": "abc", "EMPTY": ""}
@@ -59,6 +60,35 @@ def test_secrets_and_used_variables_are_masked_and_old_ones_stay_masked() -> Non
     vault.resolve(SERVER, Connection("http", url="${env:TOKEN}${env:SHORT}"))
     text = "old-secret, old-secret-longer, from-environment, abc"
     assert vault.redact(text) == "•••, •••, •••, abc"
+
+
+def test_names_of_servers_are_not_masked() -> None:
+    vault = SecretVault({"A": "github", "B": "my-github-token"})
+    for name in ("github", "prod-github", "1"):
+        vault.resolve(ServerId("work", name), Connection("stdio", "${env:A}", ("${env:B}",)))
+    said = "Server prod-github cannot be reached: github, my-github-token, xgithub1; Server 1"
+    assert vault.redact(said) == "Server prod-github cannot be reached: github, •••, xgithub1; Server 1"
+
+
+@each(
+    "connection",
+    [
+        Connection("stdio", env={"PROBE_TOKEN": "${input:tok}"}),
+        Connection("http", headers={"X-Api-Key": "a ${input:tok}"}),
+        Connection("stdio", args=("--password", "${input:tok}")),
+        Connection("stdio", args=("--key=${input:tok}",)),
+        Connection("stdio", args=("postgres://me:${input:tok}@db/x",)),
+        Connection("http", url="https://x.org/mcp?token=${input:tok}"),
+        Connection("stdio", env={"PLAIN": "${input:tok}"}, passwords=("tok",)),
+    ],
+)
+def test_a_value_is_secret_by_the_place_of_its_reference_too(connection: Connection) -> None:
+    vault = SecretVault()
+    vault.put(SERVER, "tok", "correct-horse-battery")
+    vault.resolve(SERVER, Connection("stdio", env={"ROOT": "${input:tok}"}))
+    assert vault.in_results == ()
+    vault.resolve(SERVER, connection)
+    assert vault.in_results == ("correct-horse-battery",)
 
 
 def test_nothing_shows_a_value() -> None:

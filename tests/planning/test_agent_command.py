@@ -72,7 +72,7 @@ def test_a_models_words_stand_apart_from_results_and_what_it_took_is_said(endpoi
 @pytest.mark.usefixtures("model")
 def test_a_model_is_not_asked_beyond_the_budget(endpoint, db: Path, capsys) -> None:
     endpoint.reactions = [endpoint.answer(PARTS), endpoint.answer(CALL)]
-    main(["agent", TIME, "--planner", "llm", "--budget-usd", "0.00002", "--db", str(db)])
+    main(["agent", TIME, "--planner", "model", "--budget-usd", "0.00002", "--db", str(db)])
     assert "The budget is spent." in capsys.readouterr().out
     assert len(endpoint.asked) == 1
 
@@ -98,6 +98,8 @@ def test_a_model_that_fails_half_way_leaves_what_was_done_and_a_sentence(endpoin
     ("options", "said"),
     [
         (["--planner", "llm"], "No model is set; set WAYFARE_LLM_MODEL"),
+        (["--planner", "model"], "No model is set; set WAYFARE_LLM_MODEL"),
+        (["--planner", "gpt"], "'gpt' is not one of 'rules', 'model'"),
         (["--allow-writes"], "give --live with it"),
         (["--budget-usd", "-1"], "-1"),
         (["--rounds", "0"], "0"),

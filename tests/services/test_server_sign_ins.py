@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
@@ -236,6 +236,19 @@ def test_a_hostile_authorization_server_gets_nothing(opened: App, guarded: Guard
     )
     assert "iss mismatch" in other_issuer.about
     assert (guarded.asked["authorization_code"], guarded.tokens) == (0, {})
+
+
+def test_a_slash_and_a_bad_optional_member_hide_no_authorization_server(opened: App, guarded: Guarded) -> None:
+    bad = {"op_tos_uri": "", "scopes_supported": 7, "response_types_supported": None, "ui_locales_supported": "en"}
+    slash = f"{guarded.issuer}/"
+    for issuer, advertised, given in (("", slash, ""), (slash, guarded.issuer, slash), (slash, slash, "")):
+        guarded.metadata = {**bad, **({"issuer": issuer} if issuer else {})}
+        guarded.protected = {"authorization_servers": [advertised], "jwks_uri": "none", "scopes_supported": "all"}
+
+        def visit(address: str, iss: str = quote(given or guarded.issuer, safe="")) -> str:
+            return guarded.visit(address).replace(quote(guarded.issuer, safe=""), iss)
+
+        assert sign_in(opened, guarded, visit=visit).state == "signed in", (issuer, advertised, given)
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])

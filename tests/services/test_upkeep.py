@@ -12,7 +12,7 @@ import pytest
 
 from core.app import App
 from core.domain.catalog import ServerId
-from core.services.decide.upkeep import AGAIN_S, FIRST_LOOK_S, Upkeep
+from core.services.decide.upkeep import AGAIN_S, AT_ONCE, FIRST_LOOK_S, PER_MINUTE, Upkeep
 from tests.cli.conftest import wait_for
 from tests.mcp_bridge.conftest import Web
 from tests.services.world import ROOT, call, open_test_app
@@ -97,6 +97,13 @@ def test_a_list_that_changes_is_taken_and_a_changed_definition_held_back(
     upkeep.round()
     assert listed(app) == {"living::echo": "Gives the text back."}
 
+    asked = 2
+    for _ in range(300):  # it says so all the time
+        upkeep.list_changed(ServerId("world", "living"))
+        asked += len([*upkeep._due()])
+        clock.now_s += 1.0
+    assert 5 * PER_MINUTE <= asked <= AT_ONCE + 5 * PER_MINUTE
+
 
 def test_a_server_of_the_newer_protocol_is_listened_to(app: App, upkeep: Upkeep) -> None:
     server = Web()
@@ -175,6 +182,15 @@ def test_a_file_is_followed_when_it_is_quiet(app: App, upkeep: Upkeep, tools: Pa
         assert "stays as it is" in state.problem
     assert rounds(config(b={**living(tools), "disabledTools": ["nap"]})) == (["b"], [])
     assert listed(app).keys() == {"b::echo"}
+
+    held = {**living(tools), "quarantined": True}
+    assert rounds(config(b=held)) == ([], ["b"])
+    assert rounds(config(b=living(tools), c=living(tools))) == (["c"], ["b"])  # a person lets it out
+    state = app.followed.look("world")
+    assert state is not None
+    assert [str(one) for one in state.changes] == ["b switched on"]
+    app.followed.take("world")
+    assert servers() == (["c", "b"], [])
 
 
 def test_what_the_operator_typed_stays_when_the_file_changes(app: App, tools: Path, tmp_path: Path) -> None:

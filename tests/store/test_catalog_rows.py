@@ -58,7 +58,8 @@ def shared() -> Iterator[Store]:
 def document(value: Any) -> Any:
     """The JSON of a catalog as earlier versions wrote it."""
     if is_dataclass(value):
-        return {field.name: document(getattr(value, field.name)) for field in fields(value)}
+        names = [field.name for field in fields(value) if field.name != "odd"]  # which came later
+        return {name: document(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return dict(value)
     return list(map(document, value)) if isinstance(value, tuple) else value

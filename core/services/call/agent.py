@@ -30,7 +30,9 @@ from core.shared.tokens import count_tokens, fits, piece
 def said_of(outcome: Outcome) -> str:
     """The text of a result; other blocks by their kind."""
     blocks = (block.text or f"[{' '.join(filter(None, (block.kind, block.mime_type)))}]" for block in outcome.content)
-    return outcome.error or "\n".join(blocks) or "The tool ended well and gave no result."
+    if outcome.error and not outcome.kind.success:
+        return outcome.error
+    return "\n".join(filter(None, (*blocks, outcome.error))) or "The tool ended well and gave no result."
 
 
 def said_tokens(outcome: Outcome, limit: int) -> int:

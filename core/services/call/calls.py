@@ -17,7 +17,7 @@ import numpy as np
 
 from core.domain.catalog import Server, Tool
 from core.domain.events import OutcomeEvent, StatisticsEvent
-from core.domain.execution import Progress, ToolCaller
+from core.domain.execution import SESSION_OWNER, TURN_ENDS, Progress, SessionOwner, ToolCaller
 from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.decision_log import AGENT
@@ -79,8 +79,8 @@ class CallReport:
     tool_after: Running
 
 
-MOST_CALLS = 64
-"""Calls that are made at the same time. The others wait."""
+MOST_CALLS = 128
+"""Calls that are made at the same time, as many as the endpoint lets in: no client takes all of them. The others wait."""
 T = TypeVar("T")
 Settle = Callable[[Outcome | None], None]
 """Gets the outcome of a call before its report, or None if the outcome is not known."""
@@ -228,18 +228,25 @@ class CallService:
             at_start = self._before(call)
         self.store.events.wait_for(call.decision_id)  # the decision is committed before its call leaves
         with self.telemetry.calling(call, origin) as ended:
-            outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode)
+            outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode, origin)
             report = self._learn(outcome, origin, client, at_start)
             ended(report.outcome)
         return report
 
-    def _called(self, handle: CallHandle, server: Server, tool: Tool, mode: CallMode) -> Outcome:
-        """A call over MCP. Every outcome of a virtual server is simulated, a crash as well as a result."""
+    def _called(self, handle: CallHandle, server: Server, tool: Tool, mode: CallMode, origin: str) -> Outcome:
+        """A call over MCP, in a session of its origin if no client is known. Every outcome of a virtual server is simulated, a crash as
+        well as a result."""
         launched = mode is CallMode.VIRTUAL or (server.virtual and server.connection is None)
         connection = virtual_connection(server, self.virtual_folder) if launched else server.connection
-        outcome = self.caller().call(
-            handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event
-        )
+        known = SESSION_OWNER.get()
+        owner = SESSION_OWNER.set(known if known.key else SessionOwner(origin, origin))
+        TURN_ENDS.get()()
+        try:
+            outcome = self.caller().call(
+                handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event
+            )
+        finally:
+            SESSION_OWNER.reset(owner)
         return replace(outcome, mode=CallMode.VIRTUAL) if launched or server.virtual else outcome
 
     def _drawn(self, call: ToolCall) -> Outcome:
@@ -263,7 +270,9 @@ class CallService:
                 before = None  # the catalog was removed or replaced meanwhile; the call counts
             price = (before or at_start).price_usd
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
-            event = OutcomeEvent.of(replace(outcome, error=masked(outcome.error)), origin, client)
+            event = OutcomeEvent.of(
+                replace(outcome, error=masked(outcome.error, keep=outcome.call.server)), origin, client
+            )
             later = origin == AGENT  # an agent is answered while the disk is written
             append = self.store.events.append_later if later else self.store.events.append
             if before is None:

@@ -113,18 +113,18 @@ class HealthChecks(Rounds):
             return [server for server, plan in self._plans.items() if plan.due <= now]
 
     def _answers(self, server: ServerId) -> bool:
-        """Whether a session with the server can be had, or it asks for a sign-in: then it is not down."""
+        """Whether a session with the server can be had, or it asks for a sign-in or for patience: then it is not down."""
         known = self._catalogs.catalog(server.catalog)
         row = known.server_row.get(server.server)
         connection = None if row is None else known.servers[row].connection
         if connection is None:
             return False
         sessions = self._sessions()
-        from core.mcp_bridge.threads import UnauthorizedError
+        from core.mcp_bridge.threads import BusyError, UnauthorizedError
 
         try:
             sessions.check(server, connection)
-        except UnauthorizedError:
+        except (UnauthorizedError, BusyError):
             return True
         except Exception:  # noqa: BLE001  whatever a server makes the SDK throw: it is not back
             return False

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.domain.catalog import Connection, ServerId, Tool
+from core.domain.execution import SessionOwner
 from core.mcp_bridge.lazy_pool import load_protocol
 from core.services.decide.catalogs import CatalogService
 from core.services.govern.governance import GovernanceService
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from core.mcp_bridge.pool import SessionPool
 
 
-def own_session(target: Transport, client_info: Implementation, abilities: frozenset[str]) -> OwnSession:
-    """A session of the caller's own with one server, outside the pool."""
+def own_session(target: Transport, client_info: Implementation, abilities: frozenset[str], legacy: bool) -> OwnSession:
+    """A session of the caller's own with one server, outside the pool. `legacy`: of a revision up to 2025-11-25."""
     load_protocol()
     from core.mcp_bridge.discovery import OwnSession
 
-    return OwnSession(target, client_info, abilities)
+    return OwnSession(target, client_info, abilities, legacy)
 
 
 @dataclass(eq=False)
@@ -58,13 +59,14 @@ class ServerRequests:
 
         return list_of(self.sessions(), server, self.connection(server), method, limit_s=limit_s)
 
-    def subscribe(self, server: ServerId, uri: str, *, wanted: bool, limit_s: float) -> None:
+    def subscribe(self, server: ServerId, uri: str, owner: SessionOwner, *, wanted: bool, limit_s: float) -> None:
         """Begin or end to hear of changes of a resource, see `Upkeep.updates`. Raises MCPError, WayfareError."""
-        self.sessions().subscribe(server, self.connection(server), uri, wanted=wanted, limit_s=limit_s)
+        connection = self.connection(server)
+        self.sessions().subscribe(server, connection, uri, wanted=wanted, limit_s=limit_s, owner=owner)
 
-    def hears(self, server: ServerId, uri: str) -> bool:
+    def hears(self, server: ServerId, uri: str, owner: SessionOwner) -> bool:
         """Whether changes of a resource are heard of now. Raises WayfareError where the catalog has no connection."""
-        return self.sessions().hears(server, self.connection(server), uri)
+        return self.sessions().hears(server, self.connection(server), uri, owner)
 
     def send(self, server: ServerId, method: str, params: Any, *, limit_s: float) -> Any:
         """A server's answer, in the protocol's types. Raises MCPError, WayfareError."""

@@ -7,6 +7,7 @@ import threading
 import uuid
 from dataclasses import dataclass
 
+from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.plans import AgentEvent, Stopped
 from core.planning.base import Action, Turn
 from core.services.call.agent import AgentService, AgentTask
@@ -111,6 +112,7 @@ class SupervisedAgent:
             return action if answer is None else answer
 
     def _work(self) -> None:
+        SESSION_OWNER.set(SessionOwner(f"page {self.id}", f"agent {self.id[:6]}"))  # a thread has a context of its own
         try:
             for event in self.run.events():
                 self._events.append(event)

@@ -270,8 +270,8 @@ class CatalogEditor:
     lint_reports: LintReports
 
     def read(self, text: str | bytes, source: str) -> Imported:
-        """Read a document without keeping anything."""
-        return read_document(text, source=source)
+        """Read a document without keeping anything. A text has no folder, so relative paths in it count from the home directory."""
+        return read_document(text, source=source, folder=Path.home())
 
     def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Keep an import as a catalog. Raises CatalogError for an unusable name."""
@@ -303,16 +303,14 @@ class CatalogEditor:
         imported, name = read_files([path], pack=packed), name or path.stem
         known = self.followed.of(name)
         report = self.discover(imported, name, path.name)
-        refused = {one.name for one in report.discoveries if one.server is None}
-        taken = replace(imported, servers=tuple(one for one in imported.servers if one.name not in refused))
-        self.followed.remember(name, [path], taken, follow or (known.follow if known is not None else None))
+        self.followed.remember(name, [path], imported, follow or (known.follow if known is not None else None))
         return report
 
     def discover(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Connect to every server of a read document, take its tools live and keep the catalog.
 
-        A server that does not answer stays as it was discovered before, or is left out. If no server answers, nothing changes
-        (CatalogError).
+        A server that does not answer stays as it was discovered before, or is left out; one that needs a value or a sign-in is kept
+        without tools. If no server is left, nothing changes (CatalogError).
         """
         check_name(name)
         self.keep_secrets(name, (*imported.servers, *imported.off), imported.secrets)
@@ -324,9 +322,11 @@ class CatalogEditor:
         if found and all(one.server is None for one in found):
             reasons = "; ".join(d.error for d in found)
             raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
-        before = self._before(name)
+        before, new = self._before(name), {one.name: one for one in imported.servers}
         found = tuple(
-            replace(one, server=before[one.name], kept=True) if one.error and one.name in before else one
+            replace(one, server=with_known(new[one.name], before[one.name]), kept=True)
+            if one.error and one.name in before
+            else one
             for one in found
         )
         servers = tuple(d.server for d in found if d.server is not None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cachetools import LRUCache
@@ -15,12 +16,15 @@ from core.domain.decision import Decision
 from core.domain.events import DecisionEvent, ParameterEvent
 from core.domain.params import Parameters, Value
 from core.routers.base import AnyRouter
+from core.services.background_jobs import Rounds
 from core.store import Store
 from core.telemetry.base import OFF, Telemetry
 
 VISITORS_KEPT = 4096
+REMOVED_EVERY_S = 3600.0
 AGENT = "agent"
 """The origin of what clients of the endpoint do."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,20 @@ class DecisionLog:
             for name, value in values.items()
             if before.get(name) != value
         ]
+
+
+class TraceRemovals(Rounds):
+    """Removes traces of decisions once their time is over, in a thread of its own. Figures and the chain of hashes stay."""
+
+    def __init__(self, store: Store, keep: timedelta, now: Callable[[], datetime]) -> None:
+        super().__init__(pause_s=REMOVED_EVERY_S, name="wayfare-traces")
+        self._store, self._keep, self._now = store, keep, now
+
+    def round(self) -> None:
+        """Remove what is too old now."""
+        now = self._now()
+        if removed := self._store.events.remove_traces(now - self._keep, now):
+            _log.info("the traces of %d decisions from before %s were removed", removed, now - self._keep)
 
 
 def _decision_event(decision: Decision, chosen: ChosenParameters, event: Mapping[str, Any]) -> DecisionEvent:

@@ -144,7 +144,10 @@ class FollowedFiles:
             if state.file.follow != "take" or state.problem or not state.changes or before.get(name) != state.signature:
                 continue
             try:
-                self.take(name)
+                with self._taking:
+                    held = _held_back(self._changed(name))
+                    if held.changes:
+                        self._take(name, held, held.found or Imported("", ()))
             except WayfareError as error:
                 self._failed[name] = state.signature, f"{error} Nothing more is taken until the file changes."
 
@@ -263,7 +266,9 @@ def difference(old: Server, new: Server, values: set[str]) -> str:
         if names := sorted({name for name in {*x, *y} if x.get(name) != y.get(name)} | secret):
             words.append(f"{what} {', '.join(names)}")
     words += ["folder"] if a.cwd != b.cwd else []
-    words += ["tools that are switched off"] if a.without != b.without else []
+    words += ["tools that are switched off"] if (a.without, a.only) != (b.without, b.only) else []
+    limits = [(one.shared, one.start_s, one.idle_s) for one in (a, b)]
+    words += ["limits of its sessions"] if limits[0] != limits[1] else []
     words += ["tools"] if old.tools != new.tools else []
     words += ["description"] if (old.description, old.title) != (new.description, new.title) else []
     if not words and values & reference_names(b):
@@ -280,11 +285,24 @@ def _reached(server: Server) -> str:
 
 
 def with_known(server: Server, known: Server | None) -> Server:
-    """A server of the file with the tools and words that it told itself, unless the file has some."""
+    """A server of the file with the words that it told itself and those tools that the file allows, unless the file has some."""
     if known is None or server.tools:
         return server
     said = {name: getattr(server, name) or getattr(known, name) for name in ("description", "title")}
-    return replace(server, tools=known.tools, **said)
+    reached, tools = server.connection, known.tools
+    if reached is not None and not all(reached.allows(tool.name) for tool in tools):
+        tools = tuple(tool for tool in tools if reached.allows(tool.name))
+    return replace(server, tools=tools, **said)
+
+
+def _held_back(state: FileState) -> FileState:
+    """The changes that need no person: a server that was quarantined stays off, whatever the file says now."""
+    held = {one.name: one for one in state.file.taken.off if one.connection is not None and one.connection.quarantined}
+    if state.found is None or not (released := {one.name for one in state.found.servers} & held.keys()):
+        return state
+    stay = tuple(one for one in state.found.servers if one.name not in released)
+    found = replace(state.found, servers=stay, off=(*state.found.off, *(held[name] for name in released)))
+    return replace(state, found=found, changes=tuple(one for one in state.changes if one.server not in released))
 
 
 def _merged(old: Server | None, own: Server | None, new: Server, values: set[str]) -> Connection | None:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.domain.lint import Severity
 from core.domain.tool_table import Texts, ToolRows, packed
 from core.lint import RULES, Rule, lint
+from core.shared.once import made_once
 from core.store.catalogs import Vectors
 
 SERVERS_AT_ONCE = 500
@@ -89,7 +89,7 @@ def _digest(servers: Sequence[Server], tools: Sequence[Tool]) -> str:
     return digest.hexdigest()
 
 
-@cache
+@made_once
 def _rules() -> bytes:
     """The digest of Lint's code and words: nobody has to remember to change a number when a rule changes."""
     digest = hashlib.sha256(unicodedata.unidata_version.encode())

@@ -87,7 +87,7 @@ def _chances(scorer: IndexScorer, query: LabelledQuery, right: list[int]) -> tup
 # ----------------------------------------------------------------------------------------------------------------------
 # Routing: one decision, recorded once and found again by id, or a plan.
 
-DECISIONS_KEPT, PREVIEWS_KEPT = 256, 64
+DECISIONS_KEPT, PREVIEWS_KEPT = 64, 64  # each takes about 100 kB; older ones are read from the store
 CONSOLE = "console"
 """The origin of decisions on a page."""
 

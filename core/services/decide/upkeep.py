@@ -6,13 +6,13 @@ No tool is called. A definition that another one replaced is held back by `core.
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from core.domain.catalog import ServerId
+from core.governance.limits import Bucket
 from core.services.background_jobs import Rounds
 from core.services.decide.catalogs import CatalogService
 from core.services.decide.followed import FollowedFiles
@@ -20,8 +20,8 @@ from core.services.decide.servers import ServerEditor
 from core.shared.errors import WayfareError
 
 ROUND_S = 2.0
-AGAIN_S = 30.0
-"""A server that says all the time that its list has changed is asked so seldom."""
+AGAIN_S, AT_ONCE, PER_MINUTE = 0.5, 10.0, 6.0
+"""A server that says all the time that its list has changed is asked after this pause, and so often."""
 FIRST_LOOK_S = 600.0
 """The first look waits, so that a start is not slowed down by servers."""
 _log = logging.getLogger(__name__)
@@ -49,15 +49,16 @@ class Upkeep(Rounds):
         self._told: set[ServerId] = set()
         self._heard: dict[str, int] = {}
         self._updates: dict[tuple[ServerId, str], int] = {}
-        self._asked_s: dict[ServerId, float] = {}
+        self._asked: dict[ServerId, Bucket] = {}
         self._lock = threading.Lock()
 
     def list_changed(self, server: ServerId, kind: str = "tools") -> None:
-        """A server says that it lists other tools, resources or prompts now, or that the resource of an address changed. Returns at once. The next round asks for the tools, at most
-        twice a minute; resources and prompts are asked for when a client wants them."""
+        """A server says that it lists other tools, resources or prompts now, or that the resource of an address changed. Returns at once. The next round, which
+        begins now, asks for the tools; resources and prompts are asked for when a client wants them."""
         with self._lock:
             if kind == "tools":
                 self._told.add(server)
+                self.wake()
             elif kind not in {"resources", "prompts"}:
                 self._updates[server, kind] = self._updates.get((server, kind), 0) + 1
             else:
@@ -84,9 +85,8 @@ class Upkeep(Rounds):
     def _due(self) -> Iterable[ServerId]:
         now_s = self._clock()
         with self._lock:
-            due = {one for one in self._told if now_s >= self._asked_s.get(one, -math.inf) + AGAIN_S}
+            due = {one for one in self._told if self._may_ask(one, now_s)}
             self._told -= due
-        self._asked_s.update(dict.fromkeys(due, now_s))
         if self._look_s and now_s >= self._next_look_s:
             self._next_look_s = now_s + self._look_s
             due |= {
@@ -96,6 +96,11 @@ class Upkeep(Rounds):
                 if server.connection is not None and server.tools
             }
         return due
+
+    def _may_ask(self, server: ServerId, now_s: float) -> bool:
+        asked = self._asked.setdefault(server, Bucket(AT_ONCE))
+        paused = asked.level is not None and now_s < asked.at_s + AGAIN_S
+        return not paused and not asked.wait_s(PER_MINUTE, now_s)
 
     def _refresh(self, catalog: str, names: set[str]) -> None:
         if catalog not in self._catalogs.stored():

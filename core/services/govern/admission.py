@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
-from core.domain.catalog import Tool
+from core.domain.catalog import Server, Tool, ToolHints
 from core.domain.governance_events import RefusedRequest
 from core.governance import refusals
 from core.governance.calls import NotAllowedError
@@ -129,8 +129,9 @@ class Admission:
 
     def identified(self, client: str, *, known: bool) -> str:
         """The name under which a request counts. `known` is that it came with the client's token. Without one it is the name that the
-        client gives itself, or `ANONYMOUS` where there are clients or budgets. Raises NotAllowedError where it may use nothing."""
-        if known or not (self.clients.any_client or self.policy().budgets):
+        client gives itself, or `ANONYMOUS` where there are clients, budgets or a rate. Raises NotAllowedError where it may use nothing."""
+        policy = self.policy()
+        if known or not (self.clients.any_client or policy.budgets or policy.per_minute):
             return client
         with self.refused.recorded(ANONYMOUS, "", "", AGENT):
             if self.clients.without_token is None:
@@ -177,6 +178,11 @@ class Admission:
                 raise refusals.flooding(client, per_minute, wait_s, self.now())
         return wait_s
 
+    def note_busy(self, client: str, wait_s: float) -> None:
+        """Record that a request was answered with "busy"."""
+        with suppress(NotAllowedError), self.refused.recorded(client, "", "", AGENT):
+            raise refusals.busy(wait_s)
+
     def describe(self, client: str, catalog: str, tool: Tool) -> None:
         """Let a client read a definition. Raises NotAllowedError for a tool that it may neither see nor use."""
         with self.refused.recorded(client, catalog, tool.id, AGENT):
@@ -185,7 +191,7 @@ class Admission:
     def check(self, client: str, catalog: str, tool: Tool) -> bool:
         """Whether a tool's present definition is known. Raises NotAllowedError, unrecorded, if the client may neither see nor use it."""
         policy = self.policy()
-        if reason := policy.refusal(tool) or self._scope(client).refusal(catalog, tool):
+        if reason := policy.refusal(tool) or self.outside(client, catalog, tool):
             raise refusals.tool_not_allowed(tool.id, reason)
         state = self.definitions.state(catalog, tool)
         if state == "waiting":
@@ -224,6 +230,25 @@ class Admission:
         except NotAllowedError:
             return False
         return True
+
+    def outside(self, client: str, catalog: str, tool: Tool) -> str:
+        """Why a tool is outside a client's scope, or "". A changed definition counts as the more dangerous of both."""
+        return self._scope(client).refusal(catalog, self.definitions.cautious(catalog, tool))
+
+    def unseen(self, client: str, catalog: str, tool: Tool) -> bool:
+        """Whether a tool does not exist for a client that may only read: a tool that reads, under the same name, would be inside its scope."""
+        reading = replace(tool, hints=ToolHints(read_only=True))
+        return bool(self.outside(client, catalog, tool)) and not self._scope(client).refusal(catalog, reading)
+
+    def sees_server(self, client: str, catalog: str, server: Server) -> bool:
+        """Whether something of a server is in a client's scope: a tool, or its resources."""
+        known = (*server.tools, Tool(server.name, "resources/read", hints=ToolHints(read_only=True)))
+        return not self._scope(client).limited or any(not self.outside(client, catalog, one) for one in known)
+
+    def sees_all(self, client: str) -> bool:
+        """Whether a client may know of every catalog, server and tool; "" is a request without a token."""
+        scope = self._scope(client) if client else self.clients.without_token
+        return scope is not None and not (scope.limited or scope.catalogs)
 
     def limited(self, client: str) -> bool:
         """Whether there are tools that a client may not use."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import secrets
 import threading
@@ -234,7 +235,7 @@ class ClientVisits:
 KEY = "sign_in_key"
 LASTS = timedelta(hours=12)
 TRIES = BreakerRules(failures=5, open_s=60.0)
-"""After so many wrong tokens in a row, an address waits a minute before its next try. Each wrong try doubles the wait."""
+"""After so many wrong tokens in a row, an address is told to wait a minute. Each further wrong token doubles the wait."""
 MOST_ADDRESSES, MOST_ENDED = 4096, 65_536
 
 
@@ -266,20 +267,22 @@ class SignIns:
         self._ended: LRUCache[str, None] = LRUCache(MOST_ENDED)
 
     def begin(self, token: str, address: str) -> SignIn:
-        """Sign in with an operator's token."""
-        attempt = secrets.token_hex(8)
-        with self._lock:
-            tries = self._tries.setdefault(address, Breaker())
-            if not tries.enter(attempt, self._clock()):
-                return SignIn(wait_s=math.ceil(tries.wait_s(self._clock())) or 1)
+        """Sign in with an operator's token. The limit is for wrong tokens: nobody can lock out an operator who shares an address."""
         operator = self._clients.operator_of_token(token)
         with self._lock:
-            tries.ended(attempt, operator is not None, TRIES, self._clock())
-        if operator is None:
-            return SignIn()
+            if operator is None:
+                return self._wrong(self._tries.setdefault(_known_address(address), Breaker()))
+            self._tries.pop(_known_address(address), None)
         until = (self._now() + LASTS).timestamp()
         session = {"id": secrets.token_urlsafe(12), "name": operator.name, "made": _made(operator), "until": until}
         return SignIn(str(self._signer.dumps(session)))
+
+    def _wrong(self, tries: Breaker) -> SignIn:
+        now_s = self._clock()
+        if not tries.enter("wrong", now_s):
+            return SignIn(wait_s=math.ceil(tries.wait_s(now_s)) or 1)
+        tries.ended("wrong", False, TRIES, now_s)
+        return SignIn()
 
     def operator(self, cookie: str) -> str:
         """The operator of a cookie. Returns "" for a forged, expired or ended one, and after the operator's token was revoked."""
@@ -301,6 +304,18 @@ class SignIns:
             return cast("dict[str, Any]", self._signer.loads(cookie))
         except BadData:
             return {}
+
+
+def _known_address(text: str) -> str:
+    """Returns an address in its usual form. All texts that are none, which a proxy may pass on, are one.
+
+    >>> _known_address("2001:DB8::0:1"), _known_address("unknown"), _known_address("x" * 9_000)
+    ('2001:db8::1', '', '')
+    """
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return ""
 
 
 def _made(operator: Client) -> str:

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.governance_events import DefinitionChange
 from core.domain.lint import Finding, Severity
-from core.governance.approvals import PartDifference, definition_json, differences, digest
+from core.governance.approvals import PartDifference, definition_json, differences, digest, same_definition
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.lint import RULES, lint
 from core.services.decide.catalogs import CatalogService
@@ -89,12 +89,21 @@ class KnownDefinitions:
                 return "new"
             return "denied" if self._is_denied(key, definition_json(tool)) else "waiting"
         text = definition_json(tool)
-        if found.definition_json == text:
+        if same_definition(found.definition_json, text):
             if len(self._compared) > MOST_COMPARED:
                 self._compared.clear()  # each keeps the catalog that its tool is of
             self._compared[key] = found, tool
             return "known"
         return "denied" if self._is_denied(key, text) else "changed"
+
+    def cautious(self, catalog: str, tool: Tool) -> Tool:
+        """Returns the tool with the more dangerous hints of its known definition and its present one: a hint that was turned opens nothing."""
+        found = self._known.get((catalog, tool.server, tool.name))
+        if found is None or not tool.hints.retry_safe or self.state(catalog, tool) == "known":
+            return tool
+        before = json.loads(found.definition_json)["annotations"]
+        weaker = {name: False for name in ("read_only", "idempotent") if before.get(name) is not True}
+        return replace(tool, hints=replace(tool.hints, **weaker))
 
     def error(self, catalog: str, tool: Tool) -> str:
         """Lint's error in a tool, "" without one. What comes with Wayfare has none."""
@@ -103,7 +112,14 @@ class KnownDefinitions:
     def approved(self, catalog: str, tool: Tool) -> bool:
         """Whether a person approved a tool's present definition."""
         found = self._known.get((catalog, tool.server, tool.name))
-        return found is not None and found.action == APPROVED and found.definition_json == definition_json(tool)
+        same = found is not None and same_definition(found.definition_json, definition_json(tool))
+        return same and found is not None and found.action == APPROVED
+
+    def extras(self, catalog: str, tool: Tool) -> dict[str, Any]:
+        """The icons and metadata of a tool, if its known definition has just these or it has none yet."""
+        found = self._known.get((catalog, tool.server, tool.name))
+        same = found is None or json.loads(found.definition_json).get("extras", "") == tool.extras
+        return json.loads(tool.extras) if tool.extras and same else {}
 
     def first_use(self, catalog: str, tool: Tool, *, approved: bool, origin: str) -> None:
         """Remember the definition of a tool that is called for the first time."""

@@ -35,6 +35,7 @@ from core.store import Store
 NOT_THE_SERVERS = {
     OutcomeKind.CANCELLED,
     OutcomeKind.NOT_TRIED,
+    OutcomeKind.BUSY,
     OutcomeKind.INVALID_ARGUMENTS,
     OutcomeKind.NOT_CONNECTED,
 }  # the wait after the latter is the connection's own
@@ -192,7 +193,7 @@ class GovernanceService:
         short = self.ledger.short(policy.budgets, usage, Amount(usd, 1, tokens))
         if short and short[0].budget.at_limit != "ask":
             raise refusals.budget_spent(tool.id, short[0], self._cheaper(wanted, short[0].left), self._now())
-        reasons = policy.approvals.reasons(tool, usd, known=known)
+        reasons = policy.approvals.reasons(self.definitions.cautious(call.catalog, tool), usd, known=known)
         if not short:
             return _Weighed(Amount(usd, 1, tokens), priced, reasons, over=False)
         beyond = tuple(f"{BEYOND}, {refusals.left_words(one)}" for one in short)

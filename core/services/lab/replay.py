@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.domain.decision import Decision
-from core.domain.events import DecisionEvent, OutcomeEvent, Override
+from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent, Override
 from core.domain.params import Parameters
 from core.lab.replay import Chosen, Replayed
 from core.routers.context import RoutingContext
@@ -54,20 +54,15 @@ class ReplayService:
         self.store.events.flush()
         changed = settings or {}
         able = {one.id for one in self.routing.routers() if router or changed.keys() <= _names(one.parameters)}
-        happened = [
-            event
-            for event in self.store.history.of_catalog(catalog, decisions=decisions)
-            if not isinstance(event, DecisionEvent) or event.router in able
-        ]
-        total = sum(isinstance(event, DecisionEvent) for event in happened)
-        if not total:
-            what = f" by a router that has {' and '.join(changed)}" if changed and not router else ""
-            raise WayfareError(f"Nothing was decided in catalog {catalog!r}{what}; there is nothing to replay.")
+        total = min(decisions, self.store.activity.decision_count(ActivityFilter(catalog=catalog)))
         past = _Past(self.catalogs, catalog)
         rows: list[Replayed] = []
-        for event in happened:
+        for event in self.store.history.of_catalog(catalog, decisions=decisions):
             if not isinstance(event, DecisionEvent):
                 past.add(event)
+                continue
+            if event.router not in able:
+                total -= 1
                 continue
             chosen = router or event.router
             parameters = self._parameters(event, chosen, preset, changed)
@@ -76,6 +71,9 @@ class ReplayService:
             )
             rows.append(Replayed(event.id, event.at, event.subtask, event.router, _then(event), _now(decision)))
             progress(len(rows), total)
+        if not rows:
+            what = f" by a router that has {' and '.join(changed)}" if changed and not router else ""
+            raise WayfareError(f"Nothing was decided in catalog {catalog!r}{what}; there is nothing to replay.")
         return tuple(rows)
 
     def _parameters(self, event: DecisionEvent, router: str, preset: str, settings: Mapping[str, object]) -> Parameters:

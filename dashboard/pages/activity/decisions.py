@@ -153,7 +153,9 @@ def decision_detail(app: App, event: DecisionEvent, zone: str) -> None:
             _table(
                 "Short-list, by utility: ✓ accepted the posted price, ✗ did not",
                 shortlist_frame(event),
-                "No server was on the short-list.",
+                "No server was on the short-list."
+                if event.trace_json
+                else "It was removed with the trace, whose time is over.",
             )
         with tools:
             _table("Candidates, by utility: ★ won", candidates_frame(event), "There was no candidate.")

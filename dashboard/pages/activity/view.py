@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from functools import partial
 from io import BytesIO
 
 import pandas as pd
@@ -29,11 +28,11 @@ EXPORTS = {
     "decisions": "Decisions", "outcomes": "Calls", "refused_requests": "Refused requests", "statistics": "Statistics",
     "parameters": "Parameter changes",
 }  # fmt: skip
-MIME = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+FORMATS = {"csv": "CSV", "parquet": "Parquet"}
 
 
-def export_menu(app: App) -> None:
-    """Offers each table as CSV and as Parquet. A click makes the file."""
+def export_menu() -> None:
+    """Offers each table as CSV and as Parquet. A click makes the file: its address says why where it cannot."""
     with st.popover("Export", icon=":material/download:"):
         st.caption(
             "All records, regardless of the filter, in order of commit. Times are UTC, money is USD, "
@@ -43,16 +42,8 @@ def export_menu(app: App) -> None:
         for table, title in EXPORTS.items():
             name, *buttons = st.columns([1.6, 1, 1.2], vertical_alignment="center")
             name.text(title)
-            for place, (format_, mime) in zip(buttons, MIME.items(), strict=True):
-                place.download_button(
-                    "CSV" if format_ == "csv" else "Parquet",
-                    data=partial(app.store.activity.export, table, format_),  # pyright: ignore[reportArgumentType]
-                    file_name=f"wayfare-{table}.{format_}",
-                    mime=mime,
-                    key=f"activity.extra.{table}.{format_}",
-                    on_click="ignore",
-                    width="stretch",
-                )
+            for place, (format_, label) in zip(buttons, FORMATS.items(), strict=True):
+                place.link_button(label, f"./export/{table}.{format_}", width="stretch")
 
 
 def parameter_changes(app: App, zone: str) -> None:
@@ -137,7 +128,7 @@ def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
             label_visibility="collapsed",
         )  # fmt: skip
         alive = live_switch(live)
-        export_menu(app)
+        export_menu()
     return st.session_state[VIEW] or CALLS, alive
 
 

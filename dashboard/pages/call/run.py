@@ -21,7 +21,7 @@ from core.shared.errors import WayfareError
 from core.shared.untrusted_text import visible
 from dashboard.pages.call.form import Filled
 from dashboard.pages.call.target import Target, destructive
-from dashboard.session import origin
+from dashboard.session import origin, use_own_sessions
 from dashboard.ui.calling import MODES, leave_note, mode_choice
 from dashboard.ui.text import escaped
 
@@ -179,6 +179,7 @@ def _call(target: Target, filled: Filled, timeout_s: float) -> ToolCall:
 def _start(
     app: App, target: Target, call: ToolCall, secret: frozenset[str], mode: CallMode, *, approved_by: str
 ) -> None:
+    use_own_sessions()
     try:
         handle = app.governed.by_person(call, mode=mode, origin="console", approved_by=approved_by)
     except WayfareError as error:

@@ -61,7 +61,7 @@ def _teaches(outcome: Outcome) -> str:
 WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
     OutcomeKind.OK: ("success", "green", ":material/check_circle:", "The tool answered."),
     OutcomeKind.TOOL_ERROR: (
-        "tool error", "orange", ":material/report:", "The tool was reached and answered with an error.",
+        "tool error", "orange", ":material/report:", "The tool or its server answered with an error.",
     ),
     OutcomeKind.INVALID_ARGUMENTS: (
         "invalid arguments", "orange", ":material/rule:",
@@ -77,6 +77,10 @@ WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
         "gray",
         ":material/key_off:",
         "The server is not set up, so nothing was called. The statistics are unchanged.",
+    ),
+    OutcomeKind.BUSY: (
+        "busy", "gray", ":material/hourglass_top:",
+        "The server asks to be called later, so nothing was called. The statistics are unchanged.",
     ),
     OutcomeKind.CANCELLED: (
         "cancelled", "gray", ":material/stop_circle:", "You cancelled the call. The statistics are unchanged.",

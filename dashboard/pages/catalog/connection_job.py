@@ -100,11 +100,11 @@ def _progress(app: App, job: Job) -> None:
     names = {server.name for server in asked.imported.servers}
     states = [one for one in app.pool.states() if one.catalog == asked.name and one.server in names]
     settled = sum(one.state in {"ready", "failed"} for one in states)
-    total = len(names)
+    total, starting = len(names), sum(one.state == "connecting" for one in states)
     st.progress(
         min(settled / total, 1.0),
-        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {job.elapsed_s:.0f} s. "
-        "You can continue to work. A server without an answer is skipped after 30 s.",
+        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {starting:,} still starting, "
+        f"{job.elapsed_s:.0f} s. You can continue to work. A first start may take a minute; then a server without an answer is skipped.",
     )
 
 
@@ -171,7 +171,7 @@ def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
             "result": [_result_words(found) for found in discoveries],
             "tools": [None if found.server is None else len(found.server.tools) for found in discoveries],
             "connect_s": [found.connect_s for found in discoveries],
-            "error": [" ".join([found.error, *found.refused]).strip() for found in discoveries],
+            "error": [" ".join([found.error, *found.refused, *found.notes]).strip() for found in discoveries],
         }
     ).astype({"tools": "Int64", "connect_s": "float64"})
 

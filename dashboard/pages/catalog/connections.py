@@ -147,15 +147,19 @@ def _connect(app: App, imported: Imported, suggestion: str, source: str, wanted:
     state.close_dialog()
 
 
-WORDS = {"ready": "● ready", "connecting": "◌ connecting", "idle": "○ idle", "failed": "✗ failed"}
+WORDS = {"ready": "● ready", "connecting": "◌ still starting", "idle": "○ idle", "failed": "✗ failed"}
 COLOURS = {"ready": theme.ACCEPTED, "connecting": theme.TIME, "idle": theme.MUTED, "failed": theme.REJECTED}
 COLUMNS = (
     Column("server", width=170, pinned=True),
     Column("catalog", width=110, help="The servers of each catalog have their own sessions and values."),
+    Column(
+        "owner", "client", width=120,
+        help="The client that the session belongs to. All clients share a session with a server that keeps no state.",
+    ),
     Column("transport", "by", width=60, help="stdio: a command on this machine. http, sse: an address."),
     Column(
         "state", width=110,
-        help="Ready: a session is open. Idle: no open session, the next call opens one. Failed: the last attempt failed.",
+        help="Ready: a session is open. Still starting: a first start may take a minute. Idle: no open session, the next call opens one. Failed: the last attempt failed.",
     ),
     Column("since", width=120, help="The time of the last change of state.", format="distance"),
     Column("connect_s", "connect", width=84, help="Seconds to open the session.", format="%.3g", unit="s"),
@@ -174,6 +178,7 @@ def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "server": [one.server for one in states], "catalog": [one.catalog for one in states],
+            "owner": [one.owner for one in states],
             "transport": [one.transport for one in states], "state": [WORDS[one.state] for one in states],
             "since": pd.to_datetime([one.since for one in states], utc=True),
             "connect_s": pd.array([one.connect_s for one in states], dtype="Float64"),
@@ -211,7 +216,9 @@ def connections_panel(app: App) -> None:
 
 def _error_output(chosen: ConnectionState) -> None:
     process = "" if chosen.pid is None else f" · process {chosen.pid}"
-    st.markdown(f"**{escaped(chosen.server)}** of {escaped(chosen.catalog)} · {WORDS[chosen.state]}{process}")
+    st.markdown(
+        f"**{escaped(chosen.server)}** of {escaped(chosen.catalog)} · {WORDS[chosen.state]}{process} · {escaped(chosen.owner)}"
+    )
     if chosen.last_error:
         st.text(f"Last error: {chosen.last_error[:2000]}")
     if chosen.stderr_lines:

@@ -62,7 +62,7 @@ def search_result(
     key = f"point.{sweep.id}"
     number = select(
         row, state, linked, key, "Trial, clear gains first", list(known), width=330,
-        show=lambda one: ("Present setting: " if known[one]["number"] == present else "")
+        show=lambda one: ("Start of the search: " if known[one]["number"] == present else "")
         + f"{known[one][objective]:.4g} at {values_text(known[one]['values'])}",
         note="Or click a point in a chart.",
     )  # fmt: skip
@@ -91,9 +91,12 @@ def search_result(
             "This search was made before searches began at the present setting. Search again to compare with it."
         )
     elif not better:
+        costly = any(gains(one, objective, at_any_loss=True) for one in points)
         st.info(
-            f"No trial gains more than noise over the present setting in “{OBJECTIVE_WORDS[objective].partition(':')[0]}”. The present "
-            "setting is chosen.", icon=":material/balance:",
+            f"No trial gains more than noise in “{OBJECTIVE_WORDS[objective].partition(':')[0]}” over the setting where this search began"
+            f"{', unless it loses success or RR' if costly else ''}. That setting is chosen."
+            + ("" if _at(app, sweep) == chosen.parameters else " The knobs have changed since: changes are shown against them."),
+            icon=":material/balance:",
         )  # fmt: skip
     st.caption(
         f"{len(front):,} of {len(points):,} trials are on the front of success, money and time: no other matches them within noise. Trial {point['number']:,}: "
@@ -171,9 +174,8 @@ def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None
     plan, known = json.loads(sweep.plan_json), len(app.sweeps.document(sweep.id)["points"])
     if known >= plan["points"] or busy():
         return
-    try:
-        parameters = app.routing.parameters(sweep.router, sweep.parameters)
-    except WayfareError:
+    parameters = _at(app, sweep)
+    if parameters is None:
         return
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     start_button(
@@ -181,6 +183,14 @@ def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None
         key="lab:search-on", icon=":material/resume:",
     )  # fmt: skip
     row.caption(f"{known:,} of {plan['points']:,} trials are finished.")
+
+
+def _at(app: App, sweep: Sweep) -> Parameters | None:
+    """Returns the setting where a search began, or None if it no longer exists."""
+    try:
+        return app.routing.parameters(sweep.router, sweep.parameters)
+    except WayfareError:
+        return None
 
 
 def _start(app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, seed: int) -> None:

@@ -49,24 +49,30 @@ LISTED, FITTING = 2000, 20
 
 
 def explain(key: str, subject: str) -> None:
-    """Let the panel explain this server or tool. `st.session_state[key]` is (turn, subject).
+    """Let the panel explain this server or tool while the question stays.
 
     The list gets a new key with each turn, because a double click also sends the old selection of the list, which must not count.
     """
-    turn, _ = st.session_state.get(key, (0, ""))
-    st.session_state[key] = turn + 1, subject
+    turn, _, question = st.session_state.get(key, (0, "", None))
+    st.session_state[key] = turn + 1, subject, question
 
 
 def why_panel(known: Labelling, key: str) -> None:
-    """Draw the choice of a server or tool (a click in a chart chooses, too), the reason for its place, and its labels."""
+    """Draw the choice of a server or tool (a click in a chart chooses, too), the reason for its place, and its labels.
+
+    `st.session_state[key]` is (turn, choice, question). Without a choice the panel explains the winner. A new question drops the choice.
+    """
     decision = known.decision
     subjects = _subjects(decision)
     if not subjects:
         return
-    if key not in st.session_state or st.session_state[key][1] not in subjects:
-        explain(key, decision.winner.tool if decision.winner else subjects[0])
-    turn, subject = st.session_state[key]
-    listed = f"{key}.{turn}"
+    question = decision.catalog, decision.subtask, decision.server_hint
+    turn, chosen, asked = st.session_state.get(key, (0, "", None))
+    if asked != question or chosen not in subjects:
+        chosen = ""
+    st.session_state[key] = turn, chosen, question
+    winner = decision.winner.tool if decision.winner else subjects[0]
+    subject, listed = chosen or winner, f"{key}.{turn}.{question}.{winner}"
     choice, sentence = st.columns([2, 3], vertical_alignment="bottom")
     subject = choice.selectbox(
         "Why this server or tool?", subjects, index=subjects.index(subject), key=listed, on_change=_take_listed,
@@ -84,8 +90,8 @@ def why_panel(known: Labelling, key: str) -> None:
 
 
 def _take_listed(key: str, listed: str) -> None:
-    turn, _ = st.session_state[key]
-    st.session_state[key] = turn, st.session_state[listed]
+    turn, _, question = st.session_state[key]
+    st.session_state[key] = turn, st.session_state[listed], question
 
 
 def _subjects(decision: Decision) -> list[str]:

@@ -132,4 +132,6 @@ def test_a_rate_says_when_it_goes_on(app: App) -> None:
         app.governance.admission.enter("ann", "world", known=False)
     with pytest.raises(NotAllowedError, match=r"Go on in .*, at 12:00:\d\d UTC"):
         app.governance.admission.enter("ann", "world", known=False)
-    app.governance.admission.enter("bob", "world", known=False)
+    with pytest.raises(NotAllowedError, match="anonymous"):
+        app.governance.admission.enter("bob", "world", known=False)  # another name is no other client
+    app.governance.admission.enter("bob", "world", known=True)

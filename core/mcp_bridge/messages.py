@@ -1,0 +1,180 @@
+"""A server's messages as they come in: mended if their meaning is plain, else an error of the call that they answer.
+
+The SDK drops a message that it cannot read, and the call would wait for its time limit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import anyio.to_thread
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    REQUEST_TIMEOUT,
+    ContentBlock,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
+
+READ_AT_ONCE_BYTES = 65_536
+"""A longer message is read in a thread."""
+END_BYTES = 4_096
+UNREADABLE = "The answer cannot be read"
+_OF_THE_SDK = {CONNECTION_CLOSED, REQUEST_TIMEOUT}
+"""Codes by which the SDK says that an answer is missing. An error that a server sends gets another code on its way in."""
+_BLOCK: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
+_TOP_LEVEL = re.compile(rb"\s*\[?\s*\{[^\[{]*")
+_ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]*")\s*[,}]')
+_LAST_ID = re.compile(rb'[{,]\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+T = TypeVar("T")
+
+
+async def read(work: Callable[[bytes, RequestId | None], T], raw: bytes, asked: RequestId | None = None) -> T:
+    """Runs `message_of` or `mended`, in a thread if the message is long. Raises ValueError."""
+    if len(raw) <= READ_AT_ONCE_BYTES:
+        return work(raw, asked)
+    return await anyio.to_thread.run_sync(work, raw, asked, abandon_on_cancel=True)
+
+
+def message_of(raw: bytes, asked: RequestId | None = None) -> JSONRPCMessage:
+    r"""Returns a message; `asked` is the request that it answers, if the transport knows it. Raises ValueError for a text
+    that is no message and answers no call.
+
+    >>> message_of(b'{"jsonrpc": "2.0", "id": 7, "result": {"text": "half \\ud83d"}}').result
+    {'text': 'half \ufffd'}
+    >>> message_of(b'{"jsonrpc": "2.0", "id": 7, "result": null}').error.message
+    'The answer cannot be read: its result is null.'
+    >>> message_of(b'{"jsonrpc": "2.0", "id": 7, "error": {"code": "E_QUOTA", "message": "used up"}}').error.message
+    'used up (E_QUOTA)'
+    """
+    try:
+        document = _document(raw)
+    except ValueError as error:
+        head = raw[:END_BYTES]
+        answered = None if b'"method"' in top_level(head) else answered_id(head, raw[-END_BYTES:])
+        if (answered := answered if asked is None else asked) is None:
+            raise
+        return failed(answered, f"{UNREADABLE}: {error}.")
+    return _message(document, asked)
+
+
+def mended(raw: bytes, asked: RequestId | None = None) -> bytes:
+    """Returns a message as the SDK reads it. Raises ValueError."""
+    return dumped(message_of(raw, asked))
+
+
+def dumped(message: JSONRPCMessage) -> bytes:
+    """Returns a message as JSON."""
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+
+def failed(answered: RequestId, reason: str) -> JSONRPCError:
+    """Returns the error that ends a call."""
+    return JSONRPCError(jsonrpc="2.0", id=answered, error=ErrorData(code=INTERNAL_ERROR, message=reason))
+
+
+def top_level(head: bytes) -> bytes:
+    """Returns the beginning of a message up to its first list or inner object."""
+    begun = _TOP_LEVEL.match(head)
+    return b"" if begun is None else begun[0]
+
+
+def answered_id(head: bytes, tail: bytes) -> RequestId | None:
+    """Returns the id of the call that a message answers, from its two ends, or None if they do not tell."""
+    found = _ID.search(top_level(head)) or _LAST_ID.search(tail)
+    return None if found is None or b'"jsonrpc"' not in head + tail else from_json(found[1])
+
+
+def _document(raw: bytes) -> Any:
+    """Returns a JSON document. Half pairs, bad UTF-8 and bare control characters are mended. Raises ValueError with the cause."""
+    try:
+        return from_json(raw)
+    except ValueError:
+        pass
+    try:
+        text = json.dumps(json.loads(raw.decode("utf-8-sig", "replace"), strict=False), ensure_ascii=False)
+        return from_json(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    except (ValueError, RecursionError) as error:
+        deep = isinstance(error, RecursionError) or "recursion" in str(error)
+        raise ValueError("it is nested too deep" if deep else f"it is not JSON ({error})") from None
+
+
+def _message(document: Any, asked: RequestId | None) -> JSONRPCMessage:
+    if isinstance(document, list) and len(cast("list[Any]", document)) == 1:  # a batch of one
+        document = cast("list[Any]", document)[0]
+    known = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+    answers = asked is not None or ("jsonrpc" in known and not known.keys().isdisjoint({"result", "error"}))
+    answered = known.get("id") if asked is None else asked
+    if "method" in known or answered is None or not answers:
+        return jsonrpc_message_adapter.validate_python(document, by_name=False)
+    result, error = known.get("result"), known.get("error")
+    if isinstance(result, dict) and not error:
+        return JSONRPCResponse(jsonrpc="2.0", id=answered, result=_result(cast("dict[str, Any]", result)))
+    if error is not None:
+        return JSONRPCError(jsonrpc="2.0", id=answered, error=_error(error))
+    return failed(answered, f"{UNREADABLE}: {_lack(known)}.")
+
+
+def _lack(known: dict[str, Any]) -> str:
+    if "result" not in known:
+        return "it has neither a result nor an error"
+    result = known["result"]
+    return f"its result is {'null' if result is None else 'a list' if isinstance(result, list) else 'no object'}"
+
+
+def _error(given: Any) -> ErrorData:
+    """Returns a server's error with its words, whatever its form."""
+    known = cast("dict[str, Any]", given) if isinstance(given, dict) else {"message": given}
+    code, message = known.get("code"), known.get("message")
+    if not isinstance(message, str) or not message:
+        message = json.dumps(given, ensure_ascii=False)
+    elif code is not None and type(code) is not int:
+        message = f"{message} ({code})"
+    if type(code) is not int or code in _OF_THE_SDK:
+        code = INTERNAL_ERROR
+    return ErrorData(code=code, message=message, data=known.get("data"))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Results of tools that miss the protocol's form and are plain all the same.
+
+
+def _result(result: dict[str, Any]) -> dict[str, Any]:
+    """Returns a tool's result in the protocol's form; other results unchanged."""
+    if result.keys().isdisjoint({"content", "structuredContent", "isError"}):
+        return result
+    fixed = {name: value for name, value in result.items() if value is not None or name == "structuredContent"}
+    if not isinstance(fixed.get("_meta"), dict):
+        fixed.pop("_meta", None)
+    structured = fixed.get("structuredContent")
+    if structured is not None and not isinstance(structured, dict) and "resultType" not in fixed:
+        del fixed["structuredContent"]  # before 2026-07-28 only an object may stand here
+    content = fixed.get("content", [] if structured is None else json.dumps(structured, ensure_ascii=False))
+    blocks = cast("list[Any]", content) if isinstance(content, list) else [content]
+    return {"resultType": "complete", **fixed, "content": list(map(_block, blocks))}
+
+
+def _block(block: Any) -> Any:
+    """Returns a content block; as text, if the protocol does not know it."""
+    match block:
+        case {"type": "text", "text": str(), **more} if not more:  # the usual one
+            return block
+        case str():
+            return {"type": "text", "text": block}
+        case _:
+            pass
+    try:
+        _BLOCK.validate_python(block, by_name=False)
+    except ValidationError:
+        return {"type": "text", "text": json.dumps(block, ensure_ascii=False)}
+    return block

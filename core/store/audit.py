@@ -1,0 +1,163 @@
+"""The verification of the log's chain of hashes, and the removal of traces, after which it still verifies.
+
+Both read the log in order and hold a few records at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from operator import itemgetter
+from threading import Lock
+from typing import Any, cast
+
+from core.domain.events import TraceRemoval
+from core.store.connection import Database
+from core.store.log import START, TABLES, Log, canonical, chained, entry
+
+Take = Callable[[str], object]
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The result of an audit: `records` under valid `seals`, the newest `hash`, the number of `older` records without a seal, the
+    first `problem`, or "", and the last record of those `without_traces`, or 0."""
+
+    records: int
+    seals: int
+    hash: str
+    older: int
+    problem: str = ""
+    without_traces: int = 0
+
+
+@dataclass(eq=False)
+class Chain:
+    """Verifies the log. Thread-safe: traces are not removed under an audit."""
+
+    database: Database
+    log: Log
+
+    def __post_init__(self) -> None:
+        self._walking = Lock()
+
+    def audit(self, take: Take = lambda _line: None) -> Audit:
+        """Verify the chain from its beginning to the record that is the newest now. `take` is given every line as it is read, before
+        the seal of its write is verified. Others write meanwhile."""
+        with self._walking:
+            newest = self.log.last
+            begin, last, found = self._begin(newest + 1), 0, START
+            for removal in self.log.read(TraceRemoval, "sequence <= ?", [newest]):
+                if self._without_traces(removal.first, removal.last, take) != removal.hash:
+                    changed = f"One of the records {removal.first} to {removal.last} was changed since their traces were removed."
+                    return Audit(max(last - begin + 1, 0), self._seals(last), found, begin - 1, changed, last)
+                last, found = removal.last, self._hash(removal.last)
+            walked = self._walk(max(begin, last + 1), newest, found, take)
+            records, seals = max(last - begin + 1, 0) + walked.records, self._seals(last) + walked.seals
+            return replace(walked, records=records, seals=seals, older=begin - 1, without_traces=last)
+
+    def remove_traces(self, before: datetime, now: datetime) -> int:
+        """Remove the traces of all writes that are older than `before`. A sealed record says what they were without traces. Returns
+        the number of traces. A log that does not verify keeps them as evidence. Raises StoreError."""
+        with self._walking:
+            kept = self.database.read(
+                'SELECT coalesce(min(sequence), ?) FROM traces WHERE "at" >= ?', [self.log.last + 1, before]
+            )
+            last = self._number("SELECT max(last) FROM seals WHERE last < ?", kept[0][0].as_py())
+            removed = self._number("SELECT count(*) FROM traces WHERE sequence <= ?", last)
+            if not removed:
+                return 0
+            done = max((removal.last for removal in self.log.read(TraceRemoval, "true", [])), default=0)
+            first = max(done + 1, self._begin(last + 1))
+            walked = self._walk(first, last, self._hash(done), lambda _line: None)
+            if walked.problem:
+                _log.warning("The log has been changed, its traces are kept: %s", walked.problem)
+                return 0
+            if first <= last:
+                self.log.write([entry(TraceRemoval(now, first, last, self._without_traces(first, last)))])
+            self._delete(last)
+            return removed
+
+    def _delete(self, last: int) -> None:
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM traces WHERE sequence <= ?", [last])
+            # the space of deleted rows returns with the whole group of 122,880 rows, or with the table
+            if connection.execute("SELECT min(rowid) >= count(*) FROM traces").fetchall() == [(True,)]:
+                connection.execute("CREATE TABLE kept AS SELECT * FROM traces")
+                connection.execute("DROP TABLE traces; ALTER TABLE kept RENAME TO traces")
+
+    def _walk(self, expected: int, newest: int, found: str, take: Take) -> Audit:
+        """Verify the writes from the record `expected` on, which follow the hash `found`."""
+        first, seals = expected, 0
+        records = self._records(expected, newest)
+        sealed = self.database.stream(
+            "SELECT first, last, hash FROM seals WHERE last BETWEEN ? AND ? ORDER BY last", [expected, newest]
+        )
+        for begin, last, seal in (
+            row for batch in sealed for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        ):
+            where = f"The write that ends with record {last}"
+            if begin != expected:
+                gone = f"{where}: the write before it, from record {expected} on, is missing."
+                return Audit(expected - first, seals, found, 0, gone)
+            digest = hashlib.sha256(found.encode())
+            for number in range(begin, last + 1):
+                if (record := next(records, None)) is None or record[0] != number:
+                    return Audit(expected - first, seals, found, 0, f"{where}: record {number} is missing.")
+                line = _line(*record)
+                digest.update(b"\n" + line.encode())
+                take(line)
+            if digest.hexdigest() != seal:
+                changed = f"{where} is not what was sealed: one of the records {begin} to {last} was changed."
+                return Audit(expected - first, seals, digest.hexdigest(), 0, changed)
+            expected, seals, found = last + 1, seals + 1, seal
+        left = next(records, None)
+        return Audit(
+            expected - first,
+            seals,
+            found,
+            0,
+            "" if left is None else f"Record {left[0]} and what follows have no seal.",
+        )
+
+    def _without_traces(self, first: int, last: int, take: Take = lambda _line: None) -> str:
+        """The hash of records without their traces, and of their seals."""
+
+        def lines() -> Iterator[str]:
+            for number, record in self._records(first, last, traces=False):
+                line = _line(number, record)
+                take(line)
+                yield line
+            for batch in self.database.stream(
+                "SELECT hash FROM seals WHERE last BETWEEN ? AND ? ORDER BY last", [first, last]
+            ):
+                yield from batch[0].to_pylist()
+
+        return chained(START, lines())
+
+    def _records(self, first: int, last: int, *, traces: bool = True) -> Iterator[tuple[int, Any]]:
+        kinds = (self.log.numbered(kind, "sequence BETWEEN ? AND ?", [first, last], traces=traces) for kind in TABLES)
+        return heapq.merge(*kinds, key=itemgetter(0))
+
+    def _begin(self, otherwise: int) -> int:
+        return self._number("SELECT min(first) FROM seals") or otherwise
+
+    def _seals(self, last: int) -> int:
+        return self._number("SELECT count(*) FROM seals WHERE last <= ?", last)
+
+    def _hash(self, last: int) -> str:
+        found = self.database.read("SELECT hash FROM seals WHERE last = ?", [last])
+        return found[0][0].as_py() if found.num_rows else START
+
+    def _number(self, sql: str, *parameters: object) -> int:
+        return self.database.read(sql, parameters)[0][0].as_py() or 0
+
+
+def _line(number: int, record: Any) -> str:
+    kind = cast("type[Any]", type(record))
+    return canonical(kind, number, [getattr(record, field.name) for field in fields(record)])
