@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from core.services.govern.agent_knobs import AgentKnobs
     from core.services.govern.governance import GovernanceService
     from core.services.govern.governed_calls import GovernedCalls
-    from core.services.lab.judgments import JudgmentService, ModelJudgeService
+    from core.services.lab.judgments import JudgmentService
     from core.services.lab.lab import LabService
     from core.services.lab.lab_runs import LabRunService, SnapshotService
     from core.services.lab.measuring import MeasuringService, TestbedService
@@ -460,13 +460,7 @@ class App:
     def judgments(self) -> JudgmentService:
         from core.services.lab.judgments import JudgmentService
 
-        return JudgmentService(self.store, self.catalogs, self.lab_runs, now=self.settings.now)
-
-    @built
-    def model_judge(self) -> ModelJudgeService:
-        from core.services.lab.judgments import ModelJudgeService
-
-        return ModelJudgeService(self.judgments, self.catalogs, self._planners)
+        return JudgmentService(self.store, self.catalogs, now=self.settings.now)
 
     @built
     def scenarios(self) -> ScenarioService:

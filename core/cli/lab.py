@@ -29,7 +29,6 @@ from core.cli.options import (
 )
 from core.domain.params import Parameters
 from core.domain.tasks import Task
-from core.lab.agreement import JUDGE, RULES
 from core.lab.benchmark import MEASURES, BenchmarkRun
 from core.lab.execution import S_PER_USD, VALUE_USD, ExecutionRun, Playing
 from core.lab.gate import Baseline, Change, Gate, Moved, read_baseline
@@ -184,7 +183,7 @@ def _outcome(run: ExecutionRun) -> tuple[str, ...]:
     )
 
 
-MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgments", "settle")
+MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgments")
 
 
 @click.command()
@@ -195,10 +194,6 @@ MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgme
 @click.option(
     "--judgments", default="", metavar="NAME", help="Instead of --tasks: a judgment set, see `wayfare judgments`."
 )
-@click.option(
-    "--settle", default="median", show_default=True, metavar="|".join((*RULES, f"{JUDGE}NAME")),
-    help="With --judgments: the rule for a grade on which judges differ.",
-)  # fmt: skip
 @click.option(
     "--baseline", type=click.Path(path_type=Path),
     help="The output of an earlier `bench --json`: exit 1 if quality fell. Missing options are taken from it.",
@@ -256,7 +251,6 @@ def bench(
     ctx: click.Context,
     tasks: Path | None,
     judgments: str,
-    settle: str,
     baseline: Path | None,
     tolerance: float,
     measure: str,
@@ -289,7 +283,6 @@ def bench(
         raise click.UsageError("Give one of --tasks and --judgments.")
     asked = Asked(
         "" if tasks is None else str(tasks), routers, hints, preset, catalog, prices, settings_of(settings), judgments,
-        settle,
     )  # fmt: skip
     if earlier is not None:
         asked = _completed(ctx, asked, earlier)
@@ -356,16 +349,15 @@ class Asked:
     prices: str
     settings: dict[str, str]
     judgments: str
-    settle: str
 
     def labelled(self, app: App, catalog: str) -> tuple[tuple[Task, ...], str]:
         """Returns the tasks of the file or the judgment set, and their source. Raises WayfareError."""
         if not self.judgments:
             return app.lab.read_tasks(Path(self.tasks)), self.tasks
-        tasks, left_out = app.judgments.tasks(catalog, self.judgments, self.settle)
+        tasks, left_out = app.judgments.tasks(catalog, self.judgments)
         if left_out:
             click.echo(f"{left_out} judged sub-tasks are left out, because they have no tool above grade 0.", err=True)
-        return tasks, app.judgments.source(self.judgments, self.settle)
+        return tasks, app.judgments.source(self.judgments)
 
     def chosen(self, app: App, ranked: str | None = None) -> list[tuple[str, Parameters]]:
         """Returns each router with its parameters; `ranked` is the default number of candidates."""

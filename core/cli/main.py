@@ -45,7 +45,7 @@ COMMANDS = {
     "approvals": ("clients", "approvals", "List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny one."),
     "requests": ("requests", "requests", "Import, export, undo or have a model write example requests of tools, which make decisions better."),
     "label": ("calibration", "label", "Label a tool as right or wrong for a sub-task."),
-    "judgments": ("judgments", "judgments", "List the judgment sets of a catalog, import or export one, or show the agreement of its judges."),
+    "judgments": ("judgments", "judgments", "List the judgment sets of a catalog, import or export one."),
     "calibrate": ("calibration", "calibrate", "Fit relevance, the probability of fit and Tool Attention's threshold to labels, and judge the fit on held-back folds."),
     "scenario": ("scenario", "scenario", "Run routers through a network scenario."),
     "papers": ("papers", "papers_command", "Recompute the tables of the papers, as far as possible without a model, and write the files of the Papers page."),

@@ -25,7 +25,6 @@ from core.cli.options import (
     write_file,
 )
 from core.importers import tasks_text
-from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting
 from core.lab.scenarios.simulation import STEPS, World
 from core.lab.testbed import Selection
@@ -36,7 +35,6 @@ from core.shared.errors import ParameterError, StoreError
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES
 
 MOST_STEPS = 1_000_000
-MOST_TOOLS = 1_000_000
 LIVE_STEPS = 60  # a call takes up to a second
 LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL and FR are measured; virtual servers' results are simulated."
 
@@ -156,19 +154,12 @@ def _setting(text: str) -> Setting:
 
 @click.command()
 @click.argument("words", nargs=-1)
-@click.option("--name", help="The new catalog's name; with --tools it has a default.")
-@click.option(
-    "--tools", "size", type=click.IntRange(1, MOST_TOOLS),
-    help="Make a realistic catalog of so many tools: servers varied from those of --from, and new ones. Without WORDS.",
-)  # fmt: skip
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="With --tools: write the catalog to this file instead of keeping it."
-)
+@click.option("--name", required=True, help="The new catalog's name.")
 @click.option(
     "--from",
     "catalogs",
     multiple=True,
-    help="A catalog by name or file; may be repeated. [default: sample; with --tools every shipped one]",
+    help="A catalog by name or file; may be repeated. [default: sample]",
 )
 @click.option(
     "--registry", "files", multiple=True, type=click.Path(path_type=Path), help="A server.json file, or a list of them."
@@ -210,9 +201,7 @@ def _setting(text: str) -> Setting:
 @common
 def testbed(
     words: tuple[str, ...],
-    name: str | None,
-    size: int | None,
-    out: Path | None,
+    name: str,
     catalogs: tuple[str, ...],
     files: tuple[Path, ...],
     categories: tuple[str, ...],
@@ -231,15 +220,7 @@ def testbed(
     """Draw a testbed: servers whose texts contain any of the WORDS, and tasks that their tools can do.
 
     Example: wayfare testbed search weather --name search-bed --copies 2 --tasks-out bed.jsonl
-    Example: wayfare testbed --tools 10000
     """
-    if size is not None:
-        if words or files:
-            raise click.UsageError("--tools makes a catalog without WORDS and --registry; leave these out.")
-        _large(size, name or f"world-{size}", catalogs, out=out, tasks_out=tasks_out, seed=seed, db=db, as_json=as_json)
-        return
-    if name is None or out is not None:
-        raise click.UsageError("Missing option '--name'." if name is None else "--out belongs to --tools; give both.")
     selection = Selection(words, categories, least_tools, most_tools, servers, copies, spread, seed, draw)
     with opened(db) as app:
         registries = [Registry(file.name, app.catalog_editor.read(read_file(file), str(file))) for file in files]
@@ -271,19 +252,3 @@ def testbed(
             for one in drawn.chosen
         ],
     )
-
-
-def _large(
-    size: int, name: str, catalogs: tuple[str, ...], *, out: Path | None, tasks_out: Path | None, seed: int, db: Path | None, as_json: bool
-) -> None:  # fmt: skip
-    with opened(db) as app:
-        names = [app.catalogs.open(one).name for one in catalogs or SHIPPED_CATALOGS]
-        made, tasks = app.testbeds.make_large(names, size, name, seed=seed, file=out)
-    if tasks_out is not None:
-        write_file(tasks_out, tasks_text(tasks))
-    if as_json:
-        document = {"catalog": name, "servers": made.servers, "tools": made.tools, "tasks": len(tasks)}
-        print_json(document if out is None else document | {"file": str(out)})
-        return
-    where = f"Catalog {name}" if out is None else str(out)
-    click.echo(f"{where}: {made.servers:,} servers with {made.tools:,} tools; {len(tasks):,} tasks.")

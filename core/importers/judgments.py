@@ -1,11 +1,7 @@
-"""Judgments in files: JSON Lines, CSV and TREC qrels, in and out.
+"""Judgments in files: JSON Lines and CSV, in and out, and labels in JSON Lines.
 
-    {"subtask": "read a file", "server_hint": "", "tool": "files::read", "grade": 3, "judge": "ann", "note": "", "at": "2026-11-20T09:00:00Z"}
-    subtask,server_hint,tool,grade,judge,note,at                     the same, as CSV
-    70a80f9069a89f26 0 files::read 3                                 qrels: query id, 0, tool, grade
-
-qrels (`core.importers.judgments`) have no texts, judges or notes: what a query id means is given beside them (`queries`), and whose
-they are (`judge`).
+{"subtask": "read a file", "server_hint": "", "tool": "files::read", "grade": 3, "judge": "ann", "note": "", "at": "2026-11-20T09:00:00Z"}
+subtask,server_hint,tool,grade,judge,note,at                     the same, as CSV
 """
 
 from __future__ import annotations
@@ -14,62 +10,15 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
-from urllib.parse import quote, unquote
 
 from core.domain.feedback import GRADES, MOST_NAME_CHARACTERS, MOST_NOTE_CHARACTERS, AskedQuery, Judgment, LabelledQuery
 from core.importers.entry import Entry
 from core.importers.reading import BrokenDocumentError, Reading, decode, line_fault, shown
 from core.importers.tasks import json_lines, read_tasks
-
-# ----------------------------------------------------------------------------------------------------------------------
-# TREC's files: qrels, with one grade for each query and tool, and runs, with what was ranked for each query.
-#
-#     q1 0 files::read 3                         query, 0, tool, grade
-#     q1 Q0 files::read 1 10 ehrr-3fa9c2d1       query, Q0, tool, rank, score, name of the run
-#
-# Fields end at white space, so in them white space and % are written as %20 and %25.
-
-PRINTABLE = "!\"#$&'()*+,/:;<=>?@[\\]^`{|}~"  # stays as it is in a field
-
-
-def qrels_text(grades: Mapping[str, Mapping[str, float]]) -> str:
-    r"""One grade for each tool by query id.
-
-    >>> qrels_text({"q1": {"my files::read": 3}})
-    'q1 0 my%20files::read 3\n'
-    """
-    return "".join(
-        f"{field(query)} 0 {field(tool)} {int(grade)}\n"
-        for query, tools in grades.items()
-        for tool, grade in tools.items()
-    )
-
-
-def run_text(ranked: Mapping[str, Sequence[str]], name: str) -> str:
-    r"""The tools that were ranked for each query id, best first. Scores only fall with the rank: a run is stored without others.
-
-    >>> run_text({"q1": ["a::b", "c::d"]}, "ehrr")
-    'q1 Q0 a::b 1 2 ehrr\nq1 Q0 c::d 2 1 ehrr\n'
-    """
-    return "".join(
-        f"{field(query)} Q0 {field(tool)} {rank} {len(tools) - rank + 1} {field(name)}\n"
-        for query, tools in ranked.items()
-        for rank, tool in enumerate(tools, start=1)
-    )
-
-
-def field(text: str) -> str:
-    """A text as one field.
-
-    >>> field("100 % sure::go")
-    '100%20%25%20sure::go'
-    """
-    return quote(text, safe=PRINTABLE)
-
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Labels from JSON Lines: labelled tasks that may say of tools that they are wrong as well.
@@ -117,26 +66,18 @@ class ReadJudgment:
     at: datetime | None = None
 
 
-def read_judgments(
-    text: str | bytes, *, source: str, judge: str = "", queries: Mapping[str, AskedQuery] | None = None
-) -> tuple[ReadJudgment, ...]:
+def read_judgments(text: str | bytes, *, source: str, judge: str = "") -> tuple[ReadJudgment, ...]:
     """The judgments of a file, all or none, in its order; its format follows from its first line.
 
-    `judge` is whose judgments they are where the file does not say; `queries` are known ones by their id in qrels. Raises
-    BrokenDocumentError that names file and line.
+    `judge` is the judge of judgments that name none. Raises BrokenDocumentError that names file and line.
 
-    >>> queries = {"q1": AskedQuery("read a file")}
-    >>> read_judgments("q1 0 files::read 3", source="a.qrels", judge="ann", queries=queries)[0].grade
+    >>> line = '{"subtask": "read a file", "tool": "files::read", "grade": 3}'
+    >>> read_judgments(line, source="a.jsonl", judge="ann")[0].grade
     3
     """
     plain, reading = decode(text, source=source), Reading(source)
     first = next((line for line in plain.split("\n") if line.strip()), "")
-    if first.lstrip().startswith("{"):
-        found = _of_entries(reading, json_lines(reading, plain))
-    elif _is_header(first):
-        found = _of_entries(reading, _csv_entries(reading, plain))
-    else:
-        found = _of_qrels(reading, plain, queries or {})
+    found = _of_entries(reading, _csv_entries(reading, plain) if _is_header(first) else json_lines(reading, plain))
     taken = _checked(reading, found, judge)
     if not taken and not reading.problems:
         reading.problem("", "it holds no judgment; give one a line")
@@ -220,27 +161,6 @@ def _of_entries(reading: Reading, entries: Iterator[Entry]) -> Placed:
         if len(reading.problems) == known:
             query = AskedQuery(subtask, entry.text("server_hint").strip())
             yield entry, ReadJudgment(query, str(tool), int(grade), " ".join(entry.text("judge").split()), note, at)
-
-
-def _of_qrels(reading: Reading, text: str, queries: Mapping[str, AskedQuery]) -> Placed:
-    for number, line in enumerate(text.split("\n"), start=1):
-        fields = line.split()
-        if not fields:
-            continue
-        entry = Entry(reading, f"line {number}", {})
-        if len(fields) != 4:
-            entry.problem(
-                "it is neither JSON, nor CSV under a first line with tool and grade, nor qrels; write: query 0 server::tool grade"
-            )
-            return
-        name, _, tool, grade = fields
-        query = queries.get(unquote(name))
-        known = len(reading.problems)
-        if query is None:
-            entry.problem(f"query {shown(unquote(name))} is not known; give the tasks that have this id")
-        _check_judged(entry, unquote(tool), int(grade) if re.fullmatch(r"-?\d{1,9}", grade) else grade)
-        if query is not None and len(reading.problems) == known:
-            yield entry, ReadJudgment(query, unquote(tool), int(grade), "")
 
 
 def _check_judged(entry: Entry, tool: object, grade: object) -> None:

@@ -1,4 +1,4 @@
-"""Stored runs over the same tasks: values by task, wins and losses, parts, failures, TREC's files, and decisions side by side.
+"""Stored runs over the same tasks: values by task, wins and losses, parts, failures, and decisions side by side.
 
 A stored run is its entry in `wayfare bench --json`. Its measures by task are computed from its candidates.
 """
@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Decision
-from core.domain.lab_runs import LabRun
 from core.domain.tasks import Task
 from core.domain.trace import Drop
-from core.importers.judgments import qrels_text, run_text
-from core.lab.benchmark import grades, score_tasks
+from core.lab.benchmark import score_tasks
 from core.lab.execution import ABSENT
 from core.lab.significance import EQUAL, interval
 
@@ -69,21 +67,6 @@ def task_changes(tasks: Sequence[Task], baseline: Result, result: Result, measur
 
 def _entry(result: Result, task: Task) -> Mapping[str, Any]:
     return result["tasks"][task.id]
-
-
-# TREC's files of a run; query ids are those of its tasks --------------------------------------------------------------
-
-
-def run_file(run: LabRun) -> str:
-    """The ranking of a run."""
-    return run_text(
-        {name: entry["candidates"] for name, entry in run.result["tasks"].items()}, f"{run.router}-{run.id[:8]}"
-    )
-
-
-def run_qrels(tasks: Sequence[Task]) -> str:
-    """The labels of its tasks."""
-    return qrels_text({task.id: grades(task) for task in tasks})
 
 
 # Parts: measures for the tasks of each level, category or server ------------------------------------------------------

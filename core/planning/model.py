@@ -100,13 +100,6 @@ an id that is not listed is worth nothing. Where none of them can do it, give an
 """
 
 
-JUDGE = """\
-Grade how well "tool" does "subtask" by itself. 0: it cannot do it. 1: it does a part of it. 2: it does it. 3: it does it best,
-nothing could do it more directly. Go by what the tool says it does and takes, not by what it is called; where its words do not
-show that it can, give 0. Give the "grade", and "why" in one sentence.
-"""
-
-
 def with_data(task: str, data: Mapping[str, str | int | Sequence[object]]) -> str:
     """Returns a task with its data. Data cannot close the tags, because angle brackets become JSON escapes.
 
@@ -207,16 +200,6 @@ class ModelPlanner:
         return Selection(
             ids, f"{one_line(reply.reason, LINE_CHARACTERS)}{refused}".strip() or "No reason given.", invented
         )
-
-    def grade(self, subtask: str, server_hint: str, tool: Card) -> tuple[int, str]:
-        """Returns how well a tool does a sub-task, 0 to 3, and the reason in one line."""
-        data = {
-            "subtask": _cut(subtask),
-            "server_hint": server_hint[:LINE_CHARACTERS],
-            "tool": tool.text[:TOOL_CHARACTERS],
-        }
-        reply = self._ask(replies.Graded, JUDGE, data)
-        return reply.grade, one_line(reply.why, LINE_CHARACTERS)
 
     def act(self, turn: Turn) -> Action:
         """See `Planner.act`. A tool that was not offered is counted; the loop decides whether it may be called."""

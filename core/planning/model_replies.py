@@ -41,13 +41,6 @@ class ModelReply(BaseModel):
         raise PlannerError("The model's answer holds no JSON object that fits; try again, or choose planner=rules.")
 
 
-class Graded(ModelReply):
-    """How well a tool does a sub-task."""
-
-    grade: Literal[0, 1, 2, 3]
-    why: str
-
-
 class Description(ModelReply):
     """A tool in a few words."""
 

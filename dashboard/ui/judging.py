@@ -28,7 +28,7 @@ from dashboard.ui.text import escaped
 SET, JUDGE, NOTICE = "judging:set", "judging:judge", "judging:notice"
 OPERATOR = "operator"
 SET_HELP = "Judgments are kept in named sets of the catalog. Choose one, or type a new name."
-JUDGE_HELP = "Your name as a judge. Several judges may grade the same tool; the Lab shows how far they agree."
+JUDGE_HELP = "Your name as a judge. Several judges may grade the same tool; the median counts."
 
 
 def chosen_set(app: App, catalog: str) -> str:
@@ -39,12 +39,6 @@ def chosen_set(app: App, catalog: str) -> str:
 def chosen_judge() -> str:
     """Returns the judge: the last name entered, else the address of another machine, else the operator."""
     return st.session_state.get(JUDGE) or labeller().visitor or OPERATOR
-
-
-def choose_set(set_name: str, place: str) -> None:
-    """Choose the set for new judgments. Call it before the fields of this place are drawn."""
-    st.session_state[SET] = set_name
-    st.session_state.pop(f"judging:{place}:set", None)
 
 
 def set_and_judge(where: DeltaGenerator, app: App, catalog: str, place: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """The laws of size: a catalog stored, opened and decided over, at five sizes; all tools and two steps in turn on blocks of the same questions.
 
-Catalog and questions are those of `wayfare testbed --tools`, vectors those of the words of a text. They are given: embedding is not timed.
+Catalog and questions are those of `large_testbed.py`, vectors those of the words of a text. They are given: embedding is not timed.
 `python -m tests.benchmarks.sizes 3000` measures one size in a few seconds.
 """
 
@@ -21,13 +21,13 @@ import core  # noqa: F401  before NumPy: one thread of BLAS
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision
 from core.importers.shipped_catalogs import SAMPLE, shipped
-from core.lab.large_testbed import LargeTestbed
 from core.lab.testbed import Source
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.relevance.index_files import IndexFiles
 from core.routers import ROUTERS
 from core.services.decide.catalogs import CatalogService
 from core.store import Store
+from tests.benchmarks.large_testbed import LargeTestbed
 from tests.benchmarks.measuring import ROOT, percentile
 from tests.relevance.toy_encoders import WordVectors
 

@@ -52,17 +52,3 @@ def test_a_testbed_is_kept_and_measured(wayfare: Command, write, tmp_path: Path)
     assert run["hit@1"] == 1.0
     refused(wayfare("testbed", "nowhere", "--name", "none", "--from", "world"), "No server is chosen")
     assert wayfare(*line).out.startswith("Catalog bed: 2 servers with 2 tools from 1 that match; 1 tasks.")
-
-
-def test_a_large_one_is_kept_or_written_with_its_tasks(wayfare: Command, write, tmp_path: Path) -> None:
-    wayfare("import", write("c.json", CATALOG), "--name", "world")
-    line = ("testbed", "--tools", "300", "--from", "world", "--tasks-out", tmp_path / "t.jsonl")
-    kept = wayfare(*line, "--json").json()
-    assert (kept["catalog"], kept["tools"]) == ("world-300", 300)
-    assert len((tmp_path / "t.jsonl").read_text().splitlines()) == kept["tasks"] > 0
-    file = tmp_path / "large.json"
-    assert wayfare(*line, "--out", file).out.startswith(f"{file}: {kept['servers']} servers with 300 tools")
-    (row,) = [one for one in wayfare("catalogs", "--json").json()["catalogs"] if one["name"] == "world-300"]
-    assert (row["servers"], row["tools"]) == (kept["servers"], 300)
-    refused(wayfare("testbed", "mail", "--tools", "300"), "leave these out")
-    refused(wayfare("testbed", "mail", "--name", "bed", "--out", file), "--out belongs to --tools")

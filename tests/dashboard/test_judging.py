@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.domain.feedback import MOST_NOTE_CHARACTERS
-from dashboard.ui.judging import JUDGE, SET
-from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of
+from dashboard.ui.judging import SET
+from tests.dashboard.harness import app_with, checked, open_page, press, text_of
 from tests.importing import import_text
 
 HOSTILE = ":red[z]"
@@ -113,80 +113,25 @@ def test_what_cannot_be_stored_is_one_sentence(app: App) -> None:
     assert app.judgments.sets("small") == {}
 
 
-def test_without_runs_there_is_no_pool_and_a_sentence_says_what_to_do(app: App) -> None:
-    app.judgments.judge(ASKED, "files::read", 2, judge="ann", set_name="trip", catalog="small")
-    page = lab(view="Judge", tasks="judgments: trip")
-    assert "Measure the routers that you compare under Runs" in text_of(page)
-    assert press(page, "lab:judge-runs").button_group(key="lab.view").value == "Runs"
-
-
-def test_a_pool_is_gone_through_by_grades_and_back(app: App) -> None:
-    tasks = stored(app, "rag_mcp", "ehrr")
-    page = lab(view="Judge", tasks=tasks, depth="3")
-    runs = [run.result["tasks"]["r"]["candidates"][:3] for run in app.lab_runs.runs()]
-    pool = app.judgments.pool(
-        app.lab_runs.tasks(app.lab_runs.runs()[0]), app.lab_runs.runs(), 3, catalog="small", set_name="my judgments",
-        judge="operator",
-    )  # fmt: skip
-    assert {one.tool for one in pool if one.query.subtask == ASKED} == {tool for tools in runs for tool in tools}
-    assert "have a grade of operator" in str(page.get("progress")[0].proto.text)
-    for number, one in enumerate(pool):
-        server, tool = one.tool.split("::")
-        assert f"**{tool}** :small[:gray[{server}]]" in text_of(page)
-        page.text_input(key=f"lab:pool-note:{number}").set_value(f"note {number}")
-        page = press(page, f"lab:pool-grade:{number % 4}")
-    notes = {(one.subtask, one.tool): one.note for one in app.judgments.judgments("small", "my judgments")}
-    assert notes == {(one.query.subtask, one.tool): f"note {n}" for n, one in enumerate(pool)}
-    assert said(app) == {(one.query.subtask, one.tool, "operator"): n % 4 for n, one in enumerate(pool)}
-    assert "All tools of the pool are judged" in text_of(page)
-    page = press(page, "lab:pool-back")
-    assert ":blue-badge[grade" in text_of(page)
-    before = len(app.store.judgments.history("small"))
-    page = press(page, f"lab:pool-grade:{(len(pool) - 1) % 4}")  # the same again stores nothing
-    assert len(app.store.judgments.history("small")) == before
-    again = lab(view="Judge", tasks=tasks, depth="3")
-    assert f"{len(pool)} grades so far" in text_of(again)
-
-
-def test_a_hostile_description_is_shown_as_text(app: App) -> None:
-    page = lab(view="Judge", tasks=stored(app, "rag_mcp"), depth="3")
-    shown = []
-    while not [one for one in page.success if "are judged" in one.value]:
-        shown.append((HOSTILE in text_of(page), HOSTILE in markdown_of(page)))
-        page = press(page, "lab:pool-skip")
-    assert (True, False) in shown
-    assert not any(raw for _, raw in shown)
-
-
-def test_a_set_of_two_judges_is_settled_and_measured_with(app: App) -> None:
-    for who, grade in (("ann", 3), ("bob", 0)):
-        app.judgments.judge(ASKED, "files::read", grade, judge=who, set_name="trip", catalog="small")
+def test_a_set_of_two_judges_is_measured_with(app: App) -> None:
+    for who in ("ann", "bob"):
         app.judgments.judge(ASKED, "files::write", 1, judge=who, set_name="trip", catalog="small")
-    page = lab(tasks="judgments: trip", settle="judge:ann")
-    assert page.selectbox(key="lab.settle").value == "judge:ann"
+        app.judgments.judge("fly", "mail::send", 0, judge=who, set_name="trip", catalog="small")
+    page = lab(tasks="judgments: trip")
     assert "1 task, 1 router" in text_of(page)
-    assert page.query_params["settle"] == "judge:ann"
-    app.judgments.judge("fly", "mail::send", 0, judge="ann", set_name="trip", catalog="small")
-    assert "1 judged sub-task has no tool above grade 0 and is left out" in text_of(checked(page.run()))
-    page = open_page(
-        "lab", catalog="small", view="Judge", tasks="judgments: trip",
-        remembered={SET: "another", JUDGE: "ann", "lab:judgments-judges": True},
-    )  # fmt: skip
-    assert page.selectbox(key="judging:lab:set").value == "trip"
-    assert {metric.label: metric.value for metric in page.metric}["Equal grades"] == "1 of 2"
-    rules = next(frame.value for frame in page.dataframe if "settled" in frame.value.columns)
-    assert rules["left out"].tolist() == [0, 1, 1]
+    assert "1 judged sub-task has no tool above grade 0 and is left out" in text_of(page)
 
 
 def test_a_file_is_taken_in_or_refused_whole(app: App) -> None:
-    page = lab(view="Judge", tasks=stored(app, "rag_mcp"))
-    page.session_state["lab:judgments-files"] = True
-    page = checked(page.run())
+    page = lab(view="Judgments")
+    assert "There are no judgments in this set yet." in text_of(page)
     upload = partial(page.file_uploader(key="lab:judgments-file").upload, mime_type="text/plain")
-    page = press(checked(upload("a.qrels", b"r 0 files::read 3\nq 0 files::read 1\n").run()), "lab:judgments-import")
-    assert 'Nothing was imported. a.qrels: line 2: query "q" is not known' in text_of(page)
+    line = '{"subtask": "%s", "tool": "files::read", "grade": %d}'
+    bad = "\n".join((line % (ASKED, 3), line % ("fly", 9)))
+    page = press(checked(upload("a.jsonl", bad.encode()).run()), "lab:judgments-import")
+    assert 'Nothing was imported. a.jsonl: line 2: grade is "9"' in text_of(page)
     assert said(app) == {}
-    page.file_uploader(key="lab:judgments-file").upload("b.qrels", b"r 0 files::read 3\n", "text/plain")
+    page.file_uploader(key="lab:judgments-file").upload("b.jsonl", (line % (ASKED, 3)).encode(), "text/plain")
     page = press(checked(page.run()), "lab:judgments-import")
     assert "1 judgments added, 0 known." in text_of(page)
     assert said(app) == {(ASKED, "files::read", "operator"): 3}

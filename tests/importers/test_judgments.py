@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.feedback import GRADES, AskedQuery, Judgment
-from core.importers.judgments import csv_text, json_lines_text, qrels_text, read_judgments
+from core.importers.judgments import csv_text, json_lines_text, read_judgments
 from core.importers.reading import BrokenDocumentError, clean_text
 from tests.cases import each
 
@@ -43,21 +43,6 @@ def test_every_judgment_comes_back_as_it_was(write: object, given: list[Judgment
     ]
 
 
-@given(
-    st.dictionaries(
-        queries, st.dictionaries(tools, st.sampled_from(GRADES), min_size=1, max_size=4), min_size=1, max_size=4
-    )
-)
-def test_qrels_come_back_under_their_queries(grades: dict[AskedQuery, dict[str, int]]) -> None:
-    text = qrels_text({query.id: found for query, found in grades.items()})
-    read = read_judgments(text, source="x", judge="ann", queries={query.id: query for query in grades})
-    back: dict[AskedQuery, dict[str, int]] = {}
-    for one in read:
-        back.setdefault(one.query, {})[one.tool] = one.grade
-    assert back == grades
-    assert all(len(line.split()) == 4 for line in text.splitlines())
-
-
 def test_a_spreadsheet_runs_nothing_of_a_csv_file() -> None:
     one = Judgment(datetime(2026, 3, 1, tzinfo=UTC), "c", "s", "=1+1", "", "@f::r", 1, "-ann", "+note", "file")
     assert "'=1+1,,'@f::r,1,'-ann,'+note" in csv_text([one])
@@ -85,14 +70,12 @@ def test_a_file_of_another_program_needs_few_columns_in_any_order() -> None:
         (f"{LINE}\n{{", "j: line 2, column 2 is not JSON; give one JSON object a line."),
         ("subtask,tool,grade\nread,f::r", "j: line 2: it has 2 fields, the first line 3; give as many."),
         ("subtask,tool,grade\nread,f::r,good", 'j: line 2: grade is "good"; give 0, 1, 2 or 3.'),
-        ("q1 0 f::r 1\nq2 0 f::r 1", 'j: line 2: query "q2" is not known; give the tasks that have this id.'),
-        ("q1 0 f::r -1", 'j: line 1: grade is "-1"; give 0, 1, 2 or 3.'),
-        ("q1 0 f::r", "j: line 1: it is neither JSON, nor CSV under a first line with tool and grade, nor qrels"),
+        ("q1 0 f::r 1", "j: line 1, column 1 is not JSON; give one JSON object a line."),
     ],
 )  # fmt: skip
 def test_a_fault_is_one_sentence_with_its_line(text: str, said: str) -> None:
-    whose = "ann" if text.startswith(("q", "subtask")) else ""
+    whose = "ann" if text.startswith("subtask") else ""
     with pytest.raises(BrokenDocumentError) as error:
-        read_judgments(text, source="j", judge=whose, queries={"q1": AskedQuery("read")})
+        read_judgments(text, source="j", judge=whose)
     assert said in str(error.value)
     assert str(error.value).endswith(".")

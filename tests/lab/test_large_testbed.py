@@ -11,8 +11,8 @@ from core.domain.catalog import Server, Tool
 from core.domain.tasks import Task
 from core.importers import read_files
 from core.importers.shipped_catalogs import SAMPLE, shipped
-from core.lab.large_testbed import LargeTestbed, write_catalog
 from core.lab.testbed import Source
+from tests.benchmarks.large_testbed import LargeTestbed, write_catalog
 
 MAIL = Server("mail", tools=(Tool("mail", "send", "Send a letter."), Tool("mail", "read", "Read a letter.")))
 ONE = Source("one", (MAIL,), (Task("s", "post it", relevant=("mail::send",)), Task("x", "fly")))

@@ -8,9 +8,9 @@ import numpy as np
 
 from core.domain.catalog import Catalog, Server, ToolHints
 from core.importers.shipped_catalogs import shipped
-from core.lab.large_testbed import LargeTestbed
 from core.lab.testbed import Source
 from core.lint.schemas import CATALOG_TOKENS, SERVER_TOKENS, TOOL_TOKENS
+from tests.benchmarks.large_testbed import LargeTestbed
 from tests.cases import each
 from tests.lint.conftest import catalog, found, tool
 

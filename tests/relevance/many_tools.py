@@ -9,7 +9,6 @@ import numpy as np
 
 from core.domain.catalog import Catalog
 from core.importers.shipped_catalogs import SAMPLE, shipped
-from core.lab.large_testbed import LargeTestbed
 from core.lab.testbed import Source
 from core.relevance.coarse import Coarse, StoredRows
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
@@ -18,6 +17,7 @@ from core.relevance.learnt import Learnt
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.requests import Given, RequestIndex
 from core.relevance.text_views import profile
+from tests.benchmarks.large_testbed import LargeTestbed
 from tests.relevance.toy_encoders import WordVectors
 
 TOOLS = 3000

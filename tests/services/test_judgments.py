@@ -1,17 +1,13 @@
-"""Judgment sets through the app: judged, taken back, settled, measured with, and out and in again with nothing lost."""
+"""Judgment sets through the app: judged, taken back, measured with, and out and in again with nothing lost."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import ir_measures
 import pytest
 
 from core.app import App
 from core.domain.feedback import AskedQuery, Judgment
-from core.domain.lab_runs import LabRun
-from core.domain.tasks import Task
-from core.lab.stored_runs import run_file, run_qrels
 from core.shared.errors import CatalogError, UnknownNameError, WayfareError
 from core.store import Store
 from tests.cases import each
@@ -23,17 +19,6 @@ WORLD = {"catalog": "world", "set_name": "trip"}
 
 def judge(app: App, tool: str, grade: int, *, who: str = "ann", asked: str = ASKED, **more: str) -> Judgment:
     return app.judgments.judge(asked, tool, grade, judge=who, **(WORLD | more))
-
-
-def measured(app: App, tasks: tuple[Task, ...], source: str, router: str = "rag_mcp") -> LabRun:
-    """A stored run over tasks."""
-    made = app.measuring.measure(
-        tasks, source=source, catalog="world", router=router, preset="balanced",
-        parameters=app.routing.parameters(router, {"n": 10}), hints=True, seed=0, playing=None, resumable=False,
-    )  # fmt: skip
-    found = app.lab_runs.find(app.lab_runs.keep(made.conditions, tasks, made.entry))
-    assert isinstance(found, LabRun)
-    return found
 
 
 def test_a_judgment_is_kept_replaced_and_taken_back(app: App) -> None:
@@ -90,35 +75,18 @@ def two_judges(app: App) -> None:
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_out_and_in_again_nothing_is_lost(app: App, form: str) -> None:
     two_judges(app)
-    text = app.judgments.export("world", "trip", form, "median")
+    text = app.judgments.export("world", "trip", form)
     found = app.judgments.import_(text.encode(), source="x", catalog="world", set_name="copy")
     assert (found.added, found.known, found.not_in_catalog) == (8, 0, 0)
-    assert app.judgments.export("world", "copy", form, "median") == text
+    assert app.judgments.export("world", "copy", form) == text
     again = app.judgments.import_(text, source="x", catalog="world", set_name="copy")
     assert (again.added, again.known) == (0, 8)
-    alone = app.judgments.export("world", "trip", "jsonl", "judge:bob")
-    assert len(alone.splitlines()) == 3
-
-
-def test_qrels_come_back_as_one_judge_under_the_rule_they_went_out_with(app: App) -> None:
-    two_judges(app)
-    text = app.judgments.export("world", "trip", "qrels", "unanimous")
-    app.judgments.import_(text, source="x.qrels", catalog="world", set_name="copy", judge="both")
-    assert app.judgments.settled("world", "copy", "median") == app.judgments.settled("world", "trip", "unanimous")
-    tasks, left_out = app.judgments.tasks("world", "copy", "median")
-    assert [(task.subtask, task.relevant) for task in tasks] == [(ASKED, (WRITE,)), ("echo words", (ECHO,))]
-    assert left_out == 1
-    named = f"mine 0 {READ} 3\n"
-    app.judgments.import_(
-        named, source="x", catalog="world", set_name="named", judge="ann", tasks=[Task("mine", ASKED, "disk")]
-    )
-    assert app.judgments.judgments("world", "named")[0].query == AskedQuery(ASKED, "disk")
 
 
 def test_a_bad_file_takes_nothing_and_changes_nothing(app: App) -> None:
     two_judges(app)
     before = app.store.judgments.history("world")
-    bad = app.judgments.export("world", "trip", "jsonl", "median").replace('"grade": 2', '"grade": 9', 1)
+    bad = app.judgments.export("world", "trip", "jsonl").replace('"grade": 2', '"grade": 9', 1)
     with pytest.raises(CatalogError, match=r'j\.jsonl: line 4: grade is "9"; give 0, 1, 2 or 3'):
         app.judgments.import_(bad, source="j.jsonl", catalog="world", set_name="trip")
     assert app.store.judgments.history("world") == before
@@ -128,43 +96,13 @@ def test_tools_that_the_catalog_does_not_have_are_kept_and_counted(app: App) -> 
     line = '{"subtask": "read", "tool": "gone::read", "grade": 2, "judge": "ann"}'
     found = app.judgments.import_(line, source="x", **WORLD)
     assert (found.added, found.not_in_catalog) == (1, 1)
-    assert app.judgments.tasks("world", "trip", "median")[0][0].relevant == ("gone::read",)
+    assert app.judgments.tasks("world", "trip")[0][0].relevant == ("gone::read",)
 
 
-def test_a_run_over_a_set_is_what_ir_measures_says_of_its_files(app: App) -> None:
+def test_a_set_is_labelled_tasks_by_the_median_of_its_judges(app: App) -> None:
     two_judges(app)
-    tasks, _ = app.judgments.tasks("world", "trip", "median")
-    run = measured(app, tasks, app.judgments.source("trip", "median"))
-    qrels = list(ir_measures.read_trec_qrels(run_qrels(tasks)))
-    trec = list(ir_measures.read_trec_run(run_file(run)))
-    names = {"mrr": "RR", "hit@1": "Success@1", "recall@3": "R@3", "judged@1": "Judged@1", "judged@3": "Judged@3"}
-    theirs = ir_measures.calc_aggregate([ir_measures.parse_measure(name) for name in names.values()], qrels, trec)
-    assert {str(name): value for name, value in theirs.items()} == pytest.approx(
-        {name: run.result[key] for key, name in names.items()}
-    )
-    assert 0 < run.result["judged@3"] < 1
-    judged = app.judgments.export("world", "trip", "qrels", "median").splitlines()
-    assert set(run_qrels(tasks).splitlines()) <= set(judged)  # the same ids, without the query that is left out
-
-
-def test_the_pool_has_what_only_one_run_found_and_knows_who_judged(app: App) -> None:
-    two_judges(app)
-    source = app.judgments.source("trip", "median")
-    tasks = app.judgments.tasks("world", "trip", "median")[0]
-    runs = [measured(app, tasks, source, router) for router in ("rag_mcp", "ehrr")]
-    assert {run.id for run in app.judgments.runs_to_pool("world", tasks, source)} == {run.id for run in runs}
-    pool = app.judgments.pool(tasks, runs, 3, judge="ann", **WORLD)
-    wanted = {
-        (AskedQuery(task.subtask, task.server_hint), tool)
-        for task in tasks for run in runs for tool in run.result["tasks"][task.id]["candidates"][:3]
-    }  # fmt: skip
-    assert {(one.query, one.tool) for one in pool} == wanted
-    ann = app.judgments.graded(judge="ann", **WORLD)
-    assert {(one.query, one.tool) for one in pool if one.judged} == wanted & set(ann)
-    judge(
-        app, WRITE, 2, asked="echo words", server_hint="voices"
-    )  # the set is another now, its runs are still to be pooled
-    later = app.judgments.tasks("world", "trip", "median")[0]
-    assert later != tasks
-    assert {run.id for run in app.judgments.runs_to_pool("world", later, source)} == {run.id for run in runs}
-    assert app.judgments.runs_to_pool("world", later, "another file") == ()
+    tasks, left_out = app.judgments.tasks("world", "trip")
+    assert [(task.subtask, task.relevant, task.grades) for task in tasks] == [
+        (ASKED, (READ, WRITE), {READ: 2.0, WRITE: 1.0, SEND: 0.0}), ("echo words", (ECHO,), {ECHO: 2.0}),
+    ]  # fmt: skip
+    assert left_out == 1

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from core.domain.catalog import Catalog, Imported
+from core.domain.catalog import Imported
 from core.domain.lab_runs import LabConditions, LabRun, RunPart, differing, fingerprint, lab_id
 from core.domain.params import Parameters
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
-from core.importers.shipped_catalogs import check_name
 from core.lab.benchmark import CLOCKED, BenchmarkRun, measured_run, run_entry
 from core.lab.execution import ExecutionRun, Playing, Routed
 from core.lab.gate import CatalogDigest, Change, changes
-from core.lab.large_testbed import LargeTestbed, write_catalog
 from core.lab.testbed import Selection, Source, Testbed, drawn_testbed
 from core.services.decide.catalog_editor import CatalogEditor
 from core.services.decide.catalogs import CatalogService
@@ -263,22 +260,6 @@ class TestbedService:
             its_own = [one.server for one in testbed.chosen if one.source == registry.name]
             self.editor.keep_secrets(name, its_own, registry.imported.secrets)
         self._keep_tasks(name, testbed.tasks)
-
-    def make_large(
-        self, catalogs: Sequence[str], tools: int, name: str, *, seed: int = 0, file: Path | None = None
-    ) -> tuple[LargeTestbed, tuple[Task, ...]]:
-        """A realistic catalog of so many tools, made of these catalogs, and its tasks. It is kept as a catalog that the Lab lists with its
-        tasks, or written to a `file`, server by server. Raises WayfareError.
-        """
-        sources = [Source(one, self.catalogs.catalog(one).servers, self._tasks(one)) for one in dict.fromkeys(catalogs)]
-        made = LargeTestbed(sources, tools, seed)
-        if file is not None:
-            write_catalog(file, made)
-            return made, made.tasks()
-        check_name(name)
-        self.catalogs.save(Catalog(name, tuple(made)), f"made of {', '.join(catalogs)}")
-        self._keep_tasks(name, made.tasks())
-        return made, made.tasks()
 
     def _keep_tasks(self, name: str, tasks: Sequence[Task]) -> None:
         if tasks:

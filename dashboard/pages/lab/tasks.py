@@ -10,7 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.tasks import Task
-from core.lab.agreement import JUDGE, RULE_WORDS, RULES
 from core.services.lab.lab_runs import STORED
 from core.shared.untrusted_text import one_line
 from dashboard.ui.url_state import UrlState, select
@@ -20,12 +19,11 @@ OWN_FILE, LABELS, JUDGED = "a file of mine", "the labels of this catalog", "judg
 
 @dataclass(frozen=True, slots=True)
 class TaskSet:
-    """Labelled tasks with their name in the URL and their source. A judgment set has the rule that settles its grades."""
+    """Labelled tasks with their name in the URL and their source."""
 
     option: str
     source: str
     tasks: tuple[Task, ...]
-    rule: str = ""
 
 
 def choose_tasks(
@@ -50,7 +48,7 @@ def choose_tasks(
         tasks = app.lab_runs.stored_tasks(option.removeprefix(STORED), stored[option])
         return TaskSet(option, stored[option], tasks)
     if option in judged:
-        return _judged(app, where, state, linked, catalog, option)
+        return _judged(app, catalog, option)
     if option == LABELS:
         return TaskSet(option, LABELS, app.lab.parse_tasks(app.feedback.export(catalog).encode(), source=LABELS))
     file = st.file_uploader(
@@ -62,23 +60,13 @@ def choose_tasks(
     return TaskSet(option, file.name, app.lab.parse_tasks(file.getvalue(), source=file.name))
 
 
-def _judged(
-    app: App, where: DeltaGenerator, state: UrlState, linked: Mapping[str, str], catalog: str, option: str
-) -> TaskSet:
-    """Returns the tasks of a judgment set. With several judges, draws the choice of the rule."""
+def _judged(app: App, catalog: str, option: str) -> TaskSet:
+    """Returns the tasks of a judgment set."""
     name = option.removeprefix(JUDGED)
-    judges = app.judgments.judges(catalog, name)
-    rule = next(iter(RULES))
-    if len(judges) > 1:
-        rules = [*RULES, *(f"{JUDGE}{judge}" for judge in judges)]
-        rule = select(
-            where, state, linked, "settle", "If judges differ", rules, show=lambda one: one_line(one, 60), width=190,
-            note="  \n".join(f"{rule}: {words}" for rule, words in RULE_WORDS.items()),
-        )  # fmt: skip
-    tasks, left_out = app.judgments.tasks(catalog, name, rule)
+    tasks, left_out = app.judgments.tasks(catalog, name)
     if left_out:
         st.caption(
             f"{left_out:,} judged sub-task{'s have' if left_out > 1 else ' has'} no tool above grade 0 and {'are' if left_out > 1 else 'is'} "
             "left out, because the other tools were not judged."
         )
-    return TaskSet(option, app.judgments.source(name, rule), tasks, rule)
+    return TaskSet(option, app.judgments.source(name), tasks)

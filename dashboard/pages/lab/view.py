@@ -9,7 +9,7 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters
 from core.services.lab.lab import RANKED
-from dashboard.pages.lab.judge import judge_view
+from dashboard.pages.lab.judgment_sets import judgments_view
 from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
 from dashboard.pages.lab.replay import replays
 from dashboard.pages.lab.run import RUN, Chosen, example_button, job_panel, knob_prefix, run_form, taken
@@ -26,12 +26,12 @@ from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, select
 
-RUNS, TASKS, SWEEPS, SEARCHES, JUDGE = "Runs", "Task by task", "Sweep", "Search", "Judge"
-REPLAYS, SNAPSHOTS = "Replay", "Snapshots"  # these need no labelled tasks
-VIEWS = (RUNS, TASKS, SWEEPS, SEARCHES, JUDGE, REPLAYS, SNAPSHOTS)
+RUNS, TASKS, SWEEPS, SEARCHES = "Runs", "Task by task", "Sweep", "Search"
+JUDGMENTS, REPLAYS, SNAPSHOTS = "Judgments", "Replay", "Snapshots"  # these need no labelled tasks
+VIEWS = (RUNS, TASKS, SWEEPS, SEARCHES, JUDGMENTS, REPLAYS, SNAPSHOTS)
 OF_VIEWS = ("also", "measure", "runs", "base", "against", "show", "axis1", "axis2", "by", "sweep", "cost", "per", "run", "over", "trials", "seed",
-            "search", "objective", "failed", "group", "depth", "pool", "how", "last", "snapshot",
-            "beside", "settle")  # fmt: skip
+            "search", "objective", "failed", "group", "how", "last", "snapshot",
+            "beside")  # fmt: skip
 
 
 def page() -> None:
@@ -49,14 +49,16 @@ def page() -> None:
         "n": str(parameters.values()["n"]),
     }
     with errors_shown():
-        without = st.session_state.get(state.key("view"), linked.get("view")) in (REPLAYS, SNAPSHOTS)
+        without = st.session_state.get(state.key("view"), linked.get("view")) in (JUDGMENTS, REPLAYS, SNAPSHOTS)
         tasks = None if without else choose_tasks(app, row, state, linked, catalog)
         view = _view(state, linked)
         texts |= {"view": "" if view == RUNS else view}
         if without:
             with st.container():
                 job_panel()
-            if view == REPLAYS:
+            if view == JUDGMENTS:
+                judgments_view(app, catalog)
+            elif view == REPLAYS:
                 texts |= replays(app, state, linked, catalog, router, parameters)
             else:
                 texts |= snapshots(app, state, linked, catalog)
@@ -67,7 +69,7 @@ def page() -> None:
             with st.container():  # always drawn, so that the parts below keep their place
                 job_panel()
             chosen = Chosen(catalog, tasks, router, parameters)
-            texts |= {"tasks": tasks.option, "settle": tasks.rule, **_body(app, state, linked, view, chosen)}
+            texts |= {"tasks": tasks.option, **_body(app, state, linked, view, chosen)}
     state.end(texts)
 
 
@@ -100,8 +102,6 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
         return sweeps(app, state, linked, chosen)
     if view == SEARCHES:
         return searches(app, state, linked, chosen)
-    if view == JUDGE:
-        return judge_view(app, state, linked, chosen)
     texts: dict[str, str] = {}
     if view == RUNS:
         texts |= run_form(app, state, linked, chosen)

@@ -3,12 +3,15 @@
 The public world has both: many servers for one service, in other words and with fewer tools, some of them plain forks; and servers for
 everything else. Server k is drawn from a generator of its own, so a smaller catalog is the beginning of a larger one. Servers are
 yielded one by one: memory does not grow with their number.
+
+    python -m tests.benchmarks.large_testbed 10000 catalog.json tasks.jsonl
 """
 
 from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +19,20 @@ from typing import Any
 
 from core.domain.catalog import Server, Tool, first_sentence, tool_id, words
 from core.domain.tasks import Task
-from core.lab.invented_servers import Style, distinct, drawn_size, free_name, invented_server, other_words, server_name
+from core.importers import tasks_text
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS, shipped
 from core.lab.testbed import Source, fitting_tasks
 from core.shared.english import base_form
-from core.shared.errors import CatalogError
 from core.virtual.multiply import Recipe, copies
+from tests.benchmarks.invented_servers import (
+    Style,
+    distinct,
+    drawn_size,
+    free_name,
+    invented_server,
+    other_words,
+    server_name,
+)
 
 VARIED = 0.35  # share of the servers that are varied from a source's
 FORKS = 0.08  # share of these with the same words: 2 to 3 % of public tools have another's description
@@ -51,7 +63,7 @@ class LargeTestbed:
         originals = [(source.name, server) for source in self._sources for server in source.servers if server.tools]
         taken: set[str] = set()
         while self.tools < self._wanted:
-            rng = random.Random(f"{self._seed}|{self.servers}")  # noqa: S311 - a catalog, not a secret
+            rng = random.Random(f"{self._seed}|{self.servers}")
             if self.servers < len(originals):
                 server, same = _as_it_is(*originals[self.servers], taken)
             elif originals and rng.random() < VARIED:
@@ -81,15 +93,12 @@ class LargeTestbed:
 
 
 def write_catalog(file: Path, servers: Iterable[Server]) -> None:
-    """A catalog as a file that `wayfare import` reads, a server a line. Raises CatalogError."""
-    try:
-        with file.open("w", encoding="utf-8") as out:
-            out.write('{"servers": [')
-            for number, server in enumerate(servers):
-                out.write(f"{',' if number else ''}\n{json.dumps(_document(server), ensure_ascii=False)}")
-            out.write("\n]}\n")
-    except OSError as error:
-        raise CatalogError(f"{file}: it cannot be written ({error.strerror}); name another file.") from None
+    """Write a catalog as a file that `wayfare import` reads, a server a line."""
+    with file.open("w", encoding="utf-8") as out:
+        out.write('{"servers": [')
+        for number, server in enumerate(servers):
+            out.write(f"{',' if number else ''}\n{json.dumps(_document(server), ensure_ascii=False)}")
+        out.write("\n]}\n")
 
 
 def _document(server: Server) -> dict[str, Any]:
@@ -148,3 +157,14 @@ def _varied(source: str, server: Server, rng: random.Random, taken: set[str]) ->
 
 def _same(source: str, originals: Iterable[Tool], tools: Iterable[Tool]) -> Same:
     return {(source, one.id): tool_id(other.server, other.name) for one, other in zip(originals, tools, strict=True)}
+
+
+def main(tools: str, catalog: str, tasks: str) -> None:
+    """Write a catalog of so many tools, made of the shipped ones, and its labelled tasks."""
+    bed = LargeTestbed([Source(name, shipped(name).servers) for name in SHIPPED_CATALOGS], int(tools))
+    write_catalog(Path(catalog), bed)
+    Path(tasks).write_text(tasks_text(bed.tasks()), "utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from core.domain.catalog import Server, Tool, first_sentence, words
@@ -111,7 +111,7 @@ def rare_word(rng: random.Random) -> str:
 
 @cache
 def _made_word(number: int) -> str:
-    rng = random.Random(number)  # noqa: S311
+    rng = random.Random(number)
     return "".join(rng.choice(SYLLABLES) for _ in range(rng.choice((2, 3, 3)))) + rng.choice(ENDINGS)
 
 
@@ -210,7 +210,7 @@ class _Domain:
 
 @cache
 def _domains() -> tuple[_Domain, ...]:
-    lines = files("core.lab").joinpath("domains.txt").read_text("utf-8").splitlines()
+    lines = Path(__file__).with_name("domains.txt").read_text("utf-8").splitlines()
     split = (re.split(r"[:|]", line) for line in lines if not line.startswith("#"))
     return tuple(
         _Domain(name, *(tuple(one.strip() for one in part.split(",")) for part in parts)) for name, *parts in split
