@@ -10,7 +10,7 @@ from functools import partial
 
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from core.domain.catalog import Connection, ConnectionState, ServerId, State, Transport
+from core.domain.catalog import Connection, ConnectionState, ServerId, State
 from core.domain.execution import NOBODY, SessionOwner
 from core.mcp_bridge.greetings import Greetings, Way, next_way
 from core.mcp_bridge.oauth import BUSY, Refused, unauthorized
@@ -120,11 +120,6 @@ class PooledConnection:
         self._since = config.now()
         self._calls = 0
         self._connect_s: float | None = None
-
-    @property
-    def transport(self) -> Transport:
-        """The transport of the connection."""
-        return self.connection.transport
 
     @property
     def busy(self) -> bool:
@@ -323,7 +318,7 @@ class PooledConnection:
         end_s = asyncio.get_running_loop().time() + limit_s
         first = self._begun(launch, way)
         try:
-            session = await self._greeted(first, limit_s)
+            session = await self._greeted(first, limit_s / 2 if way == "modern" else limit_s)
         except NotConnectedError as error:
             greetings.keep(self.connection, "probe")
             following = next_way(way, launch.transport, first.error, first.last_words)
