@@ -60,7 +60,7 @@ def connections(http: Any) -> dict[str, Connection]:
         f"stdio-{era}": Connection("stdio", command="${python}", args=("-S", writing.__file__, era))
         for era in ("legacy", "modern")
     }
-    for path in ("legacy/json", "legacy/events", "modern/json", "modern/events"):
+    for path in ("legacy/json", "legacy/events", "modern/json", "modern/events", "moved/legacy/json"):
         found[path] = Connection("http", url=f"{http.url}/{path}")
     return {**found, "legacy/sse": Connection("sse", url=f"{http.url}/legacy/sse")}
 
