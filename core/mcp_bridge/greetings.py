@@ -69,7 +69,9 @@ def _digest(connection: Connection) -> str:
 
 def next_way(way: Way, transport: str, error: Exception | None, last_words: str) -> Way | None:
     """Returns the way to try after one that failed, or None. Without an error the time was up."""
-    if error is None or isinstance(error, OSError | WayfareError | httpx2.TransportError):
+    if error is None:
+        return "legacy" if way == "modern" else None  # an older version may be silent at `server/discover`
+    if isinstance(error, OSError | WayfareError | httpx2.TransportError):
         return None
     if transport != "stdio" or not isinstance(error, MCPError):
         first = "sse" if transport == "http" and last_words.startswith(REFUSES_POST) else None

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx2
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCMessage, RequestId
+from mcp_types import JSONRPCMessage, RequestId
 from pydantic_core import from_json
 
 from core.mcp_bridge.answer_limit import EVENT_ENDS, AnswerLimit, TooLargeError, limited
@@ -34,6 +34,7 @@ async def heard(response: httpx2.Response, limit: AnswerLimit, tell: Tell | None
     """Bounds and mends the body of a response that is about to be read, and notes its status. The error of a refused
     request goes to `tell`, if the SDK would tell its call nothing."""
     limited(response, limit)
+    await response.request.aread()  # that of a redirected request is a stream
     asked, status = _asked(response.request), response.status_code
     noted = REFUSED.get()
     if noted is not None and asked is not None:
@@ -41,13 +42,16 @@ async def heard(response: httpx2.Response, limit: AnswerLimit, tell: Tell | None
         noted.retry_s = _retry_s(response.headers.get("retry-after", ""))
     kind = response.headers.get("content-type", "").lower()
     response.headers.pop("content-encoding", None)  # a compressed answer is refused
-    if status >= 400 and asked is not None:
-        response.stream = AnswerBody(response.stream, asked, refusal=f"HTTP {status} {response.reason_phrase}")
+    readable = kind.startswith((JSON, EVENTS))
+    other = tell is None and not readable and status < 300 and status != 202  # it answers, and not in JSON
+    if asked is not None and (status >= 400 or other):
+        refusal = f"HTTP {status} {response.reason_phrase}{' without JSON' if other else ''}"
+        response.stream = AnswerBody(response.stream, asked, refusal=refusal)
         response.headers["content-type"] = JSON
         if tell is not None:
-            await tell(SessionMessage(JSONRPCError.model_validate_json(await response.aread())))
+            await tell(SessionMessage(message_of(await response.aread())))
             response.status_code = 202  # the SDK would send no further message
-    elif status < 400 and kind.startswith((JSON, EVENTS)):
+    elif status < 400 and readable:
         response.stream = AnswerBody(response.stream, asked, events=kind.startswith(EVENTS))
 
 
@@ -128,10 +132,10 @@ class AnswerBody(httpx2.AsyncByteStream):
 
 
 def _refused(asked: RequestId, status: str, whole: bytes) -> JSONRPCMessage:
-    """Returns the error of a refused request: the server's own, or one with its status and words."""
+    """Returns the answer to a request that was refused or answered in another form: the server's own, or an error with its status and words."""
     with suppress(ValueError):
         document: Any = from_json(whole)
-        if isinstance(document, dict) and "jsonrpc" in document and "error" in document:
+        if isinstance(document, dict) and "jsonrpc" in document and not document.keys().isdisjoint({"error", "result"}):
             return message_of(whole, asked)
     words = "" if whole.lstrip().startswith(b"<") else one_line(whole.decode(errors="replace"), WORDS_CHARS)
     return failed(asked, f"{status}: {words}" if words else status)

@@ -33,6 +33,7 @@ UNREADABLE = "The answer cannot be read"
 _OF_THE_SDK = {CONNECTION_CLOSED, REQUEST_TIMEOUT}
 """Codes by which the SDK says that an answer is missing. An error that a server sends gets another code on its way in."""
 _BLOCK: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
+_BEGUN = re.compile(r'\{\s*"(jsonrpc|id|result|error)"\s*:')
 _TOP_LEVEL = re.compile(rb"\s*\[?\s*\{[^\[{]*")
 _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]*")\s*[,}]')
 _LAST_ID = re.compile(rb'[{,]\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
@@ -96,13 +97,19 @@ def answered_id(head: bytes, tail: bytes) -> RequestId | None:
 
 
 def _document(raw: bytes) -> Any:
-    """Returns a JSON document. Half pairs, bad UTF-8 and bare control characters are mended. Raises ValueError with the cause."""
+    """Returns a JSON document. Half pairs, bad UTF-8 and bare control characters are mended, and other output around it is dropped.
+    Raises ValueError with the cause."""
     try:
         return from_json(raw)
     except ValueError:
         pass
     try:
-        text = json.dumps(json.loads(raw.decode("utf-8-sig", "replace"), strict=False), ensure_ascii=False)
+        text = raw.decode("utf-8-sig", "replace")
+        begun = None if text.lstrip().startswith(("{", "[{")) else _BEGUN.search(text)
+        document, _ = json.JSONDecoder(strict=False).raw_decode(
+            text.lstrip() if begun is None else text[begun.start() :]
+        )
+        text = json.dumps(document, ensure_ascii=False)
         return from_json(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     except (ValueError, RecursionError) as error:
         deep = isinstance(error, RecursionError) or "recursion" in str(error)
@@ -110,16 +117,18 @@ def _document(raw: bytes) -> Any:
 
 
 def _message(document: Any, asked: RequestId | None) -> JSONRPCMessage:
-    if isinstance(document, list) and len(cast("list[Any]", document)) == 1:  # a batch of one
-        document = cast("list[Any]", document)[0]
+    if isinstance(document, list):  # a batch: the other messages in it are dropped
+        batch = cast("list[dict[str, Any]]", [one for one in cast("list[Any]", document) if isinstance(one, dict)])
+        document = next((one for one in batch if "method" not in one), batch[0] if len(batch) == 1 else None)
     known = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
-    answers = asked is not None or ("jsonrpc" in known and not known.keys().isdisjoint({"result", "error"}))
-    answered = known.get("id") if asked is None else asked
+    given = known.get("id") if asked is None else asked
+    answered = cast("RequestId | None", int(given) if isinstance(given, float) and given.is_integer() else given)
+    answers = asked is not None or "jsonrpc" in known or known.keys() in ({"id", "result"}, {"id", "error"})
     if "method" in known or answered is None or not answers:
         return jsonrpc_message_adapter.validate_python(document, by_name=False)
     result, error = known.get("result"), known.get("error")
     if isinstance(result, dict) and not error:
-        return JSONRPCResponse(jsonrpc="2.0", id=answered, result=_result(cast("dict[str, Any]", result)))
+        return JSONRPCResponse(jsonrpc="2.0", id=answered, result=cast("dict[str, Any]", result))
     if error is not None:
         return JSONRPCError(jsonrpc="2.0", id=answered, error=_error(error))
     return failed(answered, f"{UNREADABLE}: {_lack(known)}.")
@@ -148,12 +157,24 @@ def _error(given: Any) -> ErrorData:
 # ----------------------------------------------------------------------------------------------------------------------
 # Results of tools that miss the protocol's form and are plain all the same.
 
+_FALSE = ("", "0", "false", "no")
 
-def _result(result: dict[str, Any]) -> dict[str, Any]:
-    """Returns a tool's result in the protocol's form; other results unchanged."""
-    if result.keys().isdisjoint({"content", "structuredContent", "isError"}):
+
+def tool_result(result: dict[str, Any]) -> dict[str, Any]:
+    """Returns a tool's result in the protocol's form.
+
+    >>> tool_result({"output": 7})["content"], tool_result({"content": ["done"], "isError": "no"})["isError"]
+    ([{'type': 'text', 'text': '{"output": 7}'}], False)
+    """
+    if result.get("resultType") == "input_required":
         return result
     fixed = {name: value for name, value in result.items() if value is not None or name == "structuredContent"}
+    if fixed.keys().isdisjoint({"content", "structuredContent"}):
+        others = {name: value for name, value in fixed.items() if name not in {"isError", "_meta", "resultType"}}
+        fixed["content"] = json.dumps(others, ensure_ascii=False) if others else []
+    failed = fixed.get("isError", False)
+    if not isinstance(failed, bool):
+        fixed["isError"] = failed.lower() not in _FALSE if isinstance(failed, str) else bool(failed)
     if not isinstance(fixed.get("_meta"), dict):
         fixed.pop("_meta", None)
     structured = fixed.get("structuredContent")
@@ -169,8 +190,8 @@ def _block(block: Any) -> Any:
     match block:
         case {"type": "text", "text": str(), **more} if not more:  # the usual one
             return block
-        case str():
-            return {"type": "text", "text": block}
+        case str(text) | {"text": str(text)} if isinstance(block, str) or "type" not in block:
+            return {"type": "text", "text": text}
         case _:
             pass
     try:

@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
+from mcp import MCPError
 from mcp.shared.inbound import find_invalid_x_mcp_header
+from mcp_types import CONNECTION_CLOSED
 from mcp_types.methods import parse_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from core.domain.execution import ITEMS, TEMPLATES, TOOLS
+from core.mcp_bridge.messages import tool_result
 from core.shared.json_schema import object_schema, referenced
 
 MAX_PAGES = 100
@@ -32,7 +35,13 @@ async def all_pages(ask: Callable[[str | None], Awaitable[Any]], key: str) -> tu
     odd: list[str] = []
     cursors: list[str | None] = [None]
     while len(cursors) <= MAX_PAGES:
-        page = await ask(cursors[-1])
+        try:
+            page = await ask(cursors[-1])
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED or not pages:
+                raise
+            odd.append(f"a page (number {len(cursors)}) that it refuses ({error}): {WHOLE}")
+            break
         if getattr(page, key) not in pages:
             pages.append(getattr(page, key))
             odd += cast("dict[str, Any]", page.meta or {}).get(ODD, ())
@@ -44,19 +53,21 @@ async def all_pages(ask: Callable[[str | None], Awaitable[Any]], key: str) -> tu
     return [entry for page in pages for entry in page], odd
 
 
-def mended(result: Entry, *, modern: bool) -> Entry:
-    """Returns a result that the SDK accepts, if it is a page of a list. `modern`: from 2026-07-28 on. Phrases about odd entries are in its `_meta`.
+def mended(method: str, result: Entry, *, modern: bool) -> Entry:
+    """Returns a result that the SDK accepts, if it is of a tool or a page of a list. `modern`: from 2026-07-28 on. Phrases about odd
+    entries are in its `_meta`.
 
-    >>> page = mended({"tools": [{"name": "a", "inputSchema": {}}, {"name": 7}]}, modern=True)
+    >>> page = mended(TOOLS, {"tools": [{"name": "a", "inputSchema": {}}, {"name": 7}]}, modern=True)
     >>> page["tools"][0]["inputSchema"], page["_meta"][ODD]
     ({'type': 'object'}, ['a tool (number 2) with an unusable name (7): it was left out'])
     """
-    method = next((method for method, key in KEYS.items() if key in result), None)
-    if method is None:
-        return result
+    if method not in KEYS:
+        return tool_result(result) if method == "tools/call" else result
     kept, odd = list[Entry](), list[str]()
     version = LATEST_MODERN_VERSION if modern else LATEST_HANDSHAKE_VERSION
     entries, cursor, about = (result.get(name) for name in (KEYS[method], "nextCursor", "_meta"))
+    if not isinstance(entries, list):
+        odd.append(f"no array of {KEYS[method]} ({repr(entries)[:SHOWN_CHARS]}): {WHOLE}")
     for number, entry in enumerate(cast("list[object]", entries) if isinstance(entries, list) else (), 1):
         name = cast("Entry", entry).get("name") if isinstance(entry, dict) else None
         noun = KEYS[method].removesuffix("s")
@@ -67,7 +78,7 @@ def mended(result: Entry, *, modern: bool) -> Entry:
     return {
         **result,
         KEYS[method]: kept,
-        "nextCursor": None if cursor is None else str(cursor),
+        "nextCursor": str(cursor) if type(cursor) in {str, int} else None,
         "_meta": {**(cast("Entry", about) if isinstance(about, dict) else {}), ODD: odd},
         **_OF_PAGE,
     }

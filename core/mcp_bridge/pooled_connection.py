@@ -317,7 +317,7 @@ class PooledConnection:
         end_s = asyncio.get_running_loop().time() + limit_s
         first = self._begun(launch, way)
         try:
-            session = await self._greeted(first, limit_s)
+            session = await self._greeted(first, limit_s / 2 if way == "modern" else limit_s)
         except NotConnectedError as error:
             greetings.keep(self.connection, "probe")
             following = next_way(way, launch.transport, first.error, first.last_words)

@@ -46,9 +46,9 @@ async def all_tools(client: Client) -> tuple[list[mcp_types.Tool], list[str]]:
     try:
         return await all_pages(lambda cursor: client.list_tools(cursor=cursor), ITEMS[TOOLS])
     except MCPError as error:
-        if client.server_capabilities.tools is not None or error.code == CONNECTION_CLOSED:
-            raise
-        return [], []
+        if client.server_capabilities.tools is None or error.code == METHOD_NOT_FOUND:
+            return [], []
+        raise
 
 
 async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:

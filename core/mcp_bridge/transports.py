@@ -21,9 +21,10 @@ from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.server.mcpserver import MCPServer
-from mcp.shared._stream_protocols import ReadStream
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse
+from mcp_types import JSONRPCRequest, JSONRPCResponse, RequestId
 
 from core.mcp_bridge.answer_limit import PLAIN, AnswerLimit
 from core.mcp_bridge.http_answers import Tell, heard
@@ -113,7 +114,7 @@ async def _stdio(
     stderr = StderrReader(stderr_log)
     with stderr.errlog:
         async with stdio_transport(launch, stderr.errlog, stderr_log, limit) as (reader, writer):
-            yield WatchedStream(reader, stderr_log, on_end), writer
+            yield watched(reader, writer, stderr_log, on_end)
     await stderr.drained()
 
 
@@ -123,7 +124,7 @@ async def _http(launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: A
         _http_client(launch, auth, stderr_log, limit) as client,
         streamable_http_client(launch.url, http_client=client, max_sse_event_size=None) as (reader, writer),
     ):
-        yield WatchedStream(reader, stderr_log, lambda: None), writer
+        yield watched(reader, writer, stderr_log, lambda: None)
 
 
 @asynccontextmanager
@@ -145,7 +146,7 @@ async def _sse(
     ):
         tasks.start_soon(_passed_on, reader, incoming)
         try:
-            yield WatchedStream(read, stderr_log, on_end), writer
+            yield watched(read, writer, stderr_log, on_end)
         finally:
             tasks.cancel_scope.cancel()
 
@@ -195,12 +196,28 @@ class WrappedStream:
 
 
 @dataclass
+class AskingStream(WrappedStream):
+    """A write stream that notes the methods of requests."""
+
+    stream: WriteStream[SessionMessage]
+    asked: dict[RequestId, str]
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Sends a message."""
+        if isinstance(item.message, JSONRPCRequest):
+            self.asked[item.message.id] = item.message.method
+        await self.stream.send(item)
+
+
+@dataclass
 class WatchedStream(WrappedStream):
-    """A read stream that calls `on_end` when the server ends it, logs output that is not a protocol message, and mends pages of lists."""
+    """A read stream that calls `on_end` when the server ends it, logs output that is not a protocol message, and mends results by the
+    methods that were `asked`."""
 
     stream: ReadStream[Message]
     stderr_log: StderrLog
     on_end: Callable[[], None]
+    asked: dict[RequestId, str]
     modern: bool = True
 
     @property
@@ -224,9 +241,18 @@ class WatchedStream(WrappedStream):
         if isinstance(item, Exception):
             self.stderr_log.add(f"not a protocol message: {_unparsed(item)}")
         elif isinstance(item.message, JSONRPCResponse):
-            self.modern = self.modern and "protocolVersion" not in item.message.result  # the answer to `initialize`
-            item.message.result = mended(item.message.result, modern=self.modern)
+            method = self.asked.pop(coerce_request_id(item.message.id), "")
+            self.modern = self.modern and method != "initialize"
+            item.message.result = mended(method, item.message.result, modern=self.modern)
         return item
+
+
+def watched(
+    reader: ReadStream[Message], writer: WriteStream[SessionMessage], stderr_log: StderrLog, on_end: Callable[[], None]
+) -> tuple[WatchedStream, AskingStream]:
+    """Returns the streams from a server and to it for the SDK."""
+    asked: dict[RequestId, str] = {}
+    return WatchedStream(reader, stderr_log, on_end, asked), AskingStream(writer, asked)
 
 
 def _unparsed(error: Exception) -> str:

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.domain.catalog import words
+from core.shared.json_schema import admitted_by
 from core.shared.once import made_once
 
 if TYPE_CHECKING:
@@ -114,6 +115,9 @@ _CLASSES = {
 ALL = PRINTABLE + string.punctuation + " "
 
 
+MOST_REPEATS = 10_000  # in one text of a pattern
+
+
 def matching_text(pattern: str, rng: random.Random) -> str | None:
     r"""A text that the pattern matches. None for an invalid pattern, and if no match was found (look-arounds).
 
@@ -122,12 +126,12 @@ def matching_text(pattern: str, rng: random.Random) -> str | None:
     >>> matching_text("(", random.Random(1))
     """
     try:
-        tree, wanted = _parser.parse(pattern), re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
+        tree, fits = _parser.parse(pattern), admitted_by({"pattern": pattern})  # not `re.search`, which may take years
+    except (re.error, RecursionError, OverflowError, ValueError):
         return None
     for _ in range(20):
         text = _Sampler(rng).text(tree)
-        if wanted.search(text):
+        if fits(text):
             return text
     return None
 
@@ -136,6 +140,7 @@ class _Sampler:
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._groups: dict[int, str] = {}
+        self._left = MOST_REPEATS
         self._makers: dict[str, Callable[[Any], str]] = {
             "LITERAL": chr,
             "NOT_LITERAL": lambda code: self._rng.choice([c for c in PRINTABLE if ord(c) != code]),
@@ -163,7 +168,11 @@ class _Sampler:
     def _repeat(self, value: tuple[int, Any, Any]) -> str:
         least, most, tree = value
         most = min(int(most), least + MORE)
-        return "".join(self.text(tree) for _ in range(self._rng.randint(max(least, min(1, most)), most)))
+        made = list[str]()
+        for _ in range(self._rng.randint(max(least, min(1, most)), most)):
+            self._left -= 1
+            made += [self.text(tree)] if self._left > 0 else []
+        return "".join(made)
 
     def _characters(self, parts: list[tuple[Any, Any]]) -> str:
         negated = str(parts[0][0]) == "NEGATE"

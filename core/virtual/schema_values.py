@@ -71,7 +71,7 @@ def _stepped(value: float, step: Any, low: float | None, high: float | None, *, 
 
 # Texts within limits: the format or pattern first, then the field's name ----------------------------------------------
 
-LONGEST = 100_000
+LONGEST, SHORT = 100_000, 1_000
 FORMATS: dict[str, Callable[[Plausible], str]] = {
     "date-time": lambda p: p.time().isoformat().replace("+00:00", "Z"),
     "date": lambda p: p.time().date().isoformat(),
@@ -112,7 +112,7 @@ def text(schema: Schema, name: str, plausible: Plausible) -> str:
     made = plausible.title() if suggested is None else suggested
     least, most = whole(schema, "minLength", 0), whole(schema, "maxLength", LONGEST)
     while len(made) < least:
-        made = f"{made} {plausible.sentences()}"
+        made = f"{made} {plausible.sentences() if len(made) < SHORT else made}"
     if len(made) > most:
         made = made[:most].rstrip() if len(made[:most].rstrip()) >= least else made[:most]
     return made
@@ -140,7 +140,9 @@ def _uuid(digits: str) -> str:
 
 TRIES = 30
 DEEP, ENDLESS = 5, 60  # levels of objects; beyond DEEP only required fields are made
-MOST_VALUES = 1_000  # in one result; further ones count as deep
+MOST_VALUES = 1_000  # in one result; further ones count as deep, and are made only where they are required
+MOST_REQUIRED = 2_000
+CHARS_PER_VALUE = 100  # a longer text counts as several values
 RECORDS = (2, 4)
 FREE = ("id", "name", "status", "note", "date", "value", "unit", "label", *(f"field_{n}" for n in range(1, 30)))
 COUNTS = frozenset({"count", "total", "totalresults", "found"})
@@ -188,7 +190,7 @@ class _Builder:
         self._makers: dict[str, Callable[[Schema, str, int], Any]] = {
             "object": self._object,
             "array": self._array,
-            "string": lambda schema, name, _: text(schema, name, self._plausible),
+            "string": self._text,
             "number": lambda schema, name, _: number(schema, name, self._plausible),
             "integer": lambda schema, name, _: number(schema, name, self._plausible, whole=True),
             "boolean": lambda _, name, __: not QUIET & set(_parts(name)) and self._rng.random() < 0.8,
@@ -199,6 +201,8 @@ class _Builder:
         """A value for one field. Raises NoValueError if the schema requires endless nesting."""
         if depth > ENDLESS:
             raise NoValueError("it requires endless nesting")
+        if self._left < -MOST_REQUIRED:
+            raise NoValueError(f"it requires more than {MOST_REQUIRED:,} values")
         self._left -= 1
         depth = depth if self._left > 0 else max(depth, DEEP + 1)
         flat = self._flattener.flat(schema, deep=depth > DEEP)
@@ -223,6 +227,11 @@ class _Builder:
             kinds = [kind for key, kind in shapes.items() if key in flat]
             kinds = kinds or [self._rng.choice(list(self._makers)) if self._daring else "string"]
         return kinds[0] if kinds[0] in self._makers else "string"
+
+    def _text(self, flat: Schema, name: str, _depth: int) -> str:
+        made = text(flat, name, self._plausible)
+        self._left -= len(made) // CHARS_PER_VALUE
+        return made
 
     def _object(self, flat: Schema, _name: str, depth: int) -> dict[str, Any]:
         properties: dict[str, Any] = flat.get("properties", {})

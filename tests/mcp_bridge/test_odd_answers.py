@@ -37,7 +37,14 @@ ANSWERS = [  # the bytes, and how the call ends: its kind, and a part of the err
     (b'{"jsonrpc":"2.0","id":ID,"result":{"structuredContent":{"n":7},"_meta":[]}}', OK, '{"n": 7}'),
     (b'{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"chart","n":7}]}}', OK, '{"type": "chart", "n": 7}'),
     (b'{"jsonrpc":"2.0","id":ID,"result":{"content":null,"isError":true}}', ERROR, "an error without a text"),
-    (b'{"jsonrpc":"2.0","id":ID,"result":{}}', ERROR, "The answer does not fit the protocol: "),
+    (b'{"jsonrpc":"2.0","id":ID,"result":{"content":{"text":"untyped"},"isError":"no"}}', OK, "untyped"),
+    (b'{"jsonrpc":"2.0","id":ID,"result":{"content":"failed","isError":{"code":7}}}', ERROR, "failed"),
+    (b'{"jsonrpc":"2.0","id":ID,"result":{"output":7}}', OK, '{"output": 7}'),
+    (b'{"jsonrpc":"2.0","id":ID,"result":{}}', OK, ""),
+    (b'{"jsonrpc":"2.0","id":ID.0}', ERROR, UNREADABLE + "it has neither a result nor an error."),
+    (b'{"id":ID,"result":{"content":"bare"}}', OK, "bare"),
+    (b"done: " + TEXT % b"late", OK, "late"),
+    (b'[{"jsonrpc":"2.0","method":"notifications/progress"},' + TEXT % b"batched" + b"]", OK, "batched"),
 ]
 
 
@@ -53,7 +60,7 @@ def connections(http: Any) -> dict[str, Connection]:
         f"stdio-{era}": Connection("stdio", command="${python}", args=("-S", writing.__file__, era))
         for era in ("legacy", "modern")
     }
-    for path in ("legacy/json", "legacy/events", "modern/json", "modern/events"):
+    for path in ("legacy/json", "legacy/events", "modern/json", "modern/events", "moved/legacy/json"):
         found[path] = Connection("http", url=f"{http.url}/{path}")
     return {**found, "legacy/sse": Connection("sse", url=f"{http.url}/legacy/sse")}
 
@@ -124,6 +131,11 @@ def test_other_statuses_give_the_servers_words_and_429_teaches_nothing(shared: B
             (500, '{"error": "out of ink"}', ERROR, 'HTTP 500 Internal Server Error: {"error": "out of ink"}'),
             (502, "<html>Bad gateway</html>", ERROR, "HTTP 502 Bad Gateway"),
             (500, json_rpc, ERROR, "Busy, dear"),
+            *(
+                []
+                if path == "legacy/sse"
+                else [(203, "log in first", ERROR, "HTTP 203 Non-Authoritative Information without JSON: log in first")]
+            ),
             (429, "slow down", OutcomeKind.BUSY, busy),
         ):
             outcome = write(shared, connection, b"", status=status, words=words, headers={"Retry-After": "20"})

@@ -1,5 +1,5 @@
 """A server whose answers to calls are written byte by byte, in both eras: over stdio (`python writing.py [modern]`), and over
-HTTP at `/ERA/json`, `/ERA/events` and, with the older transport, `/legacy/sse`.
+HTTP at `/ERA/json`, `/ERA/events`, redirected from `/moved/...`, and, with the older transport, `/legacy/sse`.
 
 The tool `write` takes the bytes (`hex`, with ID for the request's id). Over HTTP a `status` with `words` and `headers` comes in
 their place, but only the first time that a request says `once`.
@@ -69,6 +69,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """One message."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path.startswith("/moved"):
+            self._send(307, b"", {"Location": self.path.removeprefix("/moved")})
+            return
         session, known = self.headers.get("Mcp-Session-Id"), self.server.sessions
         modern, form = self.path.startswith("/modern"), self.path.partition("?")[0].rpartition("/")[2]
         if asked.get("method") == "initialize":

@@ -103,6 +103,13 @@ def test_what_no_value_fits_is_said(schema: dict[str, Any]) -> None:
 def test_a_strangers_sizes_do_not_fill_the_memory() -> None:
     with pytest.raises(NoValueError):
         value_for({"type": "string", "minLength": 10**9}, random.Random(1))
+    lists: dict[str, Any] = {"type": "integer"}
+    for _ in range(26):
+        lists = {"type": "array", "minItems": 2, "items": lists}
+    with pytest.raises(NoValueError, match="more than 2,000 values"):
+        value_for(lists, random.Random(1))
+    assert matching_text("^(x+x+)+y?$", random.Random(1))
+    assert len(matching_text("(x{99}){99}{99}", random.Random(1)) or "") < 100_000
     wide = {
         "type": "object",
         "required": [f"p{n}" for n in range(9)],

@@ -58,8 +58,8 @@ def run_tool(name: str, arguments: dict[str, Any]) -> Any:
         sleep(**arguments)
     if name == "refuse":
         raise Refusal(arguments["code"], arguments["message"])
-    if name in {"shape", "mismatch"}:
-        return arguments if name == "shape" else {"content": [], "structuredContent": {"n": "not a number"}}
+    if name == "mismatch":
+        return {"content": [], "structuredContent": {"n": "not a number"}}
     if name == "variable":  # never the value
         value = os.environ.get(arguments["name"], "")
         return f"{len(value)} characters" if value else "not set"
