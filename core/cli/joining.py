@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 # Commands of other processes, run by the console: `/door` with the key from the file beside the store.
 
 PATH = "/door"
+ANSWERS_S = 10.0
 CALLS_END_S, TELLS_S = 30.0, 0.3
 """How long a console that is told to end lets calls of agents end, and tells others that it ends."""
 _log = logging.getLogger(__name__)
@@ -198,8 +199,12 @@ class OwnerLeftError(WayfareError):
     """The console ended before it took the request."""
 
 
-def asked(owner: Owner, method: str, document: object = None) -> dict[str, Any]:
-    """Returns the console's answer at its door. Raises OwnerLeftError, and WayfareError if it did not answer."""
+def asked(owner: Owner, method: str, document: object = None, *, answers_s: float | None = ANSWERS_S) -> dict[str, Any]:
+    """Returns the console's answer at its door. Raises OwnerLeftError, and WayfareError if it did not answer. A command may take long:
+    the console shows before that it answers."""
+    if method == "POST":
+        asked(owner, "GET", answers_s=answers_s)
+        answers_s = None
     request = urllib.request.Request(
         f"http://{owner.url.removeprefix('http://')}{PATH}",
         None if document is None else json.dumps(document).encode(),
@@ -207,7 +212,7 @@ def asked(owner: Owner, method: str, document: object = None) -> dict[str, Any]:
         method=method,
     )
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=answers_s) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
         error.close()
@@ -216,7 +221,12 @@ def asked(owner: Owner, method: str, document: object = None) -> dict[str, Any]:
             "one of another version: end it, and run the command again."
         ) from None
     except OSError as error:
-        if isinstance(getattr(error, "reason", error), ConnectionRefusedError):
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, TimeoutError):
+            raise WayfareError(
+                f"The console on {owner.url} accepts requests and does not answer; end its process {owner.pid}, and run the command again."
+            ) from None
+        if isinstance(reason, ConnectionRefusedError):
             raise OwnerLeftError(f"The console on {owner.url} has ended.") from None
         raise _unknown(owner) from None
     except (ValueError, HTTPException):

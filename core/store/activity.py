@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from core.domain.catalog import tool_id
 from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent
 from core.shared.errors import StoreError
-from core.store.connection import Database, Format, pa, write_parts
+from core.store.connection import Database, pa
 from core.store.log import TABLES, Log
+from core.store.tables import Format, write_parts
 
 if TYPE_CHECKING:
     import pandas as pd  # pyright: ignore[reportMissingTypeStubs]

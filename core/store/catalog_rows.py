@@ -17,7 +17,8 @@ from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHin
 from core.domain.tool_table import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable, packed, table_of
 from core.shared.errors import StoreError
 from core.shared.leaks import DEFAULT, MASK, hide_beside, plain_value
-from core.store.connection import Array, Table, insert_arrow, pa
+from core.store.connection import Array, Table, pa
+from core.store.tables import insert_arrow
 
 REFERENCE = re.compile(rf"\$\{{[^{{}}]+?(?::-{DEFAULT})?\}}")
 TABLES = ("servers", "tools", "schema_blocks")

@@ -18,8 +18,9 @@ from core.domain.events import Override
 from core.domain.tool_table import packed
 from core.shared.errors import StoreError, UnknownNameError
 from core.store.catalog_rows import SELECTS, catalog_of_rows, delete_rows, from_json, write_rows
-from core.store.connection import Array, Database, Table, TypedTable, insert_arrow, pa
+from core.store.connection import Array, Database, Table, pa
 from core.store.log import Log, entry
+from core.store.tables import TypedTable, insert_arrow
 
 LATEST = """
 catalog = ? AND value IS NOT NULL AND sequence IN (

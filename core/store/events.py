@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from core.domain.events import DecisionEvent, OutcomeEvent
 from core.domain.governance_events import Spent
 from core.shared.errors import StoreError
 from core.store.audit import Audit, Chain, Take
-from core.store.connection import Database
+from core.store.connection import Database, NoRoomError
 from core.store.journal import Journal, Kept
 from core.store.log import Entry, Event, Log, entry
 
@@ -36,7 +36,7 @@ class BackgroundWriter:
     (None, None, None, ['once'])
     """
 
-    def __init__(self, write: Callable[[], None], *, gather_s: float, name: str, where: str) -> None:
+    def __init__(self, write: Callable[[], object], *, gather_s: float, name: str, where: str) -> None:
         self._write = write
         self._gather_s = gather_s
         self._where = where
@@ -67,6 +67,8 @@ class BackgroundWriter:
 
 
 GATHERED_S = 0.2
+MOST_WAITING = 1_000
+"""Writes that wait for room on the disk. Beyond that the oldest are lost, and the log says so."""
 _log = logging.getLogger(__name__)
 
 
@@ -139,12 +141,20 @@ class Events:
         self._queue(_Queued((id_,), lambda: tuple(map(entry, events()))))
 
     def flush(self) -> None:
-        """Wait until everything queued is committed. Raises StoreError, once, for what could not be."""
+        """Wait until everything queued is committed. Raises StoreError, once, for what could not be, and as long as the disk is full."""
         with self.database.lock:
-            self._drain()
+            done = self._drain()
             failed, self._failed = self._failed, []
         if failed:
             raise StoreError(f"{len(failed)} queued writes were lost; the first: {failed[0]}") from failed[0]
+        if not done:
+            raise StoreError(self.problem)
+
+    def try_again(self) -> None:
+        """Have written in the background what waits for room on the disk."""
+        if self._pending:
+            with suppress(StoreError):  # it is closed
+                self._background.soon()
 
     def wait_for(self, id_: str | None) -> None:
         """Wait until a queued event with this id is committed. Raises as `flush`."""
@@ -171,19 +181,21 @@ class Events:
         self._background.close()
         self.flush()
 
-    def _drain(self) -> None:
-        """Write what has gathered in one transaction; where that fails, call by call, so that one loses no other."""
+    def _drain(self) -> bool:
+        """Write what has gathered in one transaction; where that fails, call by call, so that one loses no other. Returns whether
+        nothing of it waits for room on the disk."""
         with self.database.lock:
             units = self._pending.copy()
-            written: Iterable[_Queued] = units
+            written, settled = list(units), len(units)
             try:
                 self.log.commit([entry for unit in units for entry in unit.entries()])
                 self.problem = "" if units else self.problem
             except Exception:  # noqa: BLE001 - each is tried again, and flush() raises what fails then
-                written = [unit for unit in units if self._could_write(unit)]
+                written, settled = self._one_by_one(units)
             self.journal.done(unit.journaled for unit in written if unit.journaled is not None)
-            for _ in units:  # only now: `wait_for` finds them here until they are on the disk
+            for _ in range(settled):  # only now: `wait_for` finds them here until they are on the disk
                 self._pending.popleft()
+            return settled == len(units)
 
     def _queue(self, unit: _Queued) -> None:
         self._pending.append(unit)
@@ -194,12 +206,21 @@ class Events:
                 self._pending.remove(unit)
             raise
 
-    def _could_write(self, unit: _Queued) -> bool:
-        try:
-            self.log.commit(unit.entries())
-        except Exception as error:  # noqa: BLE001 - raised by flush()
-            self._failed.append(error)
-            self.problem = str(error)
-            _log.error("%s were not stored: %s", " and ".join(unit.ids) or "Changed parameters", error)
-            return False
-        return True
+    def _one_by_one(self, units: Collection[_Queued]) -> tuple[list[_Queued], int]:
+        """Returns those that were written, and the number of all before the first that waits for room on the disk."""
+        written = list[_Queued]()
+        for number, unit in enumerate(units):
+            try:
+                self.log.commit(unit.entries())
+                written.append(unit)
+            except Exception as error:  # noqa: BLE001 - raised by flush()
+                waits = isinstance(error, NoRoomError) and len(units) - number <= MOST_WAITING
+                if not waits:
+                    self._failed.append(error)
+                    _log.error("%s were not stored: %s", " and ".join(unit.ids) or "Changed parameters", error)
+                elif self.problem != str(error):
+                    _log.error("Decisions and calls wait until they can be stored: %s", error)
+                self.problem = str(error)
+                if waits:
+                    return written, number
+        return written, len(units)

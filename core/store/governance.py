@@ -10,10 +10,11 @@ from datetime import UTC
 
 from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
 from core.shared.errors import StoreError
-from core.store.connection import Database, TypedTable
+from core.store.connection import Database
 from core.store.events import BackgroundWriter
 from core.store.journal import Journal, Kept
 from core.store.log import Log, checked, entry
+from core.store.tables import TypedTable
 
 Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
 
@@ -88,7 +89,8 @@ class Governance:
                     {spent.id: spent for _, spent in pending}.values()
                 )  # the last word of each call
             except StoreError:
-                _log.exception("%d records of spending stay in the journal until the next start", len(pending))
+                _log.exception("%d records of spending are in the journal alone and are written again", len(pending))
+                self._pending.extendleft(reversed(pending))
             else:
                 self.journal.done(number for number, _ in pending)
 

@@ -11,7 +11,8 @@ from duckdb import DuckDBPyConnection
 
 from core.domain.lab_runs import CommandRun, KeptRun, LabRun, RunPart, RunSteps, Snapshot, Sweep, SweepPoint
 from core.shared.errors import StoreError, UnknownNameError
-from core.store.connection import Database, Table, TypedTable, encode, insert_arrow, pa
+from core.store.connection import Database, Table, pa
+from core.store.tables import TypedTable, encode, insert_arrow
 
 NEWEST = 'ORDER BY "at" DESC, rowid DESC LIMIT ?'
 

@@ -31,8 +31,9 @@ from core.domain.governance_events import (
 )
 from core.domain.requests import RequestChange
 from core.shared.errors import StoreError
-from core.store.connection import STREAMED, Array, Database, Schema, insert_arrow, pa
+from core.store.connection import STREAMED, Array, Database, Schema, pa
 from core.store.migrations import packed, unpacked
+from core.store.tables import insert_arrow
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The log's chain of hashes shows every record that was changed, removed or moved.
@@ -43,6 +44,7 @@ from core.store.migrations import packed, unpacked
 # Someone with write access to the file can make a whole new chain: compare the newest hash with a copy elsewhere.
 
 START = "0" * 64
+_TO_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
 def chained(previous: str, lines: Iterable[str]) -> str:
@@ -59,9 +61,9 @@ def chained(previous: str, lines: Iterable[str]) -> str:
 
 def canonical(kind: type[Any], number: int, values: Sequence[object]) -> str:
     """A record as one line of JSON."""
-    names = (field.name for field in dataclasses.fields(kind))
-    said = {name: _plain(value) for name, value in zip(names, values, strict=True) if value not in (None, "")}
-    return json.dumps([kind.__name__, number, said], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    pairs = zip(_fields(kind), values, strict=True)
+    said = {field.name: _plain(value) for field, value in pairs if value is not None and value != ""}
+    return _TO_JSON([kind.__name__, number, said])
 
 
 def _plain(value: object) -> object:
@@ -119,7 +121,7 @@ class Log:
         self._seen = 0  # openings of the database whose newest record is known
         self._last, self._hash = 0, START
         self._know_newest()
-        self.write_queued: Callable[[], None] = lambda: None
+        self.write_queued: Callable[[], object] = lambda: None
         """Commits the queued records first, so that the order of the calls is the order of commit."""
 
     @property

@@ -12,8 +12,9 @@ from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label
 from core.domain.requests import RequestChange
 from core.domain.tasks import EqualJudgment
 from core.shared.errors import UnknownNameError
-from core.store.connection import Database, TypedTable
+from core.store.connection import Database
 from core.store.log import Log, entry
+from core.store.tables import TypedTable
 
 
 class Calibrations:

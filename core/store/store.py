@@ -16,7 +16,7 @@ from core.domain.requests import RequestChange
 from core.shared.errors import StoreBusyError, StoreError
 from core.store.activity import Activity
 from core.store.catalogs import Catalogs, Vectors
-from core.store.connection import Database, Table, TypedTable, all_tables, fill
+from core.store.connection import Database, Table
 from core.store.events import Events
 from core.store.governance import Governance
 from core.store.journal import Journal
@@ -24,6 +24,7 @@ from core.store.lab_runs import CommandRuns, LabRuns, ScenarioRuns, Snapshots
 from core.store.log import Log
 from core.store.records import Appended, Calibrations, EqualJudgments, History, Labels
 from core.store.sharing import COMMAND, CONSOLE, Sharing
+from core.store.tables import TypedTable, all_tables, fill
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -95,6 +96,7 @@ class Store:
         """Why nothing can be stored now, or ""."""
         if self.path is not None and disk_usage(self.path.parent).free < LEAST_FREE_BYTES:
             return f"The disk of the store {self.path} is full; make room on it."
+        self.events.try_again()
         return self.events.problem
 
     @property

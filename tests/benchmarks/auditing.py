@@ -46,11 +46,13 @@ def auditing(records: int = RECORDS) -> None:
 def _make(path: Path, records: int) -> None:
     """One decision to three calls; the newest decisions have traces."""
     random, without = Random(7), records // 4 - TRACED
-    traces = [_trace(random) for _ in range(20)]
     with Store(path) as store:
         for first in range(0, records, A_WRITE):
             store.events.append(
-                *(_event(n, traces[n % 20] if n // 4 >= without else "") for n in range(first, first + A_WRITE))
+                *(
+                    _event(n, _trace(random) if not n % 4 and n // 4 >= without else "")
+                    for n in range(first, first + A_WRITE)
+                )
             )
 
 

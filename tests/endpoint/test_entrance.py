@@ -90,7 +90,7 @@ def test_a_client_that_floods_leaves_room_and_turns_go_round() -> None:
         await visits.end("bob 3")
         assert visits.began[-2:] == ["bob 3", "cid 1"]
 
-    asyncio.run(script())
+    asyncio.run(asyncio.wait_for(script(), 30))
 
 
 def test_a_client_that_leaves_gives_its_turn_away() -> None:
@@ -104,7 +104,7 @@ def test_a_client_that_leaves_gives_its_turn_away() -> None:
         await visits.settled()
         assert visits.began == ["ann 1", "cid 1"]
 
-    asyncio.run(script())
+    asyncio.run(asyncio.wait_for(script(), 30))
 
 
 def test_a_call_that_waits_for_its_server_leaves_its_turn_but_stays_inside() -> None:
@@ -131,7 +131,7 @@ def test_beyond_the_bound_agents_are_told_when_to_come_back(tmp_path: Path, mode
         async with client(url, "ann") as ann, client(url, "bob") as bob, anyio.create_task_group() as tasks:
             for _ in range(2):
                 tasks.start_soon(ann.call_tool, "execute_tool", call)
-                await asyncio.to_thread(held.begun.acquire)
+                assert await asyncio.to_thread(held.begun.acquire, timeout=30)
             with pytest.raises(MCPError, match=r"Wayfare is busy: try again in \d+ s\."):
                 await ann.call_tool("execute_tool", call)
             await ask(bob, "search_tools", task="echo words")
@@ -142,7 +142,7 @@ def test_beyond_the_bound_agents_are_told_when_to_come_back(tmp_path: Path, mode
     with open_test_app(tmp_path / "wayfare.duckdb", store=Store(), caller=lambda: held) as app:
         import_text(app.catalog_editor, document(), "world")
         with served(app, "world", Entrance(most_inside=4, at_once=1, turn_s=3600)) as url:
-            anyio.run(script, url)
+            asyncio.run(asyncio.wait_for(script(url), 60))
         app.governance.refused.write_due(everything=True)
         app.store.events.flush()
         assert set(app.store.activity.refused()["error"]) == {"busy"}

@@ -5,8 +5,14 @@ from __future__ import annotations
 import subprocess
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from core.app import App
+from core.endpoint.http_app import EndpointApp, status_routes
 from core.services.decide.readiness import Readiness
 from tests.forking import FORKS
 
@@ -54,3 +60,12 @@ def test_the_first_search_after_that_loads_no_further_library(tmp_path: Path) ->
     ended = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout == "set()\n"
+
+
+def test_a_console_that_cannot_store_is_not_ready_and_says_why() -> None:
+    opened: Any = SimpleNamespace(store=SimpleNamespace(problem="The disk is full."))
+    routes = status_routes(EndpointApp(lambda: opened), lambda: opened, "world")
+    with TestClient(Starlette(routes=routes), base_url="http://127.0.0.1", client=("127.0.0.1", 1)) as http:
+        answer = http.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json() == {"catalog": "world", "status": "not storing", "why": "The disk is full."}

@@ -19,6 +19,7 @@ from core.domain.catalog import Catalog, Server
 from core.shared.errors import StoreError
 from core.store import Store
 from core.store.connection import Database
+from tests.forking import FORKS
 
 WRITER = """
 import sys
@@ -145,3 +146,50 @@ def test_a_close_waits_for_the_reads_under_way() -> None:
             database.read("SELECT 2")
             database.close()
             assert {reader.result() for reader in readers} == {"The store in memory is closed; open it again."}
+
+
+FULL_DISK = """
+import logging, resource, sys, time
+from pathlib import Path
+
+from core.store import Store
+from tests.store.conftest import DECISION, OUTCOME, maker
+
+sys.dont_write_bytecode = True  # a limit of the size would cut it
+path, decision, outcome, most = Path(sys.argv[1]), maker(DECISION), maker(OUTCOME), resource.RLIM_INFINITY
+logging.basicConfig(stream=sys.stdout, level=logging.ERROR, format="%(message)s")
+
+
+def until(is_storing):
+    deadline = time.monotonic() + 30
+    while (not store.problem) != is_storing:  # as /readyz asks
+        assert time.monotonic() < deadline
+    return store.problem
+
+
+with Store(path) as store:
+    store.events.append(outcome())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.with_name(f"{path.name}.wal").stat().st_size, most))
+    store.events.append_later(decision(id="waits"))
+    store.events.append_later(outcome(id="waits, too", decision_id="waits"))
+    print(until(False))
+    try:
+        store.events.flush()
+    except Exception as error:
+        print("flush:", error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    until(True)
+    store.events.flush()
+    print(store.activity.decision("waits").id, [event.id for event in store.activity.decision_outcomes("waits")])
+"""
+
+
+def test_what_a_full_disk_refuses_is_said_and_written_when_there_is_room(tmp_path: Path) -> None:
+    line = [FORKS.python, "-c", FULL_DISK, str(tmp_path / "db")]
+    ended = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stderr
+    logged, why, flushed, kept = ended.stdout.splitlines()
+    assert "File too large" in why
+    assert why in logged
+    assert why in flushed
+    assert kept == "waits ['waits, too']"

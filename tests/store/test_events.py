@@ -217,6 +217,7 @@ def test_no_way_to_change_or_remove_an_event() -> None:
         "make_later",
         "take_over",
         "flush",
+        "try_again",
         "wait_for",
         "outcomes",
         "close",

@@ -36,7 +36,8 @@ from core.services.decide.servers import keep_values
 from core.services.decide.wordings import without_wordings
 from core.shared.errors import CatalogError, UnknownNameError
 from core.store import Store
-from core.store.connection import encode, pa
+from core.store.connection import pa
+from core.store.tables import encode
 from core.virtual.multiply import Recipe, copies, multiplied, multiplied_name, server_of
 
 if TYPE_CHECKING:
