@@ -95,12 +95,7 @@ class Chain:
         """Verify the writes from the record `expected` on, which follow the hash `found`."""
         first, seals = expected, 0
         records = self._records(expected, newest)
-        sealed = self.database.stream(
-            "SELECT first, last, hash FROM seals WHERE last BETWEEN ? AND ? ORDER BY last", [expected, newest]
-        )
-        for begin, last, seal in (
-            row for batch in sealed for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        ):
+        for last, begin, seal in self._sealed(expected, newest):
             where = f"The write that ends with record {last}"
             if begin != expected:
                 gone = f"{where}: the write before it, from record {expected} on, is missing."
@@ -133,16 +128,18 @@ class Chain:
                 line = _line(number, record)
                 take(line)
                 yield line
-            for batch in self.database.stream(
-                "SELECT hash FROM seals WHERE last BETWEEN ? AND ? ORDER BY last", [first, last]
-            ):
-                yield from batch[0].to_pylist()
+            yield from (seal for *_, seal in self._sealed(first, last))
 
         return chained(START, lines())
 
     def _records(self, first: int, last: int, *, traces: bool = True) -> Iterator[tuple[int, Any]]:
         kinds = (self.log.numbered(kind, "sequence BETWEEN ? AND ?", [first, last], traces=traces) for kind in TABLES)
         return heapq.merge(*kinds, key=itemgetter(0))
+
+    def _sealed(self, first: int, last: int) -> Iterator[tuple[int, int, str]]:
+        """The seals of these records: last and first record, and hash."""
+        for batch in self.database.in_order("seals", "last BETWEEN ? AND ?", [first, last], by="last"):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def _begin(self, otherwise: int) -> int:
         return self._number("SELECT min(first) FROM seals") or otherwise

@@ -304,7 +304,7 @@ def from_json(document: str) -> Catalog:
 
 
 def _server(data: dict[str, Any]) -> Server:
-    data["tools"] = tuple(map(_tool, data["tools"]))
+    data["tools"], data["odd"] = tuple(map(_tool, data["tools"])), tuple(data.get("odd", ()))
     data["connection"] = _connection(data["connection"])
     return Server(**data)
 

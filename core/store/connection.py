@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -38,11 +38,10 @@ def pa_parquet() -> Any:
 
 
 MEMORY = ":memory:"
-MEMORY_LIMIT = (
-    "512MB"  # DuckDB would take up to 80 % of the machine's; beyond it pages are read again, and queries use files
-)
+MEMORY_LIMIT = "128MB"
+"""DuckDB would take up to 80 % of the machine's. Beyond it pages are read again, and queries use files."""
 LEAST_MEMORY = "16MB"
-STREAMED = 1_000
+AT_A_TIME = 2_000
 NO_ROOM = ("No space left on device", "Disk quota exceeded", "File too large")
 NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not permitted")  # as the system says it
 
@@ -131,17 +130,16 @@ class Database:
         except duckdb.Error as error:
             raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
 
-    def stream(self, sql: str, parameters: Sequence[object] = (), *, rows: int = STREAMED) -> Generator[Any]:
-        """The rows of one SELECT, without ORDER BY as they stand in their table, in Arrow batches of `rows`. Raises StoreError as
-        `read`. The file stays open until the last batch, or until the generator is closed."""
-        try:
-            with self._cursor() as cursor:
-                for batch in cursor.sql(sql, params=list(parameters)).to_arrow_reader(rows):
-                    if self.closed:
-                        raise StoreError(f"The store {self.where} is closed; open it again.")
-                    yield batch
-        except (duckdb.Error, pa.ArrowException) as error:
-            raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
+    def in_order(
+        self, table: str, condition: str, parameters: Sequence[object], *, by: str, rows: int = AT_A_TIME
+    ) -> Iterator[Array]:
+        """The rows of a table that meet a condition as Arrow batches, in the order of a column of different numbers. A batch is read when
+        its turn comes: one sort of whole rows, or one long read, takes as much memory as all of them. Raises StoreError as `read`."""
+        numbers = self.read(f"SELECT {by} FROM {table} WHERE {condition} ORDER BY {by}", parameters)[0]  # noqa: S608
+        for first in range(0, len(numbers), rows):
+            ends = [numbers[place].as_py() for place in (first, min(first + rows, len(numbers)) - 1)]
+            part = f"SELECT * FROM {table} WHERE ({condition}) AND {by} BETWEEN ? AND ? ORDER BY {by}"  # noqa: S608
+            yield from self.read(part, [*parameters, *ends]).combine_chunks().to_batches()
 
     def read_together(self, *statements: str, parameters: Sequence[object] = ()) -> tuple[Table, ...]:
         """The rows of several SELECTs with the same parameters, as they are at one time. Raises StoreError as `read` does."""

@@ -31,7 +31,7 @@ from core.domain.governance_events import (
 )
 from core.domain.requests import RequestChange
 from core.shared.errors import StoreError
-from core.store.connection import STREAMED, Array, Database, Schema, pa
+from core.store.connection import AT_A_TIME, Array, Database, Schema, pa
 from core.store.migrations import packed, unpacked
 from core.store.tables import insert_arrow
 
@@ -102,7 +102,7 @@ ARROW: Mapping[str, Any] = {
 }
 TRACE = "trace_json"
 TRACES = pa.schema([("sequence", pa.int64()), ("at", ARROW["datetime"]), ("trace", pa.binary())])
-TRACES_READ = 100
+TRACES_READ = 200
 
 
 class Entry(NamedTuple):
@@ -117,7 +117,6 @@ class Log:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._orders: dict[str, str] = {}
         self._seen = 0  # openings of the database whose newest record is known
         self._last, self._hash = 0, START
         self._know_newest()
@@ -166,7 +165,6 @@ class Log:
         seal = self._database.read("SELECT hash FROM seals ORDER BY last DESC LIMIT 1")
         self._hash = seal[0][0].as_py() if seal.num_rows else START
         self._seen = self._database.openings
-        self._orders.clear()
 
     def read(self, kind: type[R], condition: str, parameters: Sequence[object], *, traces: bool = False) -> Iterator[R]:
         """The records that meet an SQL condition, in order of commit."""
@@ -184,30 +182,18 @@ class Log:
         self, table: str, condition: str, parameters: Sequence[object], *, traces: bool = False
     ) -> Iterator[Array]:
         """The same as Arrow batches."""
-        sql = f"SELECT * FROM {table} WHERE {condition}{self._order(table)}"  # noqa: S608
-        found = self._database.stream(sql, parameters, rows=TRACES_READ if traces else STREAMED)
-        return self._with_traces(found) if traces else found
+        rows = TRACES_READ if traces else AT_A_TIME
+        found = self._database.in_order(table, condition, parameters, by="sequence", rows=rows)
+        return map(self._with_traces, found) if traces else found
 
-    def _order(self, table: str) -> str:
-        """Rows stand in the order of their numbers, as they are written. Sorting all of them takes memory: it is for tables that somebody
-        changed."""
-        if table not in self._orders:
-            moved = f"SELECT 1 FROM (SELECT sequence, lag(sequence) OVER () AS before FROM {table}) WHERE sequence < before LIMIT 1"  # noqa: S608
-            self._orders[table] = " ORDER BY sequence" if self._database.read(moved).num_rows else ""
-        return self._orders[table]
-
-    def _with_traces(self, decisions: Iterator[Array]) -> Iterator[Array]:
-        traces: dict[int, bytes] = {}
-        kept: Iterator[Array] | None = None
-        for batch in decisions:
-            numbers = batch["sequence"].to_pylist()
-            if kept is None:
-                kept = self._database.stream(f"SELECT sequence, trace FROM traces WHERE sequence >= ?{self._order('traces')}", numbers[:1], rows=TRACES_READ)  # noqa: S608  # fmt: skip
-            while max(traces, default=0) < numbers[-1] and (more := next(kept, None)) is not None:
-                traces |= zip(*(column.to_pylist() for column in more.columns), strict=True)
-            texts = [unpacked(traces[number]) if number in traces else "" for number in numbers]
-            traces = {number: trace for number, trace in traces.items() if number > numbers[-1]}
-            yield batch.set_column(batch.schema.get_field_index(TRACE), TRACE, pa.array(texts, pa.string()))
+    def _with_traces(self, decisions: Array) -> Array:
+        numbers = decisions["sequence"].to_pylist()
+        within = "SELECT sequence, trace FROM traces WHERE sequence BETWEEN ? AND ?"
+        kept = {
+            row["sequence"]: row["trace"] for row in self._database.read(within, [numbers[0], numbers[-1]]).to_pylist()
+        }
+        texts = [unpacked(kept[number]) if number in kept else "" for number in numbers]
+        return decisions.set_column(decisions.schema.get_field_index(TRACE), TRACE, pa.array(texts, pa.string()))
 
 
 def entry(record: Record) -> Entry:
