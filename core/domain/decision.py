@@ -39,7 +39,8 @@ that had it, and from one in eight of the answerable ones."""
 class Fit:
     """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked if some tool of the catalog
     can. `nothing`: the chance that none can where half of all sub-tasks are impossible, None while it is not known. `signals` (T,) each: what every signal adds to a tool's relevance. `learnt` (T,): what labels added
-    in logits, or None. `language` is that of the question, "" if it is English."""
+    in logits, or None. `language` is that of the question, "" if it is English. `scored` are the rows of the tools that were scored, None
+    for all: any other one has the least fit and relevance, and no signals."""
 
     tools: NDArray[np.float64]
     servers: NDArray[np.float64]
@@ -49,6 +50,7 @@ class Fit:
     learnt: NDArray[np.float64] | None = None
     confidence: Confidence = "unsure"
     language: str = ""
+    scored: NDArray[np.int64] | None = None
 
     @property
     def doubtful(self) -> bool:
@@ -159,23 +161,6 @@ class Explored:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """What a decision looked at of a large catalog: rows of its tools (K,), ascending. No other tool or server can be on the
-    short-list or a candidate: bounds on their fit prove it. `tools` and `servers` are how many the catalog has, `tokens` those of all its
-    definitions.
-    """
-
-    tool_rows: NDArray[np.int64]
-    tools: int
-    servers: int
-    tokens: int
-
-    def to_json(self) -> dict[str, int]:
-        """`looked_at` in `wayfare route --json`."""
-        return {"tools": len(self.tool_rows), "of": self.tools}
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """The decision of a router and its reason. Without a candidate `candidates` is empty and `reason` says why.
 
@@ -184,9 +169,8 @@ class Decision:
     what the router says of single tools, by row. `explored` is None without exploration. `economic`
     means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
     probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
-    is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know. `looked` is None where
-    the columns are of every tool and server of the catalog. `by_words` means that the catalog had no vectors yet: words alone decided, and
-    P(nothing fits) is not known.
+    is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know. `by_words` means that the
+    catalog had no vectors yet: words alone decided, and P(nothing fits) is not known.
     """
 
     id: str
@@ -216,7 +200,6 @@ class Decision:
     preset: str = ""
     client: str = ""
     writing: tuple[int, ...] = ()
-    looked: Looked | None = None
     by_words: bool = False
 
     @property
@@ -228,20 +211,18 @@ class Decision:
     def tokens(self) -> dict[str, int]:
         """cl100k_base tokens of every definition, of what is newly put before the model, and of the cached prefix."""
         seen = self.exposure
-        baseline = int(self.tool_tokens.sum()) if self.looked is None else self.looked.tokens
-        return {"baseline": baseline, "exposed": seen.exposed, "cached": seen.cached}
+        return {"baseline": int(self.tool_tokens.sum()), "exposed": seen.exposed, "cached": seen.cached}
 
     @property
-    def catalog_tools(self) -> int:
-        """The number of tools of the catalog, looked at or not."""
-        return len(self.tools.ids) if self.looked is None else self.looked.tools
+    def scored(self) -> NDArray[np.int64] | None:
+        """Rows of the tools whose fit was computed, or None for all."""
+        return None if self.fit is None else self.fit.scored
 
     @property
-    def looked_note(self) -> str:
-        """What was looked at, in a few words."""
-        if self.looked is None:
-            return f"looked at all {len(self.tools.ids):,} tools"
-        return f"looked at {len(self.tools.ids):,} of {self.looked.tools:,} tools; proved equal to looking at all"
+    def scored_note(self) -> str:
+        """How many tools were scored, in a few words."""
+        every = f"{len(self.tools.ids):,} tools"
+        return f"scored all {every}" if self.scored is None else f"scored {len(self.scored):,} of {every}"
 
     def server_at(self, row: int) -> ServerRow:
         """The server in one row."""
@@ -285,10 +266,14 @@ class Decision:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The document that `wayfare route --json` prints: every server and tool that was looked at, ranked ones first."""
-        evaluated = self.evaluated_tools()
-        on_list = set(evaluated)
-        others = sorted(set(range(len(self.tools.ids))) - on_list, key=lambda row: -self.tools.utility[row])
+        """The document that `wayfare route --json` prints: tools that were scored or are on the short-list, ranked ones first, and their servers."""
+        evaluated, scored = self.evaluated_tools(), self.scored
+        every = range(len(self.tools.ids)) if scored is None else scored.tolist()
+        others = sorted(set(every) - set(evaluated), key=lambda row: -self.tools.utility[row])
+        servers = self.servers_by_rank()
+        if scored is not None:
+            theirs = set(self.tools.server_row[[*evaluated, *others]].tolist())
+            servers = tuple(row for row in servers if row in theirs or self.servers.shortlisted[row])
         return {
             "router": self.router,
             "subtask": self.subtask,
@@ -296,7 +281,7 @@ class Decision:
             "planner": self.planner,
             "reason": self.reason,
             "preset": self.preset,
-            "servers": [_chosen(row, SERVER_KEYS) for row in self.servers.rows(self.servers_by_rank())],
+            "servers": [_chosen(row, SERVER_KEYS) for row in self.servers.rows(servers)],
             "tools": self._tools((*evaluated, *others), TOOL_KEYS),
             "candidates": [self.tools.ids[row] for row in self.candidates],
             "tokens": self.tokens,
@@ -304,7 +289,7 @@ class Decision:
             **({} if self.fit is None else {"p_nothing_fits": self.fit.nothing, "confidence": self.fit.confidence}),
             **({} if self.tries is None else self.tries.to_json()),
             **({"writing": [self.tools.ids[row] for row in self.writing]} if self.writing else {}),
-            **({} if self.looked is None else {"looked_at": self.looked.to_json()}),
+            **({} if scored is None else {"looked_at": {"tools": len(scored), "of": len(self.tools.ids)}}),
             **({"by_words": True} if self.by_words else {}),
         }
 

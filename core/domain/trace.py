@@ -10,11 +10,11 @@ To add a figure, declare it in `ServerColumns` or `ToolColumns` (or in the estim
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cache
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,40 +80,6 @@ class ServerRow(ServerColumns[float, float | None, bool, int]):
     """One server of a decision."""
 
     server: str
-
-
-class NamesAt(Sequence[str]):
-    """The names at some rows of all names. Each is looked up when it is read: most of a decision's are not.
-
-    >>> names = NamesAt(("a", "b", "c"), np.array([0, 2]))
-    >>> names[1], list(names), "b" in names, len(names), names.index("c"), names[:1]
-    ('c', ['a', 'c'], False, 2, 1, ('a',))
-    """
-
-    __slots__ = ("_every", "_rows")
-
-    def __init__(self, every: Sequence[str], rows: NDArray[np.int64]) -> None:
-        self._every, self._rows = every, rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        """One name, or a tuple of several."""
-        if isinstance(place, slice):
-            return tuple(self)[place]
-        return self._every[int(self._rows[place])]
-
-    def __iter__(self) -> Iterator[str]:
-        return map(self._every.__getitem__, self._rows.tolist())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For another process, which gets no other names."""
-        return tuple, (list(self),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -166,7 +166,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     kept = found if n is not None else fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
     reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a tool outside the client's scope
     notes = (*_by_words(app, decision, job), *shown.notes)
-    total = None if app.governance.admission.limited(request.client) else decision.catalog_tools
+    total = None if app.governance.admission.limited(request.client) else len(decision.tools.ids)
     nothing = not shown.rows and total is None  # whether a tool outside the scope fits is not told
     return {
         "route_id": decision.id,
@@ -273,8 +273,6 @@ def _dropped(decision: Decision) -> str:
     """Returns how many tools were dropped at each stage, as a phrase."""
     codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
     numbers = {DROPS[code]: int(np.count_nonzero(decision.tools.dropped == code)) for code in codes}
-    if unseen := decision.catalog_tools - len(decision.tools.ids):
-        numbers[Drop.NOT_SHORTLISTED] = numbers.get(Drop.NOT_SHORTLISTED, 0) + unseen
     counts = [(number, DROP_WORDS[drop]) for drop, number in numbers.items()]
     dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
     return f"; left out: {dropped}" if dropped else ""

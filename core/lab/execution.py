@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
 from core.domain.tasks import Task
-from core.domain.trace import DROPS, KEPT, Drop
+from core.domain.trace import DROPS, KEPT
 from core.routers.context import RoutingContext
 
 # One task as it was routed --------------------------------------------------------------------------------------------
@@ -66,8 +66,8 @@ def dropped_by(task: Task, decision: Decision) -> str:
     right = [row for row, tool in enumerate(decision.tools.ids) if tool in task.relevant]
     if not task.relevant or set(right) & set(decision.candidates):
         return ""
-    if not right:  # a tool that was not looked at is on no server of the short-list
-        return ABSENT if decision.looked is None else Drop.NOT_SHORTLISTED.value
+    if not right:
+        return ABSENT
     code = int(decision.tools.dropped[max(right, key=lambda row: float(decision.tools.similarity[row]))])
     return "" if code == KEPT else DROPS[code].value
 

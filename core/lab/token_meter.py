@@ -129,7 +129,7 @@ class Counted:
     def of(cls, decision: Decision) -> Counted:
         """The counts of a decision."""
         tokens = decision.tokens
-        return cls(decision.catalog_tools, tokens["baseline"], tokens["exposed"], tokens["cached"])
+        return cls(len(decision.tools.ids), tokens["baseline"], tokens["exposed"], tokens["cached"])
 
     @property
     def turn(self) -> int:

@@ -94,10 +94,6 @@ class WordsFit:
         tools = probabilities(ahead_of_rivals(scores, top, same_of(self.likeness(top))), model, (1.0, 0.0))
         return Fit(tools, best_of_servers(tools, self._server_of, servers), None, scores, parts), 0.0
 
-    def bounds(self, text: str, hint: str) -> tuple[None, float]:  # noqa: ARG002
-        """None: every tool is looked at, which takes no product with vectors."""
-        return None, 0.0
-
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """(K, K) what stands in for cosines between tools, by what they say they do."""
         found = [self._stems(int(row)) for row in rows]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, Vectors, unit_rows
+from core.relevance.half_rows import one_thread
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
 from core.shared.errors import ParameterError
@@ -49,18 +50,10 @@ class FlatIndex:
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Products and rows, best first: (Q, k) each, for queries (Q, D). `allowed` (N,) excludes rows.
 
-        Missing rows are -1 if fewer than k are allowed. Runs on the calling thread alone: a search takes less than a millisecond, and
-        waiting for a busy second core takes twenty.
+        Missing rows are -1 if fewer than k are allowed.
         """
-        import faiss
-
-        threads = faiss.omp_get_max_threads()
-        faiss.omp_set_num_threads(1)
-        try:
-            found = self._faiss.search(np.ascontiguousarray(queries, dtype=np.float32), k, params=_only(allowed))
-        finally:
-            faiss.omp_set_num_threads(threads)
-        return found
+        with one_thread():
+            return self._faiss.search(np.ascontiguousarray(queries, dtype=np.float32), k, params=_only(allowed))
 
 
 def _only(allowed: Mask | None) -> SearchParameters | None:

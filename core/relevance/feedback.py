@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.relevance.coarse import StoredRows
+from core.relevance.half_rows import HalfRows
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A linear map of queries that is learnt from solved sub-tasks: a query is moved towards where its right tools are.
@@ -72,7 +72,7 @@ class QueryMap:
         return (moved * np.minimum(1.0, LIMIT / np.maximum(length, LIMIT))).astype(np.float32)
 
 
-def targets_of(rows: Vectors | StoredRows, right: Sequence[Sequence[int]]) -> Vectors:
+def targets_of(rows: Vectors | HalfRows, right: Sequence[Sequence[int]]) -> Vectors:
     """(N, D) unit rows: for each sub-task the mean direction of its right tools' `rows` (T, D); zeros where it has none."""
     means = np.zeros((len(right), rows.shape[1]), dtype=np.float64)
     for number, tools in enumerate(right):

@@ -4,7 +4,7 @@
     FOLDER/KEY/manifest.json    what it was made of, and the SHA-256 of each file
 
 KEY is the name of the catalog and a digest of what the index is made of: the texts and schemas of its tools, the texts of its servers,
-the encoder, Wayfare's own code of these rooms, and the processor's whole numbers. A changed text has another key, so no index is ever
+the encoder, and Wayfare's own code of these rooms. A changed text has another key, so no index is ever
 changed. A folder is written under another name and renamed when it is whole; at its opening every file is compared with its digest.
 One that is damaged is made again.
 """
@@ -34,14 +34,14 @@ import core.domain
 import core.relevance
 from core.domain.catalog import Catalog
 from core.domain.tool_table import Texts, ToolRows
-from core.relevance.coarse import greatest_part
-from core.relevance.relevance_index import LOOK_AT_ALL, RelevanceIndex
+from core.relevance.relevance_index import RelevanceIndex
 from core.shared.once import made_once
 
 Arrays = Mapping[str, NDArray[Any]]
 T = TypeVar("T")
 MANIFEST = "manifest.json"
 TOKENS = "tokens"
+LEAST = 5_001  # tools: an index of fewer is built in a second
 UNFINISHED = ".making-"
 KEPT = 12  # folders, those used last: an index of 100,000 tools takes 0.3 GB, one of 10,000 requests 10 MB
 STALE_S = 3600.0  # a folder that is still unfinished at this age was left by a process that was killed
@@ -61,7 +61,7 @@ class Prepared:
 class IndexFiles:
     """The indexes in a folder. `owner` tells stores apart that have catalogs of the same name. Several processes may use a folder."""
 
-    def __init__(self, folder: Path, *, owner: str = "", least: int = LOOK_AT_ALL + 1) -> None:
+    def __init__(self, folder: Path, *, owner: str = "", least: int = LEAST) -> None:
         self.folder = folder
         self._owner = owner
         self._least = least
@@ -176,7 +176,7 @@ def made_of(catalog: Catalog, model: str) -> str:
     if not isinstance(rows, ToolRows):
         raise TypeError(f"the catalog {catalog.name} is not packed")
     table = rows.table.part(rows.start, rows.stop)
-    digest = hashlib.sha256(json.dumps([_code(), model, greatest_part()]).encode())
+    digest = hashlib.sha256(json.dumps([_code(), model]).encode())
     for texts in (*(table.texts[name] for name in TEXTS), table.schemas, *_of_servers(catalog)):
         texts.add_to(digest)
     for numbers in (table.block, table.at, np.array([len(server.tools) for server in catalog.servers])):

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.feedback import LabelledQuery
-from core.relevance.coarse import StoredRows
 from core.relevance.feedback import BOUND, FLOOR, HALF, QueryMap, Vectors, closeness, shifts, targets_of
+from core.relevance.half_rows import HalfRows
 
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -97,7 +97,7 @@ class Scorer(Protocol):
         ...
 
     @property
-    def rows(self) -> Vectors | StoredRows:
+    def rows(self) -> Vectors | HalfRows:
         """(T, D): the rows that the dense signal compares with a query."""
         ...
 

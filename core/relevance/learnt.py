@@ -150,5 +150,10 @@ class Learnt:
         found = self.found(vector)
         return None if found is None else found.values
 
+    @property
+    def line(self) -> tuple[float, float]:
+        """The slope and offset that a calibration puts on logits of p_fit."""
+        return self.values.slope, self.values.offset
+
 
 NOTHING_LEARNT = Learnt()

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Tool
-from core.relevance.coarse import Coarse, StoredRows
 from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
+from core.relevance.half_rows import HalfRows, Moments
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
 from core.shared.once import made_once
@@ -221,12 +221,14 @@ def _unit(rows: NDArray[np.float32]) -> Vectors:
 
 WORD_LENGTH_SHARE = 0.3  # BM25's b: the length of a schema says little about a tool
 SMALL = 1e-6
-LOOK_AT_ALL = 5000
-"""Tools up to which a catalog has no coarse rows: looking at all of so few takes no longer than two steps."""
+MOMENTS = ("moments", "moments_of_profiles")
+FLAT = 20_000
+"""Tools up to which every one is scored in every decision. Of a larger catalog the first ones are (`core.relevance.fit_matcher`)."""
 
 
 class RelevanceIndex:
-    """Immutable; safe for several threads. Built once for each catalog. `coarse` is None for a small one.
+    """Immutable; safe for several threads. Built once for each catalog. `rows` (T, D) are the tools' mixed views. A large catalog has them in
+    FAISS, and the `moments` of these and of the profiles of all tools' servers; a small one has none.
 
     `arrays` and `from_arrays` are for keeping it: no text and no schema is read to make it of its arrays again.
     """
@@ -234,24 +236,24 @@ class RelevanceIndex:
     def __init__(
         self,
         catalog: Catalog,
-        mixed: StoredRows,
-        own: StoredRows,
-        profiles: StoredRows,
-        concepts: StoredRows,
+        rows: Vectors | HalfRows,
+        own: Vectors,
+        profiles: Vectors,
+        concepts: Vectors,
         lexical: LexicalIndex,
         examples: Examples | None = None,
-        coarse: Coarse | None = None,
+        moments: tuple[Moments, Moments] | None = None,
     ) -> None:
         self.own = own
         self.server_of = server_of_tools(catalog)
         self.servers = len(catalog.servers)
-        self._mixed = mixed
+        self.rows = rows
         self._profiles = profiles
         self._concepts = concepts
         self.lexical = lexical
         self._examples = examples
         self._everyday = Everyday.shipped()
-        self.coarse = coarse
+        self.moments = moments
 
     @classmethod
     def build(
@@ -261,52 +263,54 @@ class RelevanceIndex:
         *,
         progress: Callable[[int, int], None] | None = None,
         words: LexicalIndex | None = None,
+        flat: int = FLAT,
     ) -> RelevanceIndex:
-        """Embed new texts and index the words. `progress` gets the embedded texts and their total, `words` are those of `words_of_tools`, if they are known."""
+        """Embed new texts and index the words. `progress` gets the embedded texts and their total, `words` are those of `words_of_tools`, if they are known.
+        A catalog of more than `flat` tools is a large one.
+        """
         texts = [*relevance_texts(catalog)]
         vectors = encoder.encode_documents(texts, progress=progress)
         count, servers = len(catalog.tools), len(catalog.servers)
         views = {name: vectors[place * count : (place + 1) * count] for place, name in enumerate(VIEW_MIX)}
-        profiles = StoredRows.of(vectors[len(VIEW_MIX) * count :][:servers])
+        profiles = _rounded(vectors[len(VIEW_MIX) * count :][:servers])
         concepts = vectors[len(VIEW_MIX) * count + servers :]
         mixed = np.zeros_like(views["full"])
         for name, share in VIEW_MIX.items():
             mixed += np.float32(share) * views[name]
-        rows = StoredRows.of(mixed)
+        mixed = _rounded(mixed)
+        sizes = np.array([len(server.tools) for server in catalog.servers])
         return cls(
             catalog,
-            rows,
-            StoredRows.of(views["own"]),
+            HalfRows(mixed.astype(np.float16)) if count > flat else mixed,
+            _rounded(views["own"]),
             profiles,
-            StoredRows.of(_spread(concepts @ views["full"].T)),
+            _rounded(_spread(concepts @ views["full"].T)),
             words_of_tools(catalog) if words is None else words,
             shipped_examples(encoder.model),
-            Coarse.of(rows, profiles, server_of_tools(catalog)) if count > LOOK_AT_ALL else None,
+            (Moments.of(mixed), Moments.of(profiles, sizes)) if count > flat else None,
         )
 
     @classmethod
     def from_arrays(cls, catalog: Catalog, model: str, arrays: Mapping[str, NDArray[Any]]) -> RelevanceIndex:
         """The index with the `arrays` of one that was built for the same texts with the encoder `model`. Raises KeyError for a missing one."""
         lexical = LexicalIndex.from_arrays(_of_part(arrays, "words"), len(catalog.tools), words_of=words_and_stems)
-        tools, profiles_of = (_of_part(arrays, part) for part in ("coarse", "coarse_profiles"))
-        coarse = Coarse.from_arrays(tools, profiles_of, server_of_tools(catalog)) if tools else None
-        mixed, own, profiles, concepts = (
-            StoredRows(_of_part(arrays, part)) for part in ("mixed", "own", "profiles", "concepts")
-        )
-        return cls(catalog, mixed, own, profiles, concepts, lexical, shipped_examples(model), coarse)
+        tools, servers = (_of_part(arrays, part) for part in MOMENTS)
+        moments = (Moments.from_arrays(tools), Moments.from_arrays(servers)) if tools else None
+        # views without the file of a mapped array, which makes each slice slow
+        rows, own, profiles, concepts = (np.asarray(arrays[name]) for name in ("rows", "own", "profiles", "concepts"))
+        held = rows if moments is None else HalfRows(rows)
+        return cls(catalog, held, own, profiles, concepts, lexical, shipped_examples(model), moments)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that it is made of, by name."""
-        rows = {"mixed": self._mixed, "own": self.own, "profiles": self._profiles, "concepts": self._concepts}
-        parts = {part: one.arrays for part, one in rows.items()} | {"words": self.lexical.arrays}
-        if self.coarse is not None:
-            parts |= {"coarse": self.coarse.tools.arrays, "coarse_profiles": self.coarse.profiles.arrays}
-        return {f"{part}.{name}": array for part, of in parts.items() for name, array in of.items()}
-
-    @property
-    def rows(self) -> StoredRows:
-        """(T, D): the tools' mixed views."""
-        return self._mixed
+        parts = {"words": self.lexical.arrays}
+        if self.moments is not None:
+            parts |= {part: of.arrays for part, of in zip(MOMENTS, self.moments, strict=True)}
+        return {
+            "rows": self.rows.halves if isinstance(self.rows, HalfRows) else self.rows,
+            "own": self.own, "profiles": self._profiles, "concepts": self._concepts,
+            **{f"{part}.{name}": array for part, of in parts.items() for name, array in of.items()},
+        }  # fmt: skip
 
     @property
     def general_questions(self) -> Vectors | None:
@@ -315,7 +319,7 @@ class RelevanceIndex:
 
     def dense(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
         """(T,) cosines with a query that examples move towards tools. `moved` (D,) replaces its `vector`."""
-        return self._mixed @ self.towards_tools(vector, moved)
+        return self.rows @ self.towards_tools(vector, moved)
 
     def towards_tools(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
         """(D,) the query that the dense signal compares: moved by examples, of length 1 where `moved` does not replace its `vector`."""
@@ -339,11 +343,11 @@ class RelevanceIndex:
 
     def profiles(self, vector: Vectors, servers: NDArray[np.int64] | None = None) -> Vectors:
         """(S,) cosines with the profiles of the servers, or of some of them."""
-        return self._profiles @ vector if servers is None else self._profiles.products(servers, vector)
+        return self._profiles @ vector if servers is None else self._profiles[servers] @ vector
 
     def signals_of_words(self, text: str) -> dict[str, Vectors]:
         """The signals of a query that no vector is compared for, (T,) each."""
-        found = np.zeros((len(OF_WORDS), len(self._mixed)), dtype=np.float32)
+        found = np.zeros((len(OF_WORDS), len(self.server_of)), dtype=np.float32)
         return dict(zip(OF_WORDS, self.fill_words(text, words_and_stems(text), found), strict=True))
 
     def fill_words(self, text: str, with_stems: Sequence[str], zeros: Vectors) -> Vectors:
@@ -353,7 +357,7 @@ class RelevanceIndex:
         self.lexical.add(dict.fromkeys(with_stems, 1.0), words)
         self.lexical.add(self._everyday.words_of(everyday), tool_words)
         for row, weight in everyday.items():
-            concept += self._concepts.times(row, weight)
+            concept += np.float32(weight) * self._concepts[row]
         return zeros
 
 
@@ -389,6 +393,12 @@ def server_of_tools(catalog: Catalog) -> NDArray[np.int64]:
 
 def _of_part(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:
     return {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
+
+
+def _rounded(rows: Vectors) -> Vectors:
+    """Rows (N, D) in steps of their greatest part by 32,767: without it p_fit would differ by 1e-5 from what stored decisions say."""
+    step = np.maximum(np.abs(rows).max(axis=1, initial=0.0, keepdims=True), 1e-9) / np.float32(32_767)
+    return np.rint(rows / step) * step
 
 
 def _spread(scores: Vectors) -> Vectors:

@@ -18,14 +18,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.tool_table import Texts
-from core.relevance.coarse import StoredRows, runs_of
 from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.refusal import Like
@@ -41,7 +40,6 @@ OWN_SHARE, OWN_MARGIN, LEAST_NEARER = 0.2, 0.1, 3
 FOREIGN_LIMIT = 1 / 3
 # of the mean cosine with questions of all kinds: for twelve requests, and less per halving
 GENERAL_LIMIT, GENERAL_STEP = 0.2, 0.036
-TOGETHER = 0.25  # of the tools, from which on their mixed views are not kept a second time
 SEEN = 512  # tools that stand for a larger catalog
 FOREIGN = "a fifth of all tools is nearer to it by definition"
 MOSTLY_FOREIGN = "more than a third of this tool's requests are nearer to other tools"
@@ -129,10 +127,7 @@ class RequestIndex:
         self.enough = len(self.tools) == len(own) and bool((self._against == 1.0).all())
         self._rows, self._lengths, self._means = (np.asarray(arrays[name]) for name in ("rows", "lengths", "means"))
         self._own = own
-        # side by side, because picking them among all costs more than their product
-        few = len(self.tools) < TOGETHER * len(own)
-        self._mixed = index.rows.side_by_side(self.tools) if few else partial(index.rows.products, self.tools)
-        self.runs = runs_of(index.server_of[self.tools])
+        self._index = index
         self._counts = sizes[self.tools]
         width = np.arange(max(int(sizes.max(initial=0)), 1))
         self._places = self._starts[self.tools][:, None] + np.minimum(width, self._counts[:, None] - 1)
@@ -172,9 +167,10 @@ class RequestIndex:
             scores[name] = line + np.where(change > 0, change, self._against * change)
         return scores, (mean, deviation)
 
-    def cosines(self, vector: Vectors) -> Vectors:
-        """(C,) products of the mixed views of the tools that have some with a query."""
-        return self._mixed(vector)
+    @cached_property
+    def rows(self) -> Vectors:
+        """(C, D) the mixed views of the tools that have some, side by side: picking them among all costs more than a product."""
+        return self._index.rows[self.tools]
 
     def near(self, row: int, vector: Vectors) -> Near | None:
         """The nearest request of a tool. Returns None if none of its requests counts."""
@@ -254,7 +250,7 @@ def counting(given: Given, index: RelevanceIndex) -> tuple[NDArray[np.bool_], di
     return counts, greedy
 
 
-def foreign(given: Given, own: StoredRows) -> NDArray[np.bool_]:
+def foreign(given: Given, own: Vectors) -> NDArray[np.bool_]:
     """(N,) the requests that are not about their tool: a fifth of all tools are clearly nearer by definition. `own` (T, D)."""
     found = np.zeros(len(given.texts), dtype=np.bool_)
     others = own[:: -(-len(own) // SEEN)]

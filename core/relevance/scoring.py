@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from core.domain.decision import Fit
 from core.domain.feedback import LabelledQuery
-from core.relevance.coarse import StoredRows
 from core.relevance.encoder import CachedEncoder, Vectors
+from core.relevance.half_rows import HalfRows
 from core.relevance.labelled import DENSE, QuerySignals
 from core.relevance.refusal import Evidence, Like, chance_of_nothing, confidence_of, evidence_of
 from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel, asked_text
@@ -195,7 +195,7 @@ def fit_of(
 class Judged:
     """The tools that a fit is of: `own` (T, D) of the catalog, of which they are the `rows` (K,); `server_of` (K,) and the number of their servers."""
 
-    own: StoredRows
+    own: Vectors
     rows: NDArray[np.int64]
     server_of: NDArray[np.int64]
     servers: int
@@ -245,25 +245,6 @@ def ahead_of_rivals(scores: Floats, top: NDArray[np.int64], same: Floats, forgiv
     ahead = np.clip(scores - rival_of(float(scores[top[0]])), -LEAD_LIMIT, LEAD_LIMIT)
     ahead[top] = leads(scores[top], same, forgiven)
     return ahead
-
-
-def fit_of_more(
-    fit: Fit,
-    places: NDArray[np.int64],
-    judged: Judged,
-    parts: Mapping[str, Floats],
-    model: RelevanceModel,
-    shift: Floats | None,
-    line: tuple[float, float],
-) -> Fit:
-    """The same for more tools than `fit` is of, which are at these `places` among them. Those that are new are not among the thirty best."""
-    scores = sum_of(parts)
-    if shift is not None:
-        scores += shift / model.fit["behind"]
-    tools = probabilities(np.clip(scores - rival_of(float(fit.relevance.max())), -LEAD_LIMIT, LEAD_LIMIT), model, line)
-    tools[places] = fit.tools
-    servers = best_of_servers(tools, judged.server_of, judged.servers)
-    return replace(fit, tools=tools, servers=servers, relevance=scores, signals=parts, learnt=shift)
 
 
 def rival_of(best: float) -> float:
@@ -355,7 +336,7 @@ class IndexScorer:
         return self.model.weights
 
     @property
-    def rows(self) -> StoredRows:
+    def rows(self) -> Vectors | HalfRows:
         """The index's mixed views."""
         return self.index.rows
 

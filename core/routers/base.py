@@ -70,7 +70,7 @@ class RoutingResult:
     """The result of the hook: the trace, the candidates best first, and the reason in one sentence.
 
     Without an `exposure` the candidates' definitions are what is put before the model. `remarks` are phrases on single
-    tools, by row. `context` is the one that rows are of, None for the one that was given.
+    tools, by row.
     """
 
     servers: ServerTrace
@@ -83,7 +83,6 @@ class RoutingResult:
     remarks: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     explored: Explored | None = None
     tries: TryPlan | None = None
-    context: RoutingContext | None = None
 
     def refused(self, reason: str) -> RoutingResult:
         """The same result without a candidate: the refusal drops the tools in the race."""
@@ -149,7 +148,6 @@ class Router(ABC, Generic[P]):
         planner = chosen_planner(self._planners, name)
         query = Query(text, server_hint.strip(), context.matcher, planner, self._clock)
         result = self.decide(query, context, chosen)
-        context = result.context or context
         if result.candidates and (reason := refusal(query, chosen)):
             result = result.refused(reason)
         writing = _writing(text, context, result.candidates)
@@ -180,7 +178,6 @@ class Router(ABC, Generic[P]):
             fit=query.known_fit,
             tries=result.tries,
             writing=writing,
-            looked=context.looked,
             by_words=context.by_words,
         )
 
@@ -231,8 +228,7 @@ def _writing(text: str, context: RoutingContext, candidates: Sequence[int]) -> t
     """The candidates that write, where the question asks to know."""
     if not asks_to_know(text):
         return ()
-    rows: list[int] = context.catalog_rows(np.array(candidates, dtype=np.int64)).tolist()
-    return tuple(row for row, tool in zip(candidates, rows, strict=True) if writes(context.catalog.tools[tool]))
+    return tuple(row for row in candidates if writes(context.catalog.tools[row]))
 
 
 def _timings(embed_ms: float, score_ms: float) -> Mapping[str, float]:

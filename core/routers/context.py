@@ -13,12 +13,11 @@ from cachetools import LRUCache, cached
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
-from core.domain.decision import Fit, Looked
+from core.domain.decision import Fit
 from core.domain.statistics import ServerStatistics, Statistics, ToolStatistics
-from core.domain.trace import NamesAt, columns
+from core.domain.trace import columns
 from core.network.traces import NetworkView
 from core.planning.base import Planner
-from core.relevance.bounds import BoundedFit
 from core.relevance.encoder import Vectors
 from core.routers.parameters import FIT, MatchingParameters
 
@@ -45,10 +44,6 @@ class Matcher(Protocol):
 
     def fit(self, text: str, hint: str, /) -> tuple[Fit, float]:
         """The probability of fit of each tool and server, and the ms that embedding took."""
-        ...
-
-    def bounds(self, text: str, hint: str, /) -> tuple[BoundedFit | None, float]:
-        """Bounds on the fit of every tool, and the ms that embedding took. None where every tool is to be looked at."""
         ...
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -80,11 +75,10 @@ class Matcher(Protocol):
 class RoutingContext:
     """A catalog, a snapshot of its statistics, and its index: all that a router reads.
 
-    `tool_tokens` (T,) are the tokens of each tool's definition and `all_tokens` those of the catalog, `tool_server` (T,) the row of each tool's server, `*_order`
+    `tool_tokens` (T,) are the tokens of each tool's definition, `tool_server` (T,) the row of each tool's server, `*_order`
     the alphabetical place of each name, which decides ties. `network` holds recent latencies, or None.
-    `cross_encoder` is the model of the reranker of that name, "" for none. `looked` is None where the arrays are those of the whole
-    catalog, else the rows of it that they are of. With `exhaustive` a decision looks at every tool. `by_words` means that fit comes from words
-    alone, because there are no vectors yet.
+    `cross_encoder` is the model of the reranker of that name, "" for none. `by_words` means that fit comes from words alone, because there
+    are no vectors yet.
     """
 
     catalog: Catalog
@@ -96,11 +90,8 @@ class RoutingContext:
     tool_server: NDArray[np.int64]
     tool_order: NDArray[np.int64]
     server_order: NDArray[np.int64]
-    all_tokens: int
     network: NetworkView | None = None
     cross_encoder: str = ""
-    looked: Looked | None = None
-    exhaustive: bool = False
     by_words: bool = False
 
     @classmethod
@@ -127,14 +118,12 @@ class RoutingContext:
             tool_server=np.repeat(np.arange(len(catalog.servers)), [len(s.tools) for s in catalog.servers]),
             tool_order=_order(tool_ids),
             server_order=_order(server_names),
-            all_tokens=int(tool_tokens.sum()),
             network=network,
             cross_encoder=cross_encoder,
         )
 
     def narrowed(self, tools: Rows, servers: Rows) -> RoutingContext:
-        """The same with some tools and servers alone: rows, ascending, the servers of the tools among them."""
-        looked = Looked(tools, len(self.tool_ids), len(self.server_names), self.all_tokens)
+        """Returns the context restricted to these tools and servers: rows, ascending, the servers of the tools among them."""
         statistics = Statistics(
             _some(self.statistics.servers, servers), _some(self.statistics.tools, tools), self.statistics.version
         )
@@ -142,22 +131,12 @@ class RoutingContext:
             self,
             statistics=statistics,
             tool_tokens=self.tool_tokens.take(tools),
-            server_names=NamesAt(self.server_names, servers),
-            tool_ids=NamesAt(self.tool_ids, tools),
+            server_names=[self.server_names[row] for row in servers.tolist()],
+            tool_ids=[self.tool_ids[row] for row in tools.tolist()],
             tool_server=np.searchsorted(servers, self.tool_server.take(tools)),
             tool_order=self.tool_order.take(tools),
             server_order=self.server_order.take(servers),
-            looked=looked,
         )
-
-    @property
-    def catalog_servers(self) -> int:
-        """The number of servers of the catalog."""
-        return len(self.server_names) if self.looked is None else self.looked.servers
-
-    def catalog_rows(self, rows: Rows) -> Rows:
-        """The rows in the catalog of some tools of this context."""
-        return rows if self.looked is None else self.looked.tool_rows[rows]
 
 
 def _some(record: Record, rows: Rows) -> Record:
@@ -195,18 +174,6 @@ class Query:
             self._fit, embed_ms = self._matcher.fit(self.text, self.hint)
             self.embed_ms += embed_ms
         return self._fit
-
-    def bounds(self) -> BoundedFit | None:
-        """Bounds on the probabilities of fit, or None where every tool is to be looked at."""
-        if self._fit is not None:
-            return None
-        found, embed_ms = self._matcher.bounds(self.text, self.hint)
-        self.embed_ms += embed_ms
-        return found
-
-    def looked_at(self, fit: Fit) -> None:
-        """From now on `fit` is that of the tools that were looked at."""
-        self._fit = fit
 
     @property
     def known_fit(self) -> Fit | None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
-from core.domain.decision import Decision, Explored, Stage
+from core.domain.decision import Decision, Explored, Fit, Stage
 from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.side_effects import asks_to_know, writes
 from core.domain.trace import DROPS, KEPT, Array, Drop, ServerEstimates, ServerTrace, ToolEstimates, ToolTrace, columns
@@ -35,7 +35,6 @@ from core.routers.estimates import (
     exploration_note,
     ranks,
 )
-from core.routers.looking import looked_at
 from core.routers.parameters import (
     ABLATION,
     AUCTION,
@@ -124,25 +123,22 @@ def writing_tools(catalog: Catalog, rows: Rows) -> Mask:
     return known[rows] == 1
 
 
-def narrowed(query: Query, context: RoutingContext, p: EhrrParameters) -> RoutingContext:
-    """The context with the tools and servers alone that can matter, where the parameters let that be told (`core.routers.looking`)."""
-    if p.similarity != FIT or not p.hierarchy or p.exploration != "none":
-        return context
-    return looked_at(query, context, p.k, p.weights_of_time()[0], l_route_s=p.l_route_s, eps=p.eps)
-
-
 def matched(query: Query, context: RoutingContext, p: EhrrParameters) -> Match:
     """Similarities of the sub-task; with `reads_first` a tool that writes counts a fifth where the question asks to know."""
-    match, share = query.match(p), counted_share(query.text, context, p)
+    match = query.match(p)
+    share = counted_share(query.text, context, p, query.known_fit)
     return match if isinstance(share, float) else replace(match, tools=share * match.tools)
 
 
-def counted_share(text: str, context: RoutingContext, p: EhrrParameters) -> Array | float:
-    """What of its fit counts as the similarity of a tool, (T,), or 1 for all."""
+def counted_share(text: str, context: RoutingContext, p: EhrrParameters, fit: Fit | None = None) -> Array | float:
+    """What of its fit counts as the similarity of a tool, (T,), or 1 for all. Only tools that the fit scored are read."""
     if not p.reads_first or p.similarity != FIT or not asks_to_know(text):
         return 1.0
-    writing = writing_tools(context.catalog, context.catalog_rows(np.arange(len(context.tool_ids))))
-    return np.where(writing, WRITING_SHARE, 1.0)
+    count = len(context.tool_ids)
+    rows = np.arange(count) if fit is None or fit.scored is None else fit.scored
+    share = np.ones(count)
+    share[rows[writing_tools(context.catalog, rows)]] = WRITING_SHARE
+    return share
 
 
 # The engine: Algorithm 2 over points of parameters and over sub-tasks ----------------------------------------------------
@@ -294,7 +290,6 @@ class Ehrr(Router[EhrrParameters]):
 
     def decide(self, query: Query, context: RoutingContext, parameters: EhrrParameters) -> RoutingResult:
         """Algorithm 2."""
-        context = narrowed(query, context, parameters)
         match = matched(query, context, parameters)
         believed = beliefs(context.statistics, parameters, rate=parameters.lambda_r)
         engine = EhrrEngine.of(context, parameters, believed)
@@ -312,9 +307,8 @@ class Ehrr(Router[EhrrParameters]):
             tools,
             candidates,
             reason + exploration_note(parameters),
-            _stages(context, servers, tools, candidates),
+            _stages(servers, tools, candidates),
             explored=None if believed is None else _explored(context, parameters),
-            context=context,
         )
 
     def event(self, decision: Decision) -> dict[str, Any]:
@@ -375,14 +369,12 @@ def _explored(context: RoutingContext, p: EhrrParameters) -> Explored:
     return Explored(p.exploration, servers.success, estimate_tools(context, servers, eps=p.eps).success)
 
 
-def _stages(
-    context: RoutingContext, servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]
-) -> tuple[Stage, ...]:
+def _stages(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]) -> tuple[Stage, ...]:
     listed, accepted = int(np.count_nonzero(servers.shortlisted)), int(np.count_nonzero(servers.accepted))
     within = int(np.count_nonzero(servers.accepted[tools.server_row]))
     feasible = int(np.count_nonzero(tools.rank))
     return (
-        Stage("short-list", "servers", listed, context.catalog_servers, "Highest utility, EHRR (3)."),
+        Stage("short-list", "servers", listed, len(servers.names), "Highest utility, EHRR (3)."),
         Stage("auction", "servers", accepted, listed, "Ask price within the posted price, EHRR (4), (5)."),
         Stage("affordable", "tools", feasible, within, "Price within the posted price of the server."),
         Stage("candidates", "tools", len(candidates), feasible, "Highest utility, EHRR (7), (9)."),
@@ -453,8 +445,6 @@ class RagMcp(Router[RagMcpParameters]):
 
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
         """Two top-k by similarity."""
-        if parameters.similarity == FIT:
-            context = looked_at(query, context, parameters.k)
         match = query.match(parameters)
         listed = top(match.servers, match.servers, context.server_order, parameters.k)
         within = int(listed[context.tool_server].sum())
@@ -466,7 +456,7 @@ class RagMcp(Router[RagMcpParameters]):
             shortlisted=listed,
             score=self.score,
             stages=(
-                Stage("short-list", "servers", int(listed.sum()), context.catalog_servers, "Highest similarity."),
+                Stage("short-list", "servers", int(listed.sum()), len(listed), "Highest similarity."),
                 Stage("candidates", "tools", min(parameters.n, within), within, "Highest similarity."),
             ),
             no_candidate="The short-listed servers have no tools; raise k.",

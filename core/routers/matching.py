@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from core.domain.decision import Fit
 from core.economics.utility import calibrated
-from core.relevance.bounds import BoundedFit, FitMatcher
 from core.relevance.by_words import WordsFit
 from core.relevance.catalog_index import CatalogIndex, ViewLayer
 from core.relevance.encoder import CachedEncoder, Vectors
+from core.relevance.fit_matcher import FitMatcher
 from core.routers.context import Layer, Match
 from core.routers.parameters import MatchingParameters
 
@@ -32,10 +32,6 @@ class IndexMatcher:
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         """The probability of fit of each tool and server, and the ms that embedding took."""
         return self.fitting.fit(text, hint)
-
-    def bounds(self, text: str, hint: str) -> tuple[BoundedFit | None, float]:
-        """Bounds on the same. Returns None for a catalog that is too small for them."""
-        return self.fitting.bounds(text, hint)
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """(K, K) cosines between tools, by their own texts."""

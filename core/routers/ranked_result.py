@@ -67,7 +67,6 @@ def ranked_result(
         stages=stages,
         steps=steps,
         exposure=exposure,
-        context=context,
     )
 
 

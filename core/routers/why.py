@@ -35,8 +35,6 @@ def why(decision: Decision, name: str) -> str:
         return why_server(decision, decision.servers.names.index(name))
     if name in decision.tools.ids:
         return why_tool(decision, decision.tools.ids.index(name))
-    if decision.looked is not None:
-        raise UnknownNameError(f"{name!r} is not in this decision, which {decision.looked_note}; choose one of these.")
     raise UnknownNameError(f"{name!r} is not in this decision; choose a server or tool of {decision.catalog!r}.")
 
 
@@ -266,7 +264,7 @@ def _outranked(decision: Decision, tool: ToolRow) -> str:
 def _not_shortlisted(decision: Decision, server: ServerRow) -> str:
     place = (
         f"{server.server} ranks {_ordinal(server.rank)} of {len(decision.servers.names)} servers "
-        f"{'' if decision.looked is None else 'that were looked at '}with {decision.score} "
+        f"with {decision.score} "
         f"{server.utility:z.3f}"
     )
     if not decision.shortlist():

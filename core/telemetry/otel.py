@@ -199,7 +199,7 @@ def _numbers(decision: Decision) -> Attributes:
     found: Attributes = {
         "wayfare.decision.id": decision.id,
         "wayfare.decision.candidates": len(decision.candidates),
-        "wayfare.decision.tools": decision.catalog_tools,
+        "wayfare.decision.tools": len(decision.tools.ids),
         "wayfare.decision.shown_tokens": tokens["exposed"],
         "wayfare.decision.cached_tokens": tokens["cached"],
         "wayfare.decision.all_tokens": tokens["baseline"],

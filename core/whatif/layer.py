@@ -80,10 +80,6 @@ class LayeredMatcher:
         moved = with_fit(Match(found.servers, found.tools), self.fits, self.server_of, servers_follow=True)
         return replace(found, tools=moved.tools, servers=moved.servers), embed_ms
 
-    def bounds(self, text: str, hint: str) -> tuple[None, float]:  # noqa: ARG002
-        """None: with figures that are supposed every tool is looked at."""
-        return None, 0.0
-
     def likeness(self, rows: NDArray[np.int64]) -> Array:
         """As without the layer."""
         return self.inner.likeness(rows)

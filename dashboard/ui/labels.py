@@ -51,7 +51,7 @@ def moved_lines(moves: Sequence[MovedBy]) -> list[str]:
 def changed_words(before: Decision, now: Decision, judged: Sequence[str], sharing: Collection[str]) -> str:
     """Returns the changes after a label in one escaped sentence that begins with a space: the judged tools, equal tools that share
     the label, and other tools that moved much. Returns "" if a decision has no probabilities of fit."""
-    if before.fit is None or now.fit is None or before.catalog_tools != now.catalog_tools:
+    if before.fit is None or now.fit is None or len(before.tools.ids) != len(now.tools.ids):
         return ""
     fitted = dict(zip(before.tools.ids, before.fit.tools.tolist(), strict=True))
     rows = {tool: row for row, tool in enumerate(now.tools.ids) if tool in fitted}

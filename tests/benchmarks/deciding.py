@@ -11,9 +11,9 @@ import sample_catalog
 from core.app import open_app
 from core.domain.catalog import Catalog, Server, Tool
 from core.importers.shipped_catalogs import SAMPLE
-from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, unit_rows
+from core.relevance.fit_matcher import FitMatcher
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.onnx_encoder import onnx_source
 from core.relevance.relevance_index import RelevanceIndex

@@ -25,7 +25,6 @@ def answering(answers: dict[str, tuple[str, ...]], times_ms: dict[str, float] | 
                 ids=IDS, similarity=(0.2, 0.9, 0.5), dropped=[KEPT if r in rows else r for r in range(len(IDS))]
             ),
             candidates=rows,
-            looked=None,
             exposure=SimpleNamespace(exposed=7, cached=5),
             timings_ms={"total": (times_ms or {}).get(task.id, 1.0)},
         )

@@ -1,4 +1,4 @@
-"""A made-up catalog of 3,000 tools with vectors of their words, looked at in two steps though it is small for that; built once in a second or two."""
+"""A made-up catalog of 3,000 tools with vectors of their words, indexed as a large one and as a small one; built once in a second or two."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import numpy as np
 from core.domain.catalog import Catalog
 from core.importers.shipped_catalogs import SAMPLE, shipped
 from core.lab.testbed import Source
-from core.relevance.coarse import Coarse, StoredRows
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.feedback import Evidence, Memory
 from core.relevance.learnt import Learnt
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.requests import Given, RequestIndex
-from core.relevance.text_views import profile
 from tests.benchmarks.large_testbed import LargeTestbed
 from tests.relevance.toy_encoders import WordVectors
 
@@ -34,17 +32,14 @@ class ManyTools:
 
 
 @cache
-def many_tools(size: int = TOOLS, *, coarse: bool = True) -> ManyTools:
-    """So many tools, with coarse rows unless it shall be as a small catalog is."""
+def many_tools(size: int = TOOLS, *, large: bool = True) -> ManyTools:
+    """So many tools, indexed as a large catalog or as a small one."""
     bed = LargeTestbed([Source(SAMPLE, shipped(SAMPLE).servers)], size)
     catalog = Catalog("many", tuple(bed))
     encoder = CachedEncoder(EncoderSource.of(WordVectors()), MemoryVectorStore())
     described = [tool.description for tool in catalog.tools[:: size // 40] if tool.description]
     asked = [task.subtask for task in bed.tasks()]
-    index = RelevanceIndex.build(catalog, encoder)
-    if coarse and index.coarse is None:
-        profiles = StoredRows.of(encoder.encode_documents([profile(server) for server in catalog.servers]))
-        index.coarse = Coarse.of(index.rows, profiles, index.server_of)
+    index = RelevanceIndex.build(catalog, encoder, flat=0 if large else size)
     vague = [
         "help me",
         "get list of things",

@@ -14,8 +14,8 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.tool_table import packed
-from core.relevance.bounds import FitMatcher
 from core.relevance.encoder import CachedEncoder, EncoderSource
+from core.relevance.fit_matcher import FitMatcher
 from core.relevance.index_files import KEPT, IndexFiles, Prepared, made_of
 from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
 from core.relevance.requests import RequestIndex
@@ -64,18 +64,14 @@ def test_opened_is_built_to_the_last_bit(world: ManyTools, files: IndexFiles, ma
     first, second = (files.prepared(world.catalog, MODEL, makes) for _ in range(2))
     assert makes.times == 1
     for opened in (first, second):
-        assert isinstance(opened.index.rows.arrays["whole"], np.memmap)
+        assert isinstance(opened.index.own.base, np.memmap)
         assert opened.tokens.tolist() == makes.made.tokens.tolist()
         for question in world.questions[:40]:
             vector = world.encoder.encode_query(question)
             built, kept = (one.signals(question, vector) for one in (world.index, opened.index))
             assert all(np.array_equal(built[name], kept[name]) for name in built)
-            bounds = [FitMatcher.of(one, world.encoder).bounds(question, "")[0] for one in (world.index, opened.index)]
-            assert bounds[0] is not None
-            assert bounds[1] is not None
-            assert bounds[0].near.tolist() == bounds[1].near.tolist()
-            assert np.array_equal(bounds[0].fit(bounds[0].near).tools, bounds[1].fit(bounds[1].near).tools)
-            assert np.array_equal(bounds[0].servers(), bounds[1].servers())
+            fits = [FitMatcher.of(one, world.encoder).fit(question, "")[0] for one in (world.index, opened.index)]
+            assert np.array_equal(fits[0].tools, fits[1].tools)
 
 
 def cut(file: Path) -> None:
@@ -164,7 +160,7 @@ def test_of_two_processes_at_once_the_first_keeps_it(
 
     with caplog.at_level(logging.WARNING):
         opened = files.prepared(world.catalog, MODEL, slower)
-    assert isinstance(opened.index.rows.arrays["whole"], np.memmap)
+    assert isinstance(opened.index.own.base, np.memmap)
     assert (len(folders(files)), caplog.records) == (1, [])
 
 

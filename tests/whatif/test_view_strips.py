@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
+from core.relevance.fit_matcher import FitMatcher
 from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
 from core.routers.context import RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters

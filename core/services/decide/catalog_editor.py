@@ -26,7 +26,6 @@ from core.lint import Context, lint
 from core.mcp_bridge.lazy_pool import load_protocol
 from core.mcp_bridge.secrets import SecretVault
 from core.relevance.catalog_index import CatalogIndex
-from core.relevance.coarse import StoredRows
 from core.relevance.encoder import CachedEncoder, Vectors, VectorStore
 from core.relevance.map_layout import ALL_ARRANGED, LANDMARKS, coordinates, kept_share, placed
 from core.services.decide.catalogs import CatalogService
@@ -167,7 +166,7 @@ class _Meanings:
     """What the tools of a catalog do: unit rows (T, D), and the encoder that made them."""
 
     index: CatalogIndex
-    rows: Vectors | StoredRows
+    rows: Vectors
     encoder: CachedEncoder
 
 

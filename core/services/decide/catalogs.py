@@ -21,11 +21,10 @@ from core.domain.statistics import Statistics
 from core.domain.tool_table import packed
 from core.importers import read_files
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, check_name, shipped, shipped_size
-from core.relevance.bounds import FitMatcher
 from core.relevance.catalog_index import CatalogIndex
-from core.relevance.coarse import StoredRows
-from core.relevance.encoder import CachedEncoder
+from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.feedback import Shift
+from core.relevance.fit_matcher import FitMatcher
 from core.relevance.index_files import IndexFiles, Prepared, made_of
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.relevance_index import RelevanceIndex
@@ -328,7 +327,7 @@ class CatalogService:
         self.prepare(name)
         return _built(self._loaded_catalog(name).index, name)
 
-    def own(self, name: str) -> tuple[Catalog, StoredRows]:
+    def own(self, name: str) -> tuple[Catalog, Vectors]:
         """A catalog with the vectors of its tools' names and descriptions, (T, D), by which decisions tell tools that do the same."""
         self.prepare(name)
         loaded = self._loaded_catalog(name)

@@ -198,13 +198,6 @@ class RoutingService:
         """One decision over a context of one's own, not recorded."""
         return self._router(router).route(subtask, context, parameters, server_hint=server_hint)
 
-    def of_all_tools(
-        self, subtask: str, *, catalog: str, router: str, parameters: Parameters, server_hint: str = ""
-    ) -> Decision:
-        """A decision that looks at every tool of a large catalog, too, for whoever shows the similarity of all. It is not recorded."""
-        context = replace(self._context(catalog, router, self._router(router).checked(parameters)), exhaustive=True)
-        return self.decide(subtask, context, router, parameters, server_hint=server_hint)
-
     def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
         """The parts of a question, one if it cannot be divided. Raises PlannerError."""
         return chosen_planner(self._planners, planner).decompose(question)

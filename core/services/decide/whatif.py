@@ -257,7 +257,7 @@ def _ehrr_case(context: RoutingContext, query: Query, parameters: EhrrParameters
         beliefs(context.statistics, parameters, rate=parameters.lambda_r),
         refusal(query, parameters),
         None if parameters.similarity == FIT else ViewSignals.of(context.matcher, query.text, query.hint, parameters),
-        counted_share(query.text, context, parameters),
+        counted_share(query.text, context, parameters, query.known_fit),
     )
 
 

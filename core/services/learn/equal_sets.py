@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Task, contradictions, joined, ordered
 from core.lab.levels import Proposals, proposed, widened
-from core.relevance.coarse import StoredRows
+from core.relevance.encoder import Vectors
 from core.services.decide.catalogs import CatalogService
 from core.services.learn.learnt_models import LearntModels
 from core.shared import documents
@@ -60,7 +60,7 @@ class EqualSetsService:
     now: Callable[[], datetime]
 
     def __post_init__(self) -> None:
-        self._proposed: LRUCache[str, tuple[StoredRows, Proposals]] = LRUCache(CATALOGS_KEPT)
+        self._proposed: LRUCache[str, tuple[Vectors, Proposals]] = LRUCache(CATALOGS_KEPT)
 
     def of_catalog(self, catalog: str) -> EqualSets:
         """The equal sets of a catalog. Builds a missing index."""

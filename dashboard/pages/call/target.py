@@ -154,8 +154,6 @@ def _place(decision: Decision, tool_id: str) -> str:
     """Returns the place of the tool in the decision, in one sentence."""
     task = f"For “{escaped(decision.subtask, 160)}”"
     if tool_id not in decision.tools.ids:
-        if decision.looked is not None:
-            return f"{task}: not a candidate; the decision {decision.looked_note}."
         return f"{task}: this tool was not in the catalog then."
     row = decision.tool_at(decision.tools.ids.index(tool_id))
     if row.dropped_by is None:

@@ -107,7 +107,7 @@ def map_content(
     catalog, statistics = app.catalogs.catalog(query.catalog), app.catalogs.statistics(query.catalog, parameters)
     if not (query.subtask and catalog.tools):
         return MapContent(catalog, statistics, None, None, question, texts)
-    decision = app.routing.of_all_tools(
+    decision = app.routing.preview(
         query.subtask, catalog=query.catalog, router=query.router, parameters=parameters, server_hint=query.hint
     )
     return MapContent(catalog, statistics, decision, app.maps.place(query.catalog, query.subtask), question, texts)

@@ -33,13 +33,12 @@ def present(decision: Decision) -> None:
 
 def steps(decision: Decision) -> list[dict[str, str]]:
     """Returns the title and the HTML of each step: question, candidates, auction or stages, winner, why."""
-    servers = len(decision.servers.names) if decision.looked is None else decision.looked.servers
     hint = f"<p>of a server for {as_html(decision.server_hint, 120)}</p>" if decision.server_hint else ""
     return [
         {
             "title": "The question",
-            "html": f"<blockquote>{as_html(decision.subtask, 400)}</blockquote>{hint}<p>{counted(servers, 'server')} and "
-            f"{counted(decision.catalog_tools, 'tool')} of the catalog {as_html(decision.catalog, 60)} could be asked.</p>",
+            "html": f"<blockquote>{as_html(decision.subtask, 400)}</blockquote>{hint}<p>{counted(len(decision.servers.names), 'server')} and "
+            f"{counted(len(decision.tools.ids), 'tool')} of the catalog {as_html(decision.catalog, 60)} could be asked.</p>",
         },
         {"title": "The candidates", "html": _candidates(decision)},
         {"title": "The auction", "html": _auction(decision)} if decision.economic else {"title": "The stages", "html": _stages(decision)},

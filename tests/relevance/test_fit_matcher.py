@@ -1,0 +1,87 @@
+"""Of a large catalog the first tools are scored: as they would be among all tools, and the best are among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from core.relevance import fit_matcher
+from core.relevance.encoder import unit_rows
+from core.relevance.fit_matcher import FitMatcher
+from core.relevance.half_rows import HalfRows, Moments
+from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues
+from core.relevance.scoring import moments, moments_around
+from tests.cases import each
+from tests.relevance.many_tools import ManyTools, many_tools, some_requests, with_labels
+
+ALL = np.arange(3000)
+HALVES = 2e-3  # what vectors in sixteen-bit floats may move p_fit by
+
+
+def drawn(rows: int, width: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(rows, width)).astype(np.float32)
+
+
+@pytest.mark.parametrize("times", [None, np.random.default_rng(2).integers(0, 9, 700)])
+def test_moments_in_closed_form_are_those_of_all_products(times: np.ndarray | None) -> None:
+    rows, query = unit_rows(drawn(700, 384, 5) + 0.3), unit_rows(drawn(1, 384, 6))[0]
+    every = np.repeat(rows @ query, np.ones(700, np.int64) if times is None else times)
+    prior = (0.05, 0.08)
+    closed = moments_around(len(every), *Moments.of(rows, times).of_products(query), prior)
+    np.testing.assert_allclose(closed, moments(every, prior), rtol=0, atol=1e-9)
+
+
+def test_faiss_gives_the_products_of_the_rows_that_it_holds() -> None:
+    exact = unit_rows(drawn(400, 384, 1))
+    rows, query = HalfRows(exact.astype(np.float16)), exact[7]
+    np.testing.assert_allclose(rows @ query, rows[:] @ query, atol=1e-6)
+    products, nearest = rows.nearest(query, 20)
+    assert nearest.tolist() == np.argsort(-(rows @ query), kind="stable")[:20].tolist()
+    assert (rows.shape, nearest[0], round(float(products[0]), 3)) == (exact.shape, 7, 1.0)
+    assert np.abs(rows[:] - exact).max() < 1e-3
+
+
+@cache
+def every_learnt(*, large: bool) -> dict[str, Learnt]:
+    world = many_tools(large=large)
+    some = replace(NOTHING_LEARNT, requests=some_requests(world, ALL[::7], 3))
+    return {
+        "nothing": NOTHING_LEARNT,
+        "requests of some": some,
+        "requests of all": replace(NOTHING_LEARNT, requests=some_requests(world, ALL, 8)),
+        "labels": with_labels(world, some),
+        "calibrated": replace(some, values=LearntValues(weights={"dense": 1.1, "words": 0.3, "asked": 0.4}, slope=0.8, offset=-0.4)),
+    }  # fmt: skip
+
+
+def matcher(world: ManyTools, name: str, *, large: bool) -> FitMatcher:
+    return FitMatcher.of(world.index, world.encoder, every_learnt(large=large)[name])
+
+
+@each("name", ["nothing", "requests of some", "requests of all", "labels", "calibrated"])
+def test_the_first_tools_fit_as_they_do_among_all_and_the_best_are_among_them(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in ("NEAREST", "BY_WORDS", "BY_REQUESTS"):
+        monkeypatch.setattr(fit_matcher, part, 100)
+    large = many_tools()
+    first, every = matcher(large, name, large=True), matcher(many_tools(large=False), name, large=False)
+    for question in large.questions[::12]:
+        whole, _ = every.fit(question, "weather" if name == "labels" else "")
+        found, _ = first.fit(question, "weather" if name == "labels" else "")
+        assert whole.scored is None
+        assert found.scored is not None
+        assert len(found.scored) < 500
+        rows = found.scored
+        np.testing.assert_allclose(found.tools[rows], whole.tools[rows], atol=HALVES)
+        np.testing.assert_allclose(found.tools, whole.tools, atol=0.05)
+        np.testing.assert_allclose(found.servers, whole.servers, atol=0.05)
+        assert set(np.argsort(-whole.relevance)[:5]) <= set(rows.tolist())
+        assert found.relevance.argmax() in np.argsort(-whole.relevance)[:2]
+        assert sum(part[rows] for part in found.signals.values()) == pytest.approx(
+            found.relevance[rows] - (0 if found.learnt is None else found.learnt[rows] / first.model.fit["behind"])
+        )
+        assert found.nothing == pytest.approx(whole.nothing, abs=HALVES)
