@@ -79,7 +79,7 @@ def _one(
         click.echo(f"The token of {token_client} is shown this once.")
     if client.note:
         click.echo(client.note)
-    if way == "http":
+    if way == "http" and console is None:
         click.echo("A console has to run at that address: `wayfare up`.")
     if why := app.catalogs.without_tools(catalog):
         click.echo(f"{why} A client finds nothing in it.")

@@ -41,7 +41,7 @@ MEMORY = ":memory:"
 MEMORY_LIMIT = "128MB"
 """DuckDB would take up to 80 % of the machine's. Beyond it pages are read again, and queries use files."""
 LEAST_MEMORY = "16MB"
-AT_A_TIME = 2_000
+AT_A_TIME = 10_000
 NO_ROOM = ("No space left on device", "Disk quota exceeded", "File too large")
 NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not permitted")  # as the system says it
 

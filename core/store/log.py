@@ -102,7 +102,7 @@ ARROW: Mapping[str, Any] = {
 }
 TRACE = "trace_json"
 TRACES = pa.schema([("sequence", pa.int64()), ("at", ARROW["datetime"]), ("trace", pa.binary())])
-TRACES_READ = 200
+TRACES_READ = 500
 
 
 class Entry(NamedTuple):

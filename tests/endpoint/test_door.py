@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from core.cli import main
-from core.endpoint.door import owner_of
+from core.cli.joining import asked
+from core.endpoint.door import Owner, owner_of
+from core.shared.errors import WayfareError
 from tests.cases import each
 from tests.cli.conftest import RAW
 from tests.endpoint.conftest import Console
@@ -94,6 +97,14 @@ def test_the_door_needs_its_key(console: Console, key: str) -> None:
         urllib.request.urlopen(request(console, key.encode().decode("latin-1"), "catalogs"), timeout=30)
     assert refused.value.code == 403
     refused.value.close()
+
+
+def test_a_console_that_never_answers_is_named_and_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        owner = Owner(f"http://127.0.0.1:{silent.getsockname()[1]}", pid=7)
+        for method in ("GET", "POST", "DELETE"):
+            with pytest.raises(WayfareError, match="does not answer; end its process 7"):
+                asked(owner, method, {}, answers_s=0.2)
 
 
 def request(console: Console, key: str, *words: str) -> urllib.request.Request:
