@@ -115,7 +115,11 @@ class _First:
             added = sum_of({name: model.weights[name] * values for name, values in asked.items()})
             chosen[requests.tools[_best(added if base is None else base + added, BY_REQUESTS)]] = True
         rows = np.flatnonzero(chosen)
-        scored = lines.of(self._raw(rows, self.rows[rows] @ dense, vector, words))
+        places, others = np.searchsorted(rows, nearest), np.ones(len(rows), dtype=np.bool_)
+        others[places] = False
+        cosines = np.empty(len(rows), dtype=np.float32)
+        cosines[places], cosines[others] = products, self.rows[rows[others]] @ dense
+        scored = lines.of(self._raw(rows, cosines, vector, words))
         parts: dict[str, Floats] = dict(zip(SIGNALS, scored, strict=True))
         if requests is not None:
             without, covered = (sum_of(parts) - mean) / deviation, requests.covered[rows]
