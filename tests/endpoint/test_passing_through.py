@@ -54,7 +54,7 @@ def test_a_large_image_passes_through_a_process_that_has_joined(app: App) -> Non
 
     async def joined(url: str) -> Answer:
         async with anyio.create_task_group() as tasks:
-            found = await JoinedOwner(url, EndpointOptions(catalog="world"), tasks, "").call(asked)
+            found = await JoinedOwner(url, EndpointOptions(catalog="world"), tasks, "", "one").call(asked)
             tasks.cancel_scope.cancel()
         return found
 
