@@ -129,6 +129,7 @@ def test_beyond_the_bound_agents_are_told_when_to_come_back(tmp_path: Path, mode
 
     async def script(url: str) -> None:
         async with client(url, "ann") as ann, client(url, "bob") as bob, anyio.create_task_group() as tasks:
+            await ann.list_tools()  # or it is asked for after each call, by the package
             for _ in range(2):
                 tasks.start_soon(ann.call_tool, "execute_tool", call)
                 assert await asyncio.to_thread(held.begun.acquire, timeout=30)
