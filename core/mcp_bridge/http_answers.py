@@ -135,7 +135,7 @@ def _refused(asked: RequestId, status: str, whole: bytes) -> JSONRPCMessage:
     """Returns the answer to a request that was refused or answered in another form: the server's own, or an error with its status and words."""
     with suppress(ValueError):
         document: Any = from_json(whole)
-        if isinstance(document, dict) and "jsonrpc" in document and not document.keys().isdisjoint({"error", "result"}):
+        if isinstance(document, dict) and "jsonrpc" in document and ("error" in document or "result" in document):
             return message_of(whole, asked)
     words = "" if whole.lstrip().startswith(b"<") else one_line(whole.decode(errors="replace"), WORDS_CHARS)
     return failed(asked, f"{status}: {words}" if words else status)
