@@ -11,7 +11,7 @@ tell = printf '\n%s/$(STEPS)  %s\n     %s\n'
 say = @$(tell)
 
 # What `make check` runs: formulas, tables, contracts, routers, formats, rules, the frame of the pages, Route, Compare, some commands.
-QUICK := $(addprefix tests/,contracts domain economics governance importers lint network routers shared stats whatif \
+QUICK := $(addprefix tests/,contracts decisions domain importers lint network routers \
   dashboard/test_app.py dashboard/test_route_page.py dashboard/test_compare_page.py cli/test_lists.py cli/test_route.py cli/test_wrong_use.py)
 WORKERS := -n 2 --dist worksteal
 

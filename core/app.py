@@ -14,57 +14,57 @@ from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from core.shared.progress import LatestStep, Report, silent
-from core.shared.settings import Settings, own_url
+from core.domain.progress import LatestStep, Report, silent
+from core.domain.settings import Settings, own_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.agents.agent import AgentService
+    from core.agents.attention import AttentionService
+    from core.calls.calls import CallService
+    from core.calls.health import HealthChecks
+    from core.catalogs.background_jobs import BackgroundJobs
+    from core.catalogs.catalog_editor import CatalogEditor, CatalogMaps, LintReports
+    from core.catalogs.catalogs import CatalogService
+    from core.catalogs.decision_log import TraceRemovals
+    from core.catalogs.followed import FollowedFiles
+    from core.catalogs.readiness import Readiness
+    from core.catalogs.server_sign_ins import ServerSignIns
+    from core.catalogs.server_values import ServerValues
+    from core.catalogs.servers import ServerEditor
+    from core.catalogs.upkeep import Upkeep
+    from core.catalogs.wordings import Wordings
+    from core.decisions.examples import ExampleService
+    from core.decisions.routing import RefusalService, RoutingService
+    from core.decisions.whatif import WhatIfService
     from core.domain.catalog import ServerId
     from core.domain.execution import ToolCaller
-    from core.mcp_bridge.lazy_pool import LazyPool
-    from core.mcp_bridge.secrets import SecretVault
+    from core.governance.agent_knobs import AgentKnobs
+    from core.governance.governance import GovernanceService
+    from core.governance.governed_calls import GovernedCalls
+    from core.governance.server_requests import LinkedResources, ServerRequests
+    from core.lab.calibrations import CalibrationService
+    from core.lab.equal_sets import EqualSetsService
+    from core.lab.findable import FindableService
+    from core.lab.judgments import JudgmentService
+    from core.lab.lab import LabService
+    from core.lab.lab_runs import LabRunService, SnapshotService
+    from core.lab.measuring import MeasuringService, TestbedService
+    from core.lab.replay import ReplayService
+    from core.lab.scenario_runs import ScenarioService
+    from core.lab.sweeps import SweepService
+    from core.learning.feedback import FeedbackService
+    from core.learning.requests import RequestService
     from core.network.profiles import NetworkProfiles
+    from core.papers.papers import PaperService
     from core.planning.base import Planner
     from core.relevance.encoder import CachedEncoder
     from core.relevance.index_files import IndexFiles
+    from core.relevance.learnt_models import LearntModels
     from core.relevance.packaged_vectors import PackagedVectors
-    from core.services.background_jobs import BackgroundJobs
-    from core.services.call.agent import AgentService
-    from core.services.call.attention import AttentionService
-    from core.services.call.calls import CallService
-    from core.services.call.health import HealthChecks
-    from core.services.call.server_requests import LinkedResources, ServerRequests
-    from core.services.decide.catalog_editor import CatalogEditor, CatalogMaps, LintReports
-    from core.services.decide.catalogs import CatalogService
-    from core.services.decide.decision_log import TraceRemovals
-    from core.services.decide.followed import FollowedFiles
-    from core.services.decide.readiness import Readiness
-    from core.services.decide.routing import RefusalService, RoutingService
-    from core.services.decide.server_sign_ins import ServerSignIns
-    from core.services.decide.server_values import ServerValues
-    from core.services.decide.servers import ServerEditor
-    from core.services.decide.upkeep import Upkeep
-    from core.services.decide.whatif import WhatIfService
-    from core.services.decide.wordings import Wordings
-    from core.services.govern.agent_knobs import AgentKnobs
-    from core.services.govern.governance import GovernanceService
-    from core.services.govern.governed_calls import GovernedCalls
-    from core.services.lab.judgments import JudgmentService
-    from core.services.lab.lab import LabService
-    from core.services.lab.lab_runs import LabRunService, SnapshotService
-    from core.services.lab.measuring import MeasuringService, TestbedService
-    from core.services.lab.papers import PaperService
-    from core.services.lab.replay import ReplayService
-    from core.services.lab.scenarios import ScenarioService
-    from core.services.lab.sweeps import SweepService
-    from core.services.learn.calibrations import CalibrationService
-    from core.services.learn.equal_sets import EqualSetsService
-    from core.services.learn.examples import ExampleService
-    from core.services.learn.feedback import FeedbackService
-    from core.services.learn.findable import FindableService
-    from core.services.learn.learnt_models import LearntModels
-    from core.services.learn.requests import RequestService
+    from core.servers.lazy_pool import LazyPool
+    from core.servers.secrets import SecretVault
     from core.store import Store
     from core.store.sharing import Sharing
     from core.telemetry.base import Telemetry
@@ -135,25 +135,25 @@ class App:
 
     @built
     def vault(self) -> SecretVault:
-        from core.mcp_bridge.secrets import vault_of
+        from core.servers.secrets import vault_of
 
         return vault_of(self.settings)
 
     @built
     def values(self) -> ServerValues:
-        from core.services.decide.server_values import ServerValues
+        from core.catalogs.server_values import ServerValues
 
         return ServerValues(self.catalogs, self.vault)
 
     @built
     def sign_ins(self) -> ServerSignIns:
-        from core.services.decide.server_sign_ins import ServerSignIns
+        from core.catalogs.server_sign_ins import ServerSignIns
 
         return ServerSignIns(self.catalogs, self.vault, self.pool.states, self.servers.discover)
 
     @built
     def pool(self) -> LazyPool:
-        from core.mcp_bridge.lazy_pool import LazyPool
+        from core.servers.lazy_pool import LazyPool
 
         chosen = self.settings
         limits = chosen.max_answer_bytes, chosen.max_sessions
@@ -173,7 +173,7 @@ class App:
 
     @built
     def _learnt(self) -> LearntModels:
-        from core.services.learn.learnt_models import LearntModels
+        from core.relevance.learnt_models import LearntModels
 
         return LearntModels(self.store, self.encoders[0], self._index_files)
 
@@ -188,7 +188,7 @@ class App:
 
     @built
     def catalogs(self) -> CatalogService:
-        from core.services.decide.catalogs import CatalogService
+        from core.catalogs.catalogs import CatalogService
 
         tuned, frozen = self.encoders
         return CatalogService(
@@ -203,7 +203,7 @@ class App:
 
     @built
     def readiness(self) -> Readiness:
-        from core.services.decide.readiness import Readiness
+        from core.catalogs.readiness import Readiness
 
         return Readiness(
             self.catalogs,
@@ -223,49 +223,49 @@ class App:
 
     @built
     def catalog_editor(self) -> CatalogEditor:
-        from core.services.decide.catalog_editor import CatalogEditor
+        from core.catalogs.catalog_editor import CatalogEditor
 
         return CatalogEditor(self.catalogs, self.vault, self.pool.get, self.followed, self.lint_reports)
 
     @built
     def servers(self) -> ServerEditor:
-        from core.services.decide.servers import ServerEditor
+        from core.catalogs.servers import ServerEditor
 
         return ServerEditor(self.catalogs, self.vault, self.pool.get)
 
     @built
     def followed(self) -> FollowedFiles:
-        from core.services.decide.followed import FollowedFiles
+        from core.catalogs.followed import FollowedFiles
 
         return FollowedFiles(self.store, self.catalogs, self.vault, self.servers)
 
     @built
     def upkeep(self) -> Upkeep:
-        from core.services.decide.upkeep import Upkeep
+        from core.catalogs.upkeep import Upkeep
 
         return Upkeep(self.catalogs, self.followed, self.servers, look_s=self.settings.look_hours * 3600)
 
     @built
     def wordings(self) -> Wordings:
-        from core.services.decide.wordings import Wordings
+        from core.catalogs.wordings import Wordings
 
         return Wordings(self.store, self.catalogs, self.settings.now)
 
     @built
     def health(self) -> HealthChecks:
-        from core.services.call.health import HealthChecks
+        from core.calls.health import HealthChecks
 
         return HealthChecks(self.catalogs, self.pool.get, self.settings.now)
 
     @built
     def maps(self) -> CatalogMaps:
-        from core.services.decide.catalog_editor import CatalogMaps
+        from core.catalogs.catalog_editor import CatalogMaps
 
         return CatalogMaps(self.catalogs, self.encoders[1], self.store.vectors)
 
     @built
     def lint_reports(self) -> LintReports:
-        from core.services.decide.catalog_editor import LintReports
+        from core.catalogs.catalog_editor import LintReports
 
         # both are built when they are needed
         return LintReports(
@@ -277,8 +277,8 @@ class App:
 
     @built
     def routing(self) -> RoutingService:
-        from core.services.decide.decision_log import DecisionLog
-        from core.services.decide.routing import RoutingService
+        from core.catalogs.decision_log import DecisionLog
+        from core.decisions.routing import RoutingService
 
         return RoutingService(self.catalogs, DecisionLog(self.store, self.telemetry), self._planners)
 
@@ -286,19 +286,19 @@ class App:
     def trace_removals(self) -> TraceRemovals:
         from datetime import timedelta
 
-        from core.services.decide.decision_log import TraceRemovals
+        from core.catalogs.decision_log import TraceRemovals
 
         return TraceRemovals(self.store, timedelta(days=self.settings.trace_days), self.settings.now)
 
     @built
     def refusals(self) -> RefusalService:
-        from core.services.decide.routing import RefusalService
+        from core.decisions.routing import RefusalService
 
         return RefusalService(self.catalogs, self.feedback)
 
     @built
     def what_if(self) -> WhatIfService:
-        from core.services.decide.whatif import WhatIfService
+        from core.decisions.whatif import WhatIfService
 
         return WhatIfService(self.catalogs, self.routing)
 
@@ -308,7 +308,7 @@ class App:
     def calls(self) -> CallService:
         import numpy as np
 
-        from core.services.call.calls import CallService
+        from core.calls.calls import CallService
 
         return CallService(
             self.store,
@@ -321,8 +321,8 @@ class App:
 
     @built
     def governance(self) -> GovernanceService:
-        from core.services.govern.approvals import Webhook
-        from core.services.govern.governance import GovernanceService
+        from core.governance.approvals import Webhook
+        from core.governance.governance import GovernanceService
 
         return GovernanceService(
             self.store,
@@ -336,37 +336,37 @@ class App:
 
     @built
     def agent_knobs(self) -> AgentKnobs:
-        from core.services.govern.agent_knobs import AgentKnobs
+        from core.governance.agent_knobs import AgentKnobs
 
         return AgentKnobs(self.store)
 
     @built
     def governed(self) -> GovernedCalls:
-        from core.services.govern.governed_calls import GovernedCalls
+        from core.governance.governed_calls import GovernedCalls
 
         return GovernedCalls(self.governance, self.catalogs, self.calls)
 
     @built
     def attention(self) -> AttentionService:
-        from core.services.call.attention import AttentionService
+        from core.agents.attention import AttentionService
 
         return AttentionService(self.catalogs, self.pool.get, virtual_folder=self.settings.virtual_folder)
 
     @built
     def server_requests(self) -> ServerRequests:
-        from core.services.call.server_requests import ServerRequests
+        from core.governance.server_requests import ServerRequests
 
         return ServerRequests(self.catalogs, self.pool.get, self.settings.virtual_folder)
 
     @built
     def linked(self) -> LinkedResources:
-        from core.services.call.server_requests import LinkedResources
+        from core.governance.server_requests import LinkedResources
 
         return LinkedResources(self.governance, self.catalogs, self.server_requests)
 
     @built
     def agent(self) -> AgentService:
-        from core.services.call.agent import AgentService
+        from core.agents.agent import AgentService
 
         return AgentService(self.catalogs, self.routing, self.governed, self.attention, self._planners)
 
@@ -374,13 +374,13 @@ class App:
 
     @built
     def feedback(self) -> FeedbackService:
-        from core.services.learn.feedback import FeedbackService
+        from core.learning.feedback import FeedbackService
 
         return FeedbackService(self.store, self.catalogs, self._learnt, now=self.settings.now)
 
     @built
     def calibrations(self) -> CalibrationService:
-        from core.services.learn.calibrations import CalibrationService
+        from core.lab.calibrations import CalibrationService
 
         return CalibrationService(
             self.store, self.catalogs, self._learnt, self.routing, self.feedback, now=self.settings.now
@@ -388,25 +388,25 @@ class App:
 
     @built
     def requests(self) -> RequestService:
-        from core.services.learn.requests import RequestService
+        from core.learning.requests import RequestService
 
         return RequestService(self.store, self.catalogs, self._learnt, self.settings.now)
 
     @built
     def findable(self) -> FindableService:
-        from core.services.learn.findable import FindableService
+        from core.lab.findable import FindableService
 
         return FindableService(self.catalogs, self._learnt, self.equal_sets)
 
     @built
     def examples(self) -> ExampleService:
-        from core.services.learn.examples import ExampleService
+        from core.decisions.examples import ExampleService
 
         return ExampleService(self.catalogs, self._learnt, self.routing, self.what_if)
 
     @built
     def equal_sets(self) -> EqualSetsService:
-        from core.services.learn.equal_sets import EqualSetsService
+        from core.lab.equal_sets import EqualSetsService
 
         return EqualSetsService(self.store, self.catalogs, self._learnt, self.settings.now)
 
@@ -414,43 +414,43 @@ class App:
 
     @built
     def lab(self) -> LabService:
-        from core.services.lab.lab import LabService
+        from core.lab.lab import LabService
 
         return LabService(self.routing, self.catalogs, self.governed, self.equal_sets)
 
     @built
     def lab_runs(self) -> LabRunService:
-        from core.services.lab.lab_runs import LabRunService
+        from core.lab.lab_runs import LabRunService
 
         return LabRunService(self.store, self.catalogs, self.lab, self.settings.now)
 
     @built
     def measuring(self) -> MeasuringService:
-        from core.services.lab.measuring import MeasuringService
+        from core.lab.measuring import MeasuringService
 
         return MeasuringService(self.store, self.lab, self.routing, self.lab_runs)
 
     @built
     def testbeds(self) -> TestbedService:
-        from core.services.lab.measuring import TestbedService
+        from core.lab.measuring import TestbedService
 
         return TestbedService(self.store, self.catalogs, self.catalog_editor, self.lab, self.feedback)
 
     @built
     def sweeps(self) -> SweepService:
-        from core.services.lab.sweeps import SweepService
+        from core.lab.sweeps import SweepService
 
         return SweepService(self.store, self.catalogs, self.routing, self.lab_runs, self.settings.now)
 
     @built
     def replay(self) -> ReplayService:
-        from core.services.lab.replay import ReplayService
+        from core.lab.replay import ReplayService
 
         return ReplayService(self.store, self.catalogs, self.routing)
 
     @built
     def snapshots(self) -> SnapshotService:
-        from core.services.lab.lab_runs import SnapshotService
+        from core.lab.lab_runs import SnapshotService
 
         return SnapshotService(
             self.store, self.catalogs, self.lab_runs, self.calibrations, self.networks, self.settings.now
@@ -458,13 +458,13 @@ class App:
 
     @built
     def judgments(self) -> JudgmentService:
-        from core.services.lab.judgments import JudgmentService
+        from core.lab.judgments import JudgmentService
 
         return JudgmentService(self.store, self.catalogs, now=self.settings.now)
 
     @built
     def scenarios(self) -> ScenarioService:
-        from core.services.lab.scenarios import ScenarioService
+        from core.lab.scenario_runs import ScenarioService
 
         return ScenarioService(
             self.catalogs, self._planners, self.store.scenario_runs, networks=self.networks,
@@ -474,13 +474,13 @@ class App:
 
     @built
     def papers(self) -> PaperService:
-        from core.services.lab.papers import PaperService
+        from core.papers.papers import PaperService
 
         return PaperService(self.catalogs, self.routing, self.scenarios, self.lab, self._planners)
 
     @built
     def background(self) -> BackgroundJobs:
-        from core.services.background_jobs import BackgroundJobs
+        from core.catalogs.background_jobs import BackgroundJobs
 
         return BackgroundJobs(self.store, self.settings.now)
 

@@ -31,10 +31,10 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
-from core.endpoint.http_app import PATH, EndpointApp, callback_route, status_routes
-from core.endpoint.uses import Uses
-from core.shared.errors import StoreError, WayfareError
-from core.shared.untrusted_text import one_line
+from core.domain.errors import StoreError, WayfareError
+from core.domain.untrusted_text import one_line
+from core.gateway.http_app import PATH, EndpointApp, callback_route, status_routes
+from core.gateway.uses import Uses
 from dashboard import session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
@@ -191,7 +191,7 @@ async def to_default_page(request: Request) -> Response:
 
 async def _write_counts() -> None:
     """Write the counts of repeated refusals while nothing else happens."""
-    admission = await asyncio.to_thread(import_module, "core.services.govern.admission")
+    admission = await asyncio.to_thread(import_module, "core.governance.admission")
     while True:
         await asyncio.sleep(admission.AGAIN.total_seconds())
         if (opened := session.opened_app()) is not None:

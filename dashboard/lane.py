@@ -1,7 +1,7 @@
 """The fast lane: while a knob is turned, the page asks the console for the parts under the new values, past the page host.
 
 A page opens a lane with a function from values to parts of the page, and gives its secret token to the knobs in the visitor's
-browser. Access is decided as for `/mcp` (`core.endpoint.http_app.stranger`). Nothing is stored here: the final values
+browser. Access is decided as for `/mcp` (`core.gateway.http_app.stranger`). Nothing is stored here: the final values
 come back through the page host.
 """
 
@@ -19,9 +19,9 @@ from cachetools import LRUCache
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from core.endpoint.http_app import stranger
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import one_line
+from core.domain.errors import WayfareError
+from core.domain.untrusted_text import one_line
+from core.gateway.http_app import stranger
 
 PATH = "/turn"
 LIMIT_BYTES = 65_536

@@ -14,17 +14,17 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.domain.errors import WayfareError
 from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.governance_events import origin_of
-from core.endpoint.door import Owner, announced
-from core.shared.errors import WayfareError
-from core.shared.settings import Settings, launched
+from core.domain.settings import Settings, launched
+from core.gateway.door import Owner, announced
 from core.store import Store
 from core.store.sharing import CONSOLE
 
 if TYPE_CHECKING:
     from core.app import App
-    from core.services.background_jobs import Job
+    from core.catalogs.background_jobs import Job
 
 FIRST_VISITOR_S = 20.0  # the time to wait for a first visitor
 PAUSE_S = 2.0  # the browser fetches and draws after the page's script has ended

@@ -21,12 +21,12 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from core.catalogs.server_sign_ins import CALLBACK
 from core.cli.joining import PATH as DOOR
-from core.endpoint.http_app import METADATA_PATH, stranger
-from core.endpoint.http_app import PATH as MCP
-from core.services.decide.server_sign_ins import CALLBACK
-from core.services.govern.clients import LASTS, SignIns
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
+from core.gateway.http_app import METADATA_PATH, stranger
+from core.gateway.http_app import PATH as MCP
+from core.governance.clients import LASTS, SignIns
 
 if TYPE_CHECKING:
     from core.app import App

@@ -16,26 +16,29 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
+import numpy as np
 import platformdirs
 import pytest
 from hypothesis import settings
 
-from core.app import Settings, open_app
+from core.app import App, Settings, open_app
+from core.calls.calls import CallService
 from core.domain.catalog import Catalog
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.mcp_bridge import secrets
 from core.relevance import onnx_encoder, packaged_vectors
 from core.relevance.encoder import EncoderSource
 from core.relevance.index_files import IndexFiles, Prepared, made_of
 from core.relevance.onnx_encoder import onnx_source
 from core.relevance.relevance_index import RelevanceIndex
+from core.relevance.request_book import RequestBook
 from core.relevance.requests import RequestIndex
-from core.services.learn.request_book import RequestBook
+from core.servers import secrets
 from core.store import connection as store_connection
 from core.store.connection import _connect as connect
 from core.store.migrations import Migration, all_migrations, migrate
 from sample_catalog import VECTORS
 from tests.forking import FORKS
+from tests.world import Scripted, open_world
 
 # what passes on a quiet machine passes on a busy one
 settings.register_profile("unhurried", settings.default, deadline=None)
@@ -246,7 +249,7 @@ def quick_python() -> Iterator[None]:
     hang when their input is closed are ended after half a second, not after two."""
     with FORKS, pytest.MonkeyPatch.context() as patch:
         patch.setattr(secrets, "sys", QuickPython())
-        patch.setattr("core.mcp_bridge.stdio.EXIT_S", 0.5)
+        patch.setattr("core.servers.stdio.EXIT_S", 0.5)
         yield
 
 
@@ -265,3 +268,32 @@ def warm_store(encoder_cache: Path, tmp_path_factory: pytest.TempPathFactory) ->
         with open_app(Settings.from_environment(db=file)) as app:
             app.catalogs.prepare("sample")
     return file
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The store file of a test."""
+    return tmp_path / "wayfare.duckdb"
+
+
+@pytest.fixture
+def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
+    """An app with the catalog `world`; nothing has happened in it. Its store is a file if the test asks for its `path`."""
+    with open_world(tmp_path / "wayfare.duckdb", in_memory="path" not in request.fixturenames) as app:
+        yield app
+
+
+@pytest.fixture
+def calls_of(app: App) -> Iterator[Callable[[Scripted], CallService]]:
+    """The app's calls, made by a scripted caller."""
+    made: list[CallService] = []
+    folder = app.settings.virtual_folder
+
+    def make(caller: Scripted) -> CallService:
+        rng = np.random.default_rng(1)
+        made.append(CallService(app.store, app.catalogs, lambda: caller, rng=rng, virtual_folder=folder))
+        return made[-1]
+
+    yield make
+    for calls in made:
+        calls.close()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # the process in its place has no time for imports
 
 IMPORTED = (
     "mcp.server.mcpserver", "mcp.server.lowlevel", "mcp.server.stdio", "uvicorn", "faker", "jsonschema_rs", "streamlit", "core.virtual.server",
-    "core.cli.serving", "core.cli.agent", "core.endpoint.endpoint", "core.endpoint.http_app", "dashboard.pages.route.view",
+    "core.cli.serving", "core.cli.agent", "core.gateway.endpoint", "core.gateway.http_app", "dashboard.pages.route.view",
     "sample_catalog.runnable._common",
 )  # fmt: skip
 MESSAGE_BYTES = 1 << 18

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.services.decide.catalog_editor import CatalogEditor, ImportReport
+from core.catalogs.catalog_editor import CatalogEditor, ImportReport
 
 
 def import_text(editor: CatalogEditor, text: str | bytes, name: str, source: str = "pasted text") -> ImportReport:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from core.agents.agent import ROUNDS, AgentRun, AgentTask
 from core.cli.options import (
     catalog_option,
     common,
@@ -18,13 +19,12 @@ from core.cli.options import (
     set_option,
     settings_of,
 )
+from core.domain import units
+from core.domain.errors import PlannerError, WayfareError
 from core.domain.params import ALIASES
-from core.domain.plans import AgentEvent, Executed, Routed, Stopped
+from core.domain.untrusted_text import visible
 from core.planning.base import MAY_WRITE
-from core.services.call.agent import ROUNDS, AgentRun, AgentTask
-from core.shared import units
-from core.shared.errors import PlannerError, WayfareError
-from core.shared.untrusted_text import visible
+from core.planning.plans import AgentEvent, Executed, Routed, Stopped
 
 SAID_CHARACTERS = 2_000
 CANDIDATES_SHOWN = 3

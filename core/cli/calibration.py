@@ -28,11 +28,11 @@ from core.cli.options import (
     settings_of,
     write_file,
 )
+from core.domain.errors import WayfareError
 from core.domain.feedback import By, Calibration, Label
+from core.lab.calibrations import CalibrationResult
 from core.routers.presets import applied as with_preset
 from core.routers.tool_attention import ToolAttentionParameters
-from core.services.learn.calibrations import CalibrationResult
-from core.shared.errors import WayfareError
 
 CLI = By(origin="cli")
 MEASURES = {"mrr": "MRR", "hit@1": "hit@1", "hit@3": "hit@3", "log_loss": "log loss", "ece": "calibration error"}

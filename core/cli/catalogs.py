@@ -26,13 +26,13 @@ from core.cli.options import (
     printable,
 )
 from core.domain.catalog import Follow, Note
-from core.domain.lint import Finding, LintReport, Severity
-from core.shared.errors import UnknownNameError
+from core.domain.errors import UnknownNameError
+from core.domain.findings import Finding, LintReport, Severity
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, server_of
 
 if TYPE_CHECKING:
-    from core.services.decide.catalog_editor import ImportReport
+    from core.catalogs.catalog_editor import ImportReport
 
 
 @click.command()
@@ -67,8 +67,8 @@ def parameters(router: str, db: Path | None, as_json: bool) -> None:  # noqa: AR
 
     Example: wayfare parameters --router ehrr
     """
+    from core.domain.errors import UnknownNameError
     from core.routers import ROUTERS
-    from core.shared.errors import UnknownNameError
 
     if router not in ROUTERS:
         raise UnknownNameError(f"There is no router {router!r}; choose one of: {', '.join(ROUTERS)}.")

@@ -12,13 +12,13 @@ from pathlib import Path
 import click
 
 from core.cli.options import common, opened, print_json, print_outcome, print_table, written
+from core.domain.errors import WayfareError
 from core.domain.governance_events import ApprovalChange
-from core.governance.approvals import PartDifference
+from core.domain.untrusted_text import visible
+from core.governance.approval_rules import PartDifference
+from core.governance.clients import ANONYMOUS, Client
+from core.governance.definitions import HeldDefinition
 from core.governance.scope import Scope
-from core.services.govern.clients import ANONYMOUS, Client
-from core.services.govern.definitions import HeldDefinition
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import visible
 
 LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from core.cli.options import catalog_option, common, listed_run, opened, print_json, print_table, printable
+from core.domain import units
 from core.domain.findable import Findable
-from core.shared import units
 
 LISTED = 20
 NAMED = 3

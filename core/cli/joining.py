@@ -27,11 +27,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from core.cli.main import COMMANDS, main
-from core.endpoint.door import Owner, owner_of
-from core.endpoint.http_app import stranger
-from core.endpoint.uses import Uses
-from core.shared.errors import StoreBusyError, WayfareError
-from core.shared.settings import Settings, launched
+from core.domain.errors import StoreBusyError, WayfareError
+from core.domain.settings import Settings, launched
+from core.gateway.door import Owner, owner_of
+from core.gateway.http_app import stranger
+from core.gateway.uses import Uses
 
 if TYPE_CHECKING:
     from core.app import App

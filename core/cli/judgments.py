@@ -20,7 +20,7 @@ from core.cli.options import (
     write_file,
 )
 from core.domain.feedback import FIRST_SET
-from core.services.lab.judgments import Format
+from core.lab.judgments import Format
 
 LIST, IMPORT, EXPORT = ACTIONS = ("list", "import", "export")
 FORMATS: tuple[Format, ...] = get_args(Format)

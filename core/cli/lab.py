@@ -27,16 +27,16 @@ from core.cli.options import (
     settings_of,
     spread_over,
 )
+from core.domain.errors import StoreError
 from core.domain.params import Parameters
+from core.domain.significance import Compared, compared
 from core.domain.tasks import Task
 from core.lab.benchmark import MEASURES, BenchmarkRun
 from core.lab.execution import S_PER_USD, VALUE_USD, ExecutionRun, Playing
 from core.lab.gate import Baseline, Change, Gate, Moved, read_baseline
+from core.lab.lab import RANKED
 from core.lab.levels import LevelRun
-from core.lab.significance import Compared, compared
-from core.services.lab.lab import RANKED
-from core.services.lab.measuring import Measured, missing_labels
-from core.shared.errors import StoreError
+from core.lab.measuring import Measured, missing_labels
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The tables of `wayfare bench`: measures, comparisons, levels, played outcomes, and the gate.

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from core.domain.catalog import ServerId
-from core.endpoint.door import TOKEN, beside
-from core.mcp_bridge.secret_file import PASSPHRASE, Secret, SecretFile, SecretFileError
-from core.shared.environment import MACHINE
-from core.shared.errors import WayfareError
-from core.shared.leaks import plain_value
-from core.shared.settings import Settings
+from core.domain.environment import MACHINE
+from core.domain.errors import WayfareError
+from core.domain.leaks import plain_value
+from core.domain.settings import Settings
+from core.gateway.door import TOKEN, beside
+from core.servers.secret_file import PASSPHRASE, Secret, SecretFile, SecretFileError
 
 OURS, NEVER = ("WAYFARE_", "OTEL_"), frozenset({PASSPHRASE, TOKEN, "WAYFARE_DB"})
 KEPT = ServerId("", "wayfare up"), "environment"

@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from core.shared.errors import StoreBusyError, WayfareError
+from core.domain.errors import StoreBusyError, WayfareError
 
 # name: the module of core.cli, the command in it, and its line in `wayfare --help`. The module is imported when the command is called.
 COMMANDS = {

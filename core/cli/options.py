@@ -19,14 +19,14 @@ import click
 
 from core.app import App, Settings, build_app, open_app
 from core.domain.catalog import FOLLOW
+from core.domain.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
+from core.domain.progress import Report, Step, reported, silent
+from core.domain.untrusted_text import one_line
 from core.routers.presets import DEFAULT_PRESET, PRESETS
-from core.shared.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
-from core.shared.progress import Report, Step, reported, silent
-from core.shared.untrusted_text import one_line
 
 if TYPE_CHECKING:
-    from core.services.background_jobs import Job
-    from core.services.lab.cluster import RaySpread
+    from core.catalogs.background_jobs import Job
+    from core.lab.cluster import RaySpread
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -241,7 +241,7 @@ def opened(db: Path | None, *, alone: bool = False) -> AbstractContextManager[Ap
     held = _held.get()
     if held is not None:
         return nullcontext(held)
-    from core.endpoint.door import owner_of
+    from core.gateway.door import owner_of
     from core.store.sharing import COMMAND
 
     settings = Settings.from_environment(db=db)
@@ -258,7 +258,7 @@ def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:
     try:
         return opened(db)
     except StoreBusyError as error:
-        from core.endpoint.door import owner_of
+        from core.gateway.door import owner_of
         from core.store import Store
 
         settings = Settings.from_environment(db=db)
@@ -292,7 +292,7 @@ class ListedRun:
 def listed_run(app: App, what: str) -> Generator[ListedRun]:
     """Lists the command among the runs of the console, with its progress, until the block ends, and stores how it ended. `what` it
     does is the progress on standard error."""
-    from core.services.background_jobs import Stopped
+    from core.catalogs.background_jobs import Stopped
 
     title = shlex.join(["wayfare", *click.get_current_context().obj])
     try:
@@ -310,7 +310,7 @@ def spread_over(address: str, app: App) -> Generator[RaySpread | None]:
     if not address:
         yield None
         return
-    from core.services.lab.cluster import RaySpread
+    from core.lab.cluster import RaySpread
 
     with RaySpread(address, app.store.tables(), opened=build_app) as spread:
         yield spread

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from core.cli.options import common, print_json, print_outcome, print_table
-from core.endpoint.door import Owner, console_lock, owner_of
-from core.shared.errors import WayfareError
-from core.shared.settings import Settings
+from core.domain.errors import WayfareError
+from core.domain.settings import Settings
+from core.gateway.door import Owner, console_lock, owner_of
 
 ENDS_S = 60.0
 

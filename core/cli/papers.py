@@ -25,12 +25,12 @@ from core.cli.options import (
     set_option,
     settings_of,
 )
-from core.lab.papers.report import Kind, Report, agrees
-from core.lab.replay import Chosen, Replayed, ReplayTotals
+from core.domain import units
+from core.domain.settings import IN_MEMORY
+from core.lab.replayed import Chosen, Replayed, ReplayTotals
+from core.papers.papers import MODEL_TASKS, papers
+from core.papers.report import Kind, Report, agrees
 from core.routers.presets import PRESETS
-from core.services.lab.papers import MODEL_TASKS, papers
-from core.shared import units
-from core.shared.settings import IN_MEMORY
 
 
 @click.command("papers")

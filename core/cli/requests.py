@@ -14,12 +14,12 @@ import click
 
 from core.app import Settings
 from core.cli.options import catalog_option, common, opened, print_json, print_outcome, printable, read_file, write_file
+from core.domain.errors import StoreBusyError, WayfareError
 from core.domain.feedback import By
-from core.services.learn.requests import GIVEN_BY, MODEL, NONE_TAKEN, OPERATOR, lines
-from core.shared.errors import StoreBusyError, WayfareError
+from core.learning.requests import GIVEN_BY, MODEL, NONE_TAKEN, OPERATOR, lines
 
 if TYPE_CHECKING:
-    from core.services.learn.request_writing import WritingRun
+    from core.learning.request_writing import WritingRun
 
 CLI = By(origin="cli")
 SHOWN = 10  # skipped lines that are printed
@@ -117,7 +117,7 @@ def write(
 
     Example: wayfare requests write --model gpt-4o-mini --catalog work --limit-usd 0.50
     """
-    from core.services.learn.request_writing import RequestWriter, WritingRun, writing_endpoint
+    from core.learning.request_writing import RequestWriter, WritingRun, writing_endpoint
 
     if as_json and not yes:
         raise click.UsageError("--json cannot ask; give --yes with it.")

@@ -13,6 +13,7 @@ from typing import Any, cast
 import click
 
 from core.app import App
+from core.calls.calls import CallReport
 from core.cli.options import (
     catalog_option,
     common,
@@ -24,19 +25,19 @@ from core.cli.options import (
     set_option,
     settings_of,
 )
+from core.domain import units
 from core.domain.decision import Decision
+from core.domain.errors import WayfareError
+from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
+from core.domain.json_schema import arguments_fault
 from core.domain.outcome import CallMode, ContentBlock, ToolCall
 from core.domain.params import Parameters
+from core.domain.untrusted_text import visible
 from core.governance.calls import NotAllowedError
-from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED, DEFINITION_CHANGED, DEFINITION_WAITS
+from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
 from core.importers.reading import kind
 from core.routers.presets import read_preset
 from core.routers.why import fit_sentence
-from core.services.call.calls import CallReport
-from core.shared import units
-from core.shared.errors import WayfareError
-from core.shared.json_schema import arguments_fault
-from core.shared.untrusted_text import visible
 
 
 @click.command()

@@ -28,12 +28,12 @@ from core.cli.options import (
     settings_of,
     spread_over,
 )
+from core.domain.errors import ParameterError, WayfareError
 from core.domain.lab_runs import OPTUNA, LabRun, Sweep
 from core.lab.benchmark import MEASURES
+from core.lab.lab import RANKED
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, read_axis
-from core.services.lab.lab import RANKED
-from core.services.lab.sweeps import GRID, RANDOM, SweepPlan
-from core.shared.errors import ParameterError, WayfareError
+from core.lab.sweeps import GRID, RANDOM, SweepPlan
 
 # ----------------------------------------------------------------------------------------------------------------------
 # `wayfare sweep`: labelled tasks over a grid of parameters, or a search in it.

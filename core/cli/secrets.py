@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
+from core.catalogs.server_values import ServerValue, with_scheme
 from core.cli.options import catalog_option, common, opened, print_json, print_outcome, print_table
 from core.domain.catalog import ServerId
-from core.mcp_bridge.secrets import SecretVault, vault_of
-from core.services.decide.server_values import ServerValue, with_scheme
-from core.shared.errors import StoreBusyError, WayfareError
-from core.shared.settings import Settings
+from core.domain.errors import StoreBusyError, WayfareError
+from core.domain.settings import Settings
+from core.servers.secrets import SecretVault, vault_of
 
 LIST, SET, REMOVE, HIDE, SHOW, HEADER = ACTIONS = ("list", "set", "remove", "hide", "show", "header")
 STATES = {

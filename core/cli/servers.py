@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from core.catalogs.servers import keep_values
 from core.cli.options import (
     catalog_option,
     common,
@@ -24,15 +25,14 @@ from core.cli.options import (
     settings_of,
 )
 from core.domain.catalog import Connection, Discovery, Follow, Imported, ServerId
+from core.domain.errors import CatalogError, ParameterError, StoreBusyError
+from core.domain.settings import Settings
 from core.importers import read_document
-from core.mcp_bridge.secrets import vault_of
-from core.services.decide.servers import keep_values
-from core.shared.errors import CatalogError, ParameterError, StoreBusyError
-from core.shared.settings import Settings
+from core.servers.secrets import vault_of
 
 if TYPE_CHECKING:
     from core.app import App
-    from core.services.decide.followed import FileState
+    from core.catalogs.followed import FileState
 
 ADD, REMOVE, ENABLE, DISABLE, RESTART, DISCOVER = ACTIONS = (
     "add",

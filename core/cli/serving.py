@@ -23,11 +23,11 @@ import click
 from core.cli.last_up import LastUp, UpOptions, last_up, remember, with_its_environment
 from core.cli.options import TerminalProgress, db_option, preset_option, set_option, settings_of
 from core.cli.owner import described
-from core.endpoint.door import BY_AGENT, Owner, console_lock, owner_of
+from core.domain.errors import UnknownNameError, WayfareError
+from core.domain.settings import FIRST_CATALOG, Launch, Settings, set_launch
+from core.gateway.door import BY_AGENT, Owner, console_lock, owner_of
+from core.governance.clients import ClientRegister
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.services.govern.clients import ClientRegister
-from core.shared.errors import UnknownNameError, WayfareError
-from core.shared.settings import FIRST_CATALOG, Launch, Settings, set_launch
 from core.store import Store
 from core.store.sharing import COMMAND
 
@@ -222,7 +222,7 @@ def _check_store(settings: Settings, options: UpOptions, *, remembered: bool) ->
                 "which prints its token, or leave --sign-in out."
             )
         if remembered:
-            from core.mcp_bridge.secrets import names_in
+            from core.servers.secrets import names_in
 
             try:
                 remember(settings, options, names_in(*store.catalogs.connection_texts()))
@@ -312,8 +312,8 @@ def mcp(
 
     Example: wayfare mcp --catalog mine --router expected_value
     """
-    from core.endpoint.base import EndpointOptions
-    from core.endpoint.joining import serve_stdio
+    from core.gateway.base import EndpointOptions
+    from core.gateway.joining import serve_stdio
 
     catalog, *further = catalogs or (FIRST_CATALOG,)
     if Path(catalog).is_file():

@@ -10,12 +10,12 @@ import click
 from core.app import App
 from core.cli.catalogs import print_report
 from core.cli.options import catalog_option, common, opened, print_json, print_table, printable
-from core.endpoint.door import owner_of
-from core.endpoint.endpoint import own_tokens
-from core.services.govern.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
-from core.services.govern.client_texts import CLIENTS, WAYS, SetupClient, Way, client_of
-from core.services.govern.clients import Visit
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
+from core.gateway.door import owner_of
+from core.gateway.endpoint import own_tokens
+from core.governance.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
+from core.governance.client_texts import CLIENTS, WAYS, SetupClient, Way, client_of
+from core.governance.clients import Visit
 
 
 @click.command()

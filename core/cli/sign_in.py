@@ -12,13 +12,13 @@ from typing import Any
 
 import click
 
+from core.catalogs.server_sign_ins import ServerSignIn
 from core.cli.options import catalog_option, common, opened, print_json, print_outcome, print_table, printable
 from core.cli.secrets import asked_value
 from core.domain.catalog import ServerId
-from core.mcp_bridge.secrets import client_secret_name, vault_of
-from core.services.decide.server_sign_ins import ServerSignIn
-from core.shared.errors import StoreBusyError, WayfareError
-from core.shared.settings import Settings, launched
+from core.domain.errors import StoreBusyError, WayfareError
+from core.domain.settings import Settings, launched
+from core.servers.secrets import client_secret_name, vault_of
 
 POLL_S = 1.0
 
@@ -86,7 +86,7 @@ def _signed_in(
 ) -> dict[str, Any]:
     """The console runs the sign-in and takes the answer; this process shows the address and asks how it went. A secret never becomes a
     word of a command: the console reads it from the file of values."""
-    from core.endpoint.door import console_of
+    from core.gateway.door import console_of
 
     console_of(settings)
     of_catalog, of_client = ["--catalog", catalog, "--json"], ["--client-id", client_id] if client_id else []

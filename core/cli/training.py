@@ -13,14 +13,14 @@ import click
 
 from core.app import App, Settings, open_app
 from core.cli.options import db_option, json_option, print_json, print_table, printable
-from core.shared.errors import CatalogError, ParameterError
-from core.shared.progress import Step
+from core.domain.errors import CatalogError, ParameterError
+from core.domain.progress import Step
 from core.store.sharing import COMMAND
 
 if TYPE_CHECKING:  # torch is loaded when a training begins, not for --help
     from core.relevance.encoder_runtime import SentenceEncoder
-    from core.tuning.judging import Judgement
-    from core.tuning.pairs import LabelledCatalog
+    from core.relevance.tuning.judging import Judgement
+    from core.relevance.tuning.pairs import LabelledCatalog
 
 FORM = "CATALOG=TASKS"
 
@@ -70,9 +70,9 @@ def _train(
     """Trains and writes the file. Returns the encoder, which is frozen again, and every catalog used for training."""
     from core.relevance.encoder_model import low_rank, model_folder, save
     from core.relevance.encoder_runtime import SentenceEncoder
-    from core.tuning.judging import shipped_catalogs
-    from core.tuning.pairs import TuningSettings
-    from core.tuning.training import tune
+    from core.relevance.tuning.judging import shipped_catalogs
+    from core.relevance.tuning.pairs import TuningSettings
+    from core.relevance.tuning.training import tune
 
     options, folder, catalogs = TuningSettings(seed=seed, steps=steps), model_folder(), [*shipped_catalogs(), *more]
     encoder = SentenceEncoder(folder)
@@ -93,7 +93,7 @@ def _labelled(
 
 
 def _read(app: App, text: str, *, tasks_needed: bool = True) -> LabelledCatalog:
-    from core.tuning.judging import labelled_catalog, queries_of
+    from core.relevance.tuning.judging import labelled_catalog, queries_of
 
     name, _, tasks = text.partition("=")
     if not name or (tasks_needed and not tasks):
@@ -112,7 +112,7 @@ def _judgements(
         return []
     from core.relevance.encoder_model import model_folder, tuned_folder
     from core.relevance.encoder_runtime import SentenceEncoder
-    from core.tuning.judging import Trained, judge
+    from core.relevance.tuning.judging import Trained, judge
 
     tuned, known = SentenceEncoder(tuned_folder(model_folder(), file)), Trained.on(trained)
     found: list[Judgement] = []
@@ -127,14 +127,14 @@ def _use(file: Path) -> str:
 
 
 def _print_document(file: Path, elapsed_s: float, judgements: Sequence[Judgement]) -> None:
-    from core.tuning.judging import conclusion
+    from core.relevance.tuning.judging import conclusion
 
     document = {"file": str(file), "elapsed_s": elapsed_s, "judged": [asdict(item) for item in judgements]}
     print_json(document | {"conclusion": conclusion(judgements)})
 
 
 def _print_judgements(judgements: Sequence[Judgement]) -> None:
-    from core.tuning.judging import conclusion
+    from core.relevance.tuning.judging import conclusion
 
     if judgements:
         print_table(

@@ -13,10 +13,10 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
+from core.domain.errors import UnknownNameError
+from core.domain.settings import own_url
+from core.domain.tokens import count_tokens
 from core.domain.tools import Json, Tool, ToolHints, ToolSequence, tool_id  # noqa: F401  # pyright: ignore[reportUnusedImport] - a catalog's words in one place
-from core.shared.errors import UnknownNameError
-from core.shared.settings import own_url
-from core.shared.tokens import count_tokens
 
 EMPTY: Json = MappingProxyType({})
 Transport = Literal["stdio", "http", "sse"]
@@ -28,7 +28,7 @@ FOLLOW: tuple[Follow, ...] = ("show", "take", "off")
 @dataclass(frozen=True, slots=True)
 class Connection:
     """How a server is reached. Secrets stand in it as references, such as `${env:NAME}` or `${secret:NAME}`; their values are
-    in the vault (`core.mcp_bridge.secrets`)."""
+    in the vault (`core.servers.secrets`)."""
 
     transport: Transport
     command: str = ""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from core.domain.errors import StoreError
 from core.domain.outcome import Outcome
-from core.shared.errors import StoreError
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Which decisions and calls to list, as the Activity page, the command line and the store understand it.

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 from core.domain.catalog import Connection, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 
+APPROVAL_NEEDED, APPROVAL_DENIED = "approval_needed", "approval_denied"
+"""Reasons of refusals that only a person can lift."""
 Settle = Callable[[OutcomeKind | None], None]
 """Gets the outcome of a call, or None if it tells nothing about the server."""
 Leave = Callable[[ToolCall, str], Settle | None]

@@ -1,4 +1,4 @@
-"""How often the tools of a catalog would be found, and what they are taken for (`core.services.learn.findable`)."""
+"""How often the tools of a catalog would be found, and what they are taken for (`core.lab.findable`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from core.shared.english import opposite
+from core.domain.english import opposite
 
 SELDOM = 0.5
 """A tool that a smaller share of its requests finds among three is seldom found."""

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from core.shared import documents
+from core.domain import documents
 
 SIMULATED, LIVE = "simulated", "live"
 OPTUNA = "optuna"  # the method of a sweep that is a search

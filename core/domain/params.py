@@ -10,7 +10,7 @@ A set of parameters is a frozen dataclass that inherits `Parameters`; each field
 {'alpha': 0.3}
 >>> Toy(alpha=7.0)
 Traceback (most recent call last):
-core.shared.errors.ParameterError: alpha = 7.0 is outside 0.0 to 1.0; choose a value within that range.
+core.domain.errors.ParameterError: alpha = 7.0 is outside 0.0 to 1.0; choose a value within that range.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, Self, cast
 
-from core.shared.errors import ParameterError
+from core.domain.errors import ParameterError
 
 Value = float | int | bool | str | None
 Scale = Literal["linear", "cube root"]

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import cast
 
 from core.domain.catalog import Tool, definition_text
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
 
 MOST_REQUESTS = 24  # of a tool
 MOST_CHARACTERS = 300

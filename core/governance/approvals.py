@@ -1,177 +1,234 @@
-"""Calls that wait for a person's approval, and the exact scope of an approval."""
+"""Calls that wait for a person: what each is bound to, how it was decided, and until when that counts."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
-from dataclasses import asdict, astuple, dataclass
-from difflib import SequenceMatcher
-from typing import Annotated, Any, Literal, NamedTuple
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+from urllib.request import Request, urlopen
 
 from core.domain.catalog import Tool
+from core.domain.errors import UnknownNameError, WayfareError
+from core.domain.governance_events import ApprovalChange
+from core.domain.leaks import masked_arguments
 from core.domain.outcome import ToolCall
-from core.shared.documents import AMOUNT, CLOSED, number
+from core.domain.untrusted_text import one_line
+from core.governance import refusals
+from core.governance.approval_rules import ApprovalRules, Binding
+from core.store import Store
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A tool's definition: its digest, and its changes word by word.
-
-PARTS = ("title", "description", "inputSchema", "outputSchema", "annotations")
-MOST_PIECES = 6_000
-_PIECE = re.compile(r"\s+|\w+|[^\w\s]")
-Change = Literal["same", "removed", "added"]
-
-
-class Piece(NamedTuple):
-    """Some words that stayed, were removed, or were added."""
-
-    change: Change
-    text: str
+WAITING, APPROVED, DENIED, USED = "waiting", "approved", "denied", "used"
+MOST_WAITING = 50
+MOST_ARGUMENT_CHARS = 4_000
+REASONS = "; "
+State = Literal["waiting", "approved", "denied", "used", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
-class PartDifference:
-    """The changes in one part of a definition."""
+class Approval:
+    """A call that waits or waited. `change` is its latest event, `decided` the origin of its approval or denial, or ""."""
 
-    part: str
-    pieces: tuple[Piece, ...]
-
-
-def definition_json(tool: Tool) -> str:
-    """Returns the server's statements about a tool as one text, which a person approves. Prices and times are the
-    operator's own."""
-    said: dict[str, Any] = {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.own_description,
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-        "annotations": {name: value for name, value in asdict(tool.hints).items() if value is not None},
-        **({"extras": tool.extras} if tool.extras else {}),
-    }
-    return json.dumps(said, ensure_ascii=False, sort_keys=True, default=_plain)
-
-
-def same_definition(one: str, other: str) -> bool:
-    """Whether two definitions differ at most in icons and metadata: others of these are not passed on, and hold nothing back."""
-    if one == other:
-        return True
-    texts = ({**json.loads(text), "extras": ""} for text in (one, other))
-    first, second = (json.dumps(said, ensure_ascii=False, sort_keys=True) for said in texts)
-    return first == second
-
-
-def digest(text: str) -> str:
-    """Returns the SHA-256 of a text in hexadecimal digits."""
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-
-
-def differences(before: str, after: str) -> tuple[PartDifference, ...]:
-    """Returns the changes between two definitions, part by part.
-
-    >>> before, after = (definition_json(Tool("files", "read", f"Reads a {kind}.")) for kind in ("file", "secret file"))
-    >>> [(one.part, [(piece.change, piece.text) for piece in one.pieces]) for one in differences(before, after)]
-    [('description', [('same', 'Reads a '), ('added', 'secret '), ('same', 'file.')])]
-    """
-    one, other = json.loads(before), json.loads(after)
-    texts = ((part, _shown(one.get(part)), _shown(other.get(part))) for part in PARTS)
-    return tuple(PartDifference(part, _compared(old, new)) for part, old, new in texts if old != new)
-
-
-def _compared(before: str, after: str) -> tuple[Piece, ...]:
-    old, new = (_PIECE.findall(text)[:MOST_PIECES] for text in (before, after))
-    found: list[Piece] = []
-    removed = added = ""
-    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    for place, (kind, start, stop, new_start, new_stop) in enumerate(codes):
-        before_text, after_text = "".join(old[start:stop]), "".join(new[new_start:new_stop])
-        inside = 0 < place < len(codes) - 1 and not re.search(r"\w", before_text)
-        if kind == "equal" and not inside:
-            found += [*_changed(removed, added), Piece("same", before_text)]
-            removed = added = ""
-        else:  # a gap between two changed words joins the change, so that whole phrases are compared
-            removed, added = removed + before_text, added + after_text
-    return (*found, *_changed(removed, added))
-
-
-def _changed(removed: str, added: str) -> list[Piece]:
-    pieces = Piece("removed", removed), Piece("added", added)
-    return [piece for piece in pieces if piece.text]
-
-
-def _shown(part: object) -> str:
-    if part is None or part == {}:
-        return ""
-    return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=1, sort_keys=True)
-
-
-def _plain(value: object) -> Any:
-    return dict(value) if hasattr(value, "keys") else str(value)  # pyright: ignore[reportCallIssue, reportArgumentType]
-
-
-LONGEST_HOLD_S = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalRules:
-    """Calls that wait: of tools that are not declared read-only, of tools dearer than `above_usd`, of tools that are
-    new here.
-
-    A call waits for `wait_s` at most, and its request stays open for the first `hold_s` of them. An approved call may be made once
-    within `valid_s`. With `client_may_approve` the client of the agent asks its own person, who may approve.
-    """
-
-    __pydantic_config__ = CLOSED
-
-    writes: bool = False
-    above_usd: Annotated[int | float, AMOUNT] | None = None
-    new: bool = False
-    wait_s: Annotated[int | float, AMOUNT] = 900.0
-    valid_s: Annotated[int | float, AMOUNT] = 900.0
-    hold_s: Annotated[int | float, number(0, LONGEST_HOLD_S)] = 45.0
-    client_may_approve: bool = False
-
-    def reasons(self, tool: Tool, price_usd: float, *, known: bool) -> tuple[str, ...]:
-        """Returns why a call waits; empty if it does not.
-
-        >>> ApprovalRules(writes=True, above_usd=0.01, new=True).reasons(Tool("mail", "send"), 0.02, known=False)
-        ('it may write', 'it costs $0.02, more than $0.01', 'it is new here')
-        """
-        found = {
-            "it may write": self.writes and tool.hints.read_only is not True,
-            f"it costs ${price_usd:g}, more than ${self.above_usd or 0:g}": self.above_usd is not None
-            and price_usd > self.above_usd,
-            "it is new here": self.new and not known,
-        }
-        return tuple(reason for reason, applies in found.items() if applies)
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """The exact scope of an approval. Another client, argument, definition or policy needs another approval."""
-
-    client: str
-    catalog: str
-    server: str
-    tool: str
-    arguments_digest: str
-    definition_digest: str
-    policy_digest: str
+    change: ApprovalChange
+    state: State
+    decided: str = ""
 
     @property
-    def key(self) -> str:
-        """The digest of all fields."""
-        return digest(json.dumps(astuple(self)))
+    def binding(self) -> Binding:
+        """The call to approve."""
+        change = self.change
+        return Binding(
+            change.client, change.catalog, change.server, change.tool, change.arguments_digest, change.definition_digest, change.policy_digest
+        )  # fmt: skip
 
 
-def binding(client: str, call: ToolCall, tool: Tool, policy_digest: str) -> Binding:
-    """Returns the binding of a call. The order of its arguments does not matter.
+@dataclass(eq=False)
+class ApprovalQueue:
+    """Every approval since the store was made. Thread-safe. Each step is one sealed record; `redact` masks the secrets that are known.
+    `announce` is told of each call that begins to wait."""
 
-    >>> made = [binding("ann", ToolCall("a", "b", arguments), Tool("a", "b"), "p") for arguments in ({"x": 1, "y": 2}, {"y": 2, "x": 1})]
-    >>> made[0] == made[1]
-    True
-    """
-    arguments = json.dumps(dict(call.arguments), sort_keys=True, ensure_ascii=False, default=str)
-    return Binding(
-        client, call.catalog, call.server, call.tool, digest(arguments), digest(definition_json(tool)), policy_digest
-    )
+    store: Store
+    now: Callable[[], datetime]
+    redact: Callable[[str], str]
+    announce: Callable[[ApprovalChange], None]
+
+    def __post_init__(self) -> None:
+        self._lock = threading.RLock()
+        self._watched: dict[str, list[Future[None]]] = {}
+        self._last: dict[str, ApprovalChange] = {}
+        self._by_key: dict[str, str] = {}
+        self._decided: dict[str, str] = {}
+        self.read_anew()
+
+    def read_anew(self) -> None:
+        """Take over every change in the store."""
+        with self._lock:
+            for change in self.store.governance.approvals():
+                self._take(change)
+
+    def waiting(self, policy_digest: str) -> tuple[Approval, ...]:
+        """The approvals that a person can decide now, oldest first. Those of an earlier policy are left out."""
+        found = (self._shown(change) for change in tuple(self._last.values()))
+        return tuple(one for one in found if one.state == WAITING and one.change.policy_digest == policy_digest)
+
+    def recent(self, limit: int = 50) -> tuple[Approval, ...]:
+        """Decided and expired approvals, newest first."""
+        found = [self._shown(change) for change in tuple(self._last.values())]
+        decided = [one for one in found if one.state != WAITING]
+        return tuple(sorted(decided, key=lambda one: one.change.at, reverse=True)[:limit])
+
+    def state(self, binding: Binding) -> Approval | None:
+        """The approval of exactly this call. Returns None if it never waited."""
+        id_ = self._by_key.get(binding.key)
+        return None if id_ is None else self._shown(self._last[id_])
+
+    def wait_for(
+        self,
+        binding: Binding,
+        call: ToolCall,
+        tool: Tool,
+        reasons: Sequence[str],
+        *,
+        price_usd: float | None,
+        rules: ApprovalRules,
+        origin: str,
+    ) -> Approval:
+        """Have a call wait, where it does not already. Raises NotAllowedError where too many calls of the client do."""
+        with self._lock:
+            known = self.state(binding)
+            if known is not None and known.state == WAITING:
+                return known
+            waiting = sum(one.change.client == binding.client for one in self.waiting(binding.policy_digest))
+            if waiting >= MOST_WAITING:
+                raise refusals.too_many_waiting(waiting)
+            now = self.now()
+            change = ApprovalChange(
+                at=now,
+                id=secrets.token_hex(4),
+                action=WAITING,
+                client=binding.client,
+                catalog=binding.catalog,
+                server=binding.server,
+                tool=binding.tool,
+                arguments_digest=binding.arguments_digest,
+                definition_digest=binding.definition_digest,
+                policy_digest=binding.policy_digest,
+                arguments_json=_bounded(self.redact(masked_arguments(call.arguments, tool.input_schema))),
+                reasons=REASONS.join(reasons),
+                price_usd=price_usd,
+                expires_at=now + timedelta(seconds=rules.wait_s),
+                origin=origin,
+            )
+            self._write(change)
+            self.announce(change)
+            return self._shown(change)
+
+    @contextmanager
+    def watched(self, id_: str) -> Generator[Future[None]]:
+        """Yields a future that is done once a call does not wait any more because a person decided."""
+        decided: Future[None] = Future()
+        with self._lock:
+            self._watched.setdefault(id_, []).append(decided)
+            change = self._last.get(id_)
+            if change is None or change.action != WAITING:
+                decided.set_result(None)
+        try:
+            yield decided
+        finally:
+            with self._lock:
+                self._watched[id_].remove(decided)
+                if not self._watched[id_]:
+                    del self._watched[id_]
+
+    def decide(self, id_: str, *, approve: bool, rules: ApprovalRules, policy_digest: str, origin: str) -> Approval:
+        """Approve or deny a call that waits; either counts for `valid_s`. Raises UnknownNameError, WayfareError."""
+        with self._lock:
+            change = self._last.get(id_)
+            if change is None:
+                raise UnknownNameError(f"There is no call {id_[:60]!r} that waits; `wayfare approvals` lists them.")
+            if self._shown(change).state != WAITING:
+                raise WayfareError(f"The call {id_} does not wait any more: it is {self._shown(change).state}.")
+            if change.policy_digest != policy_digest:
+                raise WayfareError(
+                    f"The policy changed since the call {id_} began to wait; the agent has to call again."
+                )
+            now = self.now()
+            action = APPROVED if approve else DENIED
+            valid = now + timedelta(seconds=rules.valid_s)
+            decided = replace(change, at=now, action=action, expires_at=valid, origin=origin)
+            self._write(decided)
+            return self._shown(decided)
+
+    def use(self, approval: Approval, *, origin: str) -> None:
+        """The call that was approved is made: the approval is for one."""
+        with self._lock:
+            self._write(replace(approval.change, at=self.now(), action=USED, origin=origin))
+
+    def _shown(self, change: ApprovalChange) -> Approval:
+        state: State = change.action  # pyright: ignore[reportAssignmentType]
+        expired = state != USED and change.expires_at <= self.now()
+        return Approval(change, "expired" if expired else state, self._decided.get(change.id, ""))
+
+    def _write(self, change: ApprovalChange) -> None:
+        self.store.governance.append(change)
+        self._take(change)
+
+    def _take(self, change: ApprovalChange) -> None:
+        self._last[change.id] = change
+        if change.action in {APPROVED, DENIED}:
+            self._decided[change.id] = change.origin
+            for waiting in self._watched.get(change.id, ()):
+                if not waiting.done():
+                    waiting.set_result(None)
+        self._by_key[Approval(change, WAITING).binding.key] = change.id
+
+
+def _bounded(arguments_json: str) -> str:
+    """The beginning of long arguments, with a note that they continue."""
+    if len(arguments_json) <= MOST_ARGUMENT_CHARS:
+        return arguments_json
+    return f"{arguments_json[:MOST_ARGUMENT_CHARS]}… [the first {MOST_ARGUMENT_CHARS:,} of {len(arguments_json):,} characters]"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The webhook: one POST for each call that begins to wait, without its arguments.
+
+NOTICE_S = 5.0
+MOST_NOTICES = 4
+"""Notices that are sent at once. A slow receiver loses further ones: the pages show every call all the same."""
+_log = logging.getLogger(__name__)
+
+
+class Webhook:
+    """Tells an address of each call that begins to wait: the client, the tool, and where to decide. No failure reaches the call."""
+
+    def __init__(self, url: str, page: str) -> None:
+        self._url, self._page = url, page
+        self._free = threading.BoundedSemaphore(MOST_NOTICES)
+
+    def __call__(self, change: ApprovalChange) -> None:
+        """Sends a notice in the background. Does nothing without an address."""
+        if self._url and self._free.acquire(blocking=False):
+            threading.Thread(target=self._send, args=(self.notice(change),), name="wayfare-notice", daemon=True).start()
+
+    def notice(self, change: ApprovalChange) -> dict[str, str]:
+        """Returns the body of the POST. Chat programs show its `text`."""
+        client, tool = one_line(change.client, 80), one_line(f"{change.server}::{change.tool}", 200)
+        text = f"A call of {tool} by {client} waits for you: {self._page}"
+        return {"text": text, "client": client, "tool": tool, "number": change.id, "address": self._page}
+
+    def _send(self, notice: dict[str, str]) -> None:
+        body, kind = json.dumps(notice).encode(), {"Content-Type": "application/json"}
+        try:
+            with urlopen(Request(self._url, body, kind), timeout=NOTICE_S):  # noqa: S310 - settings admit only http(s)
+                pass
+        except Exception as error:  # noqa: BLE001 - the address may hold a secret, so that only the kind of error is told
+            _log.warning("the webhook was not told of the call %s: %s", notice["number"], type(error).__name__)
+        finally:
+            self._free.release()

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Annotated, Literal, NamedTuple
 
-from core.shared.documents import AMOUNT, CLOSED, COUNT
+from core.domain.documents import AMOUNT, CLOSED, COUNT
 
 EACH = "*"
 ROUNDING_USD = 1e-9  # sums of prices are not exact

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.domain.catalog import Tool
+from core.domain.errors import WayfareError
 from core.domain.outcome import ToolCall
 from core.governance.budgets import Reservation
-from core.shared.errors import WayfareError
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The reason why a call is refused, with advice for the agent.

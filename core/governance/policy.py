@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, cast
 
+from core.domain import documents
 from core.domain.catalog import Tool
-from core.governance.approvals import ApprovalRules, digest
+from core.domain.documents import AMOUNT, CLOSED, digest
+from core.domain.errors import WayfareError
+from core.domain.limits import BreakerRules
+from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
-from core.governance.limits import BreakerRules
 from core.governance.scope import matches
-from core.shared import documents
-from core.shared.documents import AMOUNT, CLOSED
-from core.shared.errors import WayfareError
 
 WhenTokens = Literal["elsewhere", "always"]
 WhereShown = Literal["last", "hidden"]

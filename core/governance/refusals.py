@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from core.domain import units
 from core.domain.catalog import ServerId
+from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
 from core.governance.budgets import Short, next_day
 from core.governance.calls import ApprovalNeededError, NotAllowedError
-from core.shared import units
 
-APPROVAL_NEEDED, APPROVAL_DENIED, DEFINITION_CHANGED = "approval_needed", "approval_denied", "definition_changed"
+DEFINITION_CHANGED = "definition_changed"
 DEFINITION_WAITS = "definition_waits"
 
 

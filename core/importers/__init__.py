@@ -1,7 +1,7 @@
 """Reading catalogs, client configurations and labelled tasks: everything or nothing, with every fault named.
 
 Each format is a file with an `Importer` and an entry of `IMPORTERS`; `read_files` and `read_document` find the format by its
-shape. The room imports `core.domain` and `core.shared` (and `sample_catalog` for the files that ship). No secret leaves it in a
+shape. The room imports `core.domain` (and `sample_catalog` for the files that ship). No secret leaves it in a
 catalog: `secrets.py` replaces each by a reference.
 """
 

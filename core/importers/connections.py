@@ -10,11 +10,11 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from core.domain.catalog import Connection, Prompt, Transport
+from core.domain.leaks import DEFAULT, HARMLESS, PLACEHOLDER, hide_beside, hide_leaks, plain_value, telling
 from core.importers.entry import Entry
 from core.importers.places import EDITOR_VARIABLES, expanded, placed
 from core.importers.reading import MAX_TEXT, kind, line_fault, shown
 from core.importers.restrictions import limits
-from core.shared.leaks import DEFAULT, HARMLESS, PLACEHOLDER, hide_beside, hide_leaks, plain_value, telling
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Keeping secrets out of catalogs: a literal value becomes a reference, the value itself stays in memory.

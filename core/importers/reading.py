@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.domain.catalog import Imported, Note, Prompt, Server
-from core.shared.errors import CatalogError
-from core.shared.untrusted_text import visible
+from core.domain.errors import CatalogError
+from core.domain.untrusted_text import visible
 
 
 class BrokenDocumentError(CatalogError):

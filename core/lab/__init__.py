@@ -1,5 +1,4 @@
-"""Measurements of routers: retrieval measures, benchmarks, thresholds, what-if curves, recovery, and the scenarios.
+"""Labelled tasks, measures, benchmarks, sweeps, scenarios, replay and judgments.
 
-Imports `core.routers` and everything below; it stores nothing. A new measure is a line in `measures.py`, a new experiment a
-file of its own that `core.services` offers to pages and commands.
+A new measure is a line in `benchmark.py`, a new experiment a file of its own.
 """

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from core.domain.decision import Decision
 from core.domain.params import Value
+from core.domain.significance import interval
 from core.domain.tasks import Task
 from core.lab.execution import ExecutionRun, Routed
-from core.lab.significance import interval
 
 # Measures of rankings, by ir_measures under its names -----------------------------------------------------------------
 # A new measure is one line in `MEASURES`: its key in `wayfare bench`, and its name in ir_measures. Grades are handed over as gains,

@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Any, cast
 
 from core.domain.catalog import Catalog, Server, Tool
+from core.domain.errors import CatalogError
 from core.domain.lab_runs import fingerprint
 from core.domain.statistics import Statistics
 from core.lab.benchmark import MEASURES, REJECTION, BenchmarkRun, TaskResult
-from core.shared.errors import CatalogError
 
 # The catalog as routing reads it: texts and schemas as digests, figures as they are, and what changed since -----------
 

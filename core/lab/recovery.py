@@ -29,7 +29,7 @@ from core.planning.rules import RulesPlanner
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
-from core.stats.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection
 
 Floats = NDArray[np.float64]
 Claims = Literal["true", "none", "boast"]

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Decision
+from core.domain.significance import EQUAL, interval
 from core.domain.tasks import Task
 from core.domain.trace import Drop
 from core.lab.benchmark import score_tasks
 from core.lab.execution import ABSENT
-from core.lab.significance import EQUAL, interval
 
 Result = Mapping[str, Any]
 Change = Literal["won", "lost", "same"]

@@ -16,13 +16,13 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.errors import ParameterError, WayfareError
 from core.domain.params import CUBE_ROOT, Knob, Parameters, Scale, Value
+from core.domain.significance import Compared, compared, margin
 from core.domain.tasks import Task
 from core.lab.benchmark import JUDGED, MEASURES, REJECTION, grades, measured
 from core.lab.execution import ROUNDS
-from core.lab.significance import Compared, compared, margin
 from core.routers.context import RoutingContext
-from core.shared.errors import ParameterError, WayfareError
 
 # Axes, as `alpha_t=0:1:0.05` writes them, and the points of a grid or a random search ---------------------------------
 

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.errors import WayfareError
 from core.domain.tasks import Task
 from core.lab.benchmark import RouteTask
 from core.relevance.calibration import Change, change_of, folds_of
-from core.shared.errors import WayfareError
 
 THETAS = tuple(round(0.10 + 0.02 * step, 2) for step in range(21))  # 0.10 to 0.50
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from core.domain.catalog import Catalog
-from core.domain.lint import Finding, LintReport
+from core.domain.findings import Finding, LintReport
 from core.lint.base import Context, Rule, ToolRule
 from core.lint.collisions import LookalikeName, NameTwice, NearDuplicates, SharedName, SimilarServers, SimilarSiblings
 from core.lint.descriptions import (

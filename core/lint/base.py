@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server, Tool, definition_text
 from core.domain.findable import Findable
-from core.domain.lint import Finding, Severity
+from core.domain.findings import Finding, Severity
+from core.domain.tokens import count_many
+from core.domain.untrusted_text import visible
 from core.lint.texts import CatalogTexts, Folded, Passage, fold
 from core.relevance.catalog_index import CatalogIndex
-from core.shared.tokens import count_many
-from core.shared.untrusted_text import visible
 
 # Lists of words, from `vocabulary.toml` -------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from core.domain.catalog import Catalog, Tool, first_sentence
-from core.domain.lint import Finding, Severity
+from core.domain.findings import Finding, Severity
 from core.lint.base import Context, Rule, listed
 from core.lint.texts import disguises, key, lookalike
 from core.relevance.encoder import Vectors

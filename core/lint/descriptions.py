@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from core.domain.catalog import Server, Tool, words
-from core.domain.lint import Severity
+from core.domain.english import DESTROYS, REMOVES, WRITES, leading_verb
+from core.domain.findings import Severity
 from core.lint.base import VOCABULARY, Context, ServerRule, ToolRule
 from core.relevance.lexical import stem
 from core.relevance.text_views import FULL_CHARACTERS
-from core.shared.english import DESTROYS, REMOVES, WRITES, leading_verb
 
 FEWEST_WORDS = 3  # "List Git branches" describes a tool; two words only repeat a name
 LONGEST_CHARACTERS = 2 * FULL_CHARACTERS  # at least half of it is not embedded

@@ -1,6 +1,6 @@
 """Rules over what example requests tell: tools that would not be found, that are taken for each other, or whose requests are greedy.
 
-The first two wait for an estimate (`core.services.learn.findable`), which the Catalog page and `wayfare findable` make.
+The first two wait for an estimate (`core.lab.findable`), which the Catalog page and `wayfare findable` make.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.domain.catalog import Catalog
-from core.domain.lint import Finding, Severity
+from core.domain.findings import Finding, Severity
 from core.lint.base import Context, Rule
 
 LEAST_REQUESTS = 4

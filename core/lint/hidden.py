@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from core.domain.lint import Severity
+from core.domain.findings import Severity
+from core.domain.untrusted_text import INVISIBLE, TAG_OFFSET
 from core.lint.base import PassageRule
 from core.lint.texts import Passage, quoted
-from core.shared.untrusted_text import INVISIBLE, TAG_OFFSET
 
 SCREEN_SPACES = 100  # spaces in a row: wider than the line of a dialog, so the rest is out of sight
 SCREEN_LINES = 12  # empty lines in a row: more than the dialogs of usual clients show

@@ -12,10 +12,10 @@ from re import _parser as parser  # pyright: ignore[reportAttributeAccessIssue, 
 from typing import Any, ClassVar
 
 from core.domain.catalog import Catalog
-from core.domain.lint import Finding, Severity
+from core.domain.findings import Finding, Severity
+from core.domain.once import made_once
 from core.lint.base import Context, Corpus, Rule, Words
 from core.lint.texts import Passage, quoted, sentence_before
-from core.shared.once import made_once
 
 # Phrases that instruct a model (`wording/<rule>.toml`), and the rule that searches every text for them ----------------
 # A phrase is a pattern over folded text (lower case). In the file a space stands for any gap between two words, a line break for

@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from core.domain.catalog import Catalog, Json, Server, Tool
-from core.domain.lint import Finding, Severity
+from core.domain.findings import Finding, Severity
+from core.domain.json_schema import referenced, schema_fault
 from core.lint.base import Context, Rule, ServerRule, ToolRule, listed
-from core.shared.json_schema import referenced, schema_fault
 
 _TYPED = ("type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref", "not", "properties", "items")
 _DESCRIBED = ("description", "title", "enum", "const", "examples")

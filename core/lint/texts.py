@@ -16,8 +16,8 @@ from urllib.parse import unquote
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.shared.once import made_once
-from core.shared.untrusted_text import INVISIBLE, TAG_OFFSET
+from core.domain.once import made_once
+from core.domain.untrusted_text import INVISIBLE, TAG_OFFSET
 
 # Decoded text: a model reads base64 and the like, a reviewer does not ---------------------------------------------------
 

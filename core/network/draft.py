@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from core.domain.catalog import Server
+from core.domain.errors import CatalogError
 from core.network import STATES
 from core.network.profiles import Entry, Profile, Rule
 from core.network.states import State
-from core.shared.errors import CatalogError
 
 WITH = " + "
 MOST_STATES = 200

@@ -24,13 +24,13 @@ from uuid import uuid4
 
 import numpy as np
 
+from core.domain import documents
 from core.domain.catalog import Server
+from core.domain.documents import CLOSED, Wanted
+from core.domain.errors import CatalogError, ParameterError, StoreError, UnknownNameError
 from core.network import STATES
 from core.network.states import STEP_S, Ideal, State
 from core.network.traces import Traces
-from core.shared import documents
-from core.shared.documents import CLOSED, Wanted
-from core.shared.errors import CatalogError, ParameterError, StoreError, UnknownNameError
 
 Entry = tuple[State, ...]
 SHIPPED_DIR = Path(__file__).with_name("shipped")

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.errors import ParameterError
 from core.domain.params import FINE_SHARE, Parameters, Range, knob
-from core.shared.errors import ParameterError
 
 Array = NDArray[np.float64]
 

@@ -18,6 +18,8 @@ from typing import Any, cast
 from zoneinfo import available_timezones
 
 from core.domain.catalog import words
+from core.domain.json_schema import admitted_by
+from core.domain.once import made_once
 from core.planning.literals import (
     DAYS,
     MONTHS,
@@ -28,8 +30,6 @@ from core.planning.literals import (
     last_word,
     literal_kind,
 )
-from core.shared.json_schema import admitted_by
-from core.shared.once import made_once
 
 TEXT = "quoted text"
 SEARCHED = frozenset({"query", "question", "search", "q"})

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from core.domain.catalog import words
-from core.shared.json_schema import admitted_by
+from core.domain.json_schema import admitted_by
 
 READ_CHARACTERS, TOKEN_CHARACTERS = 20_000, 300
 CHOICES_SHOWN = 4

@@ -14,12 +14,12 @@ from typing import Any, TypeVar, cast
 
 from cachetools import LRUCache
 
+from core.domain.errors import PlannerError
+from core.domain.untrusted_text import one_line
 from core.planning import model_replies as replies
 from core.planning.base import Action, Card, Complexity, Meter, Selection, SubQuery, ToolRequest, Turn, Usage
 from core.planning.model_endpoint import Endpoint, Message
 from core.planning.model_replies import ModelReply
-from core.shared.errors import PlannerError
-from core.shared.untrusted_text import one_line
 
 # Prompts: texts of people and catalogs go in as JSON between <data> tags ----------------------------------------------
 

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from core.domain.errors import PlannerError
 from core.planning.model_replies import one_line
-from core.shared.errors import PlannerError
 
 # litellm carries few types
 # pyright: reportUnknownVariableType=false, reportPrivateImportUsage=false, reportUnknownMemberType=false, reportUnknownArgumentType=false

@@ -5,7 +5,7 @@ an error.
 'weather forecast'
 >>> Description.read("I think that is a weather tool.")
 Traceback (most recent call last):
-core.shared.errors.PlannerError: The model's answer holds no JSON object that fits; try again, or choose planner=rules.
+core.domain.errors.PlannerError: The model's answer holds no JSON object that fits; try again, or choose planner=rules.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from core.domain.errors import PlannerError
+from core.domain.untrusted_text import one_line
 from core.planning.base import SubQuery
-from core.shared.errors import PlannerError
-from core.shared.untrusted_text import one_line
 
 STARTS_TRIED = 20
 REPLY_CHARACTERS = 50_000

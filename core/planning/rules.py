@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from core.governance.refusals import APPROVAL_DENIED, APPROVAL_NEEDED
+from core.domain.errors import PlannerError
+from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
 from core.planning import decomposition
 from core.planning.arguments import filled
 from core.planning.base import (
@@ -21,7 +22,6 @@ from core.planning.base import (
     Usage,
 )
 from core.planning.words import MASK, content, kind_of, masked, plain
-from core.shared.errors import PlannerError
 
 # The agent loop: candidates in order, until a call succeeds or no candidate is left -----------------------------------
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from core.shared.english import COMMON_VERBS, stem, words_of
+from core.domain.english import COMMON_VERBS, stem, words_of
 
 MASK = "\u2d63"  # a letter that no question is written with: it counts as part of a word
 _LITERALS = (

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.domain.decision import Fit
+from core.domain.once import made_once
 from core.relevance.lexical import Everyday, LexicalIndex, stem, terms, words_and_stems
 from core.relevance.relevance_index import (
     WORD_LENGTH_SHARE,
@@ -38,7 +39,6 @@ from core.relevance.scoring import (
     sum_of,
 )
 from core.relevance.text_views import names, own_text
-from core.shared.once import made_once
 
 LESS_THAN_COSINE = 0.1
 """Jaccard coefficients of own texts with this much added stand in for the vectors' cosines nearly as well: log loss .178 instead of .176, and

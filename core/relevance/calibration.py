@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.errors import WayfareError
 from core.domain.feedback import LabelledQuery
 from core.relevance.feedback import BOUND
 from core.relevance.labelled import LabelledSet, Recipe, Scorer, reciprocal_ranks
 from core.relevance.learnt import LearntValues, Solved
 from core.relevance.scoring import calibration_error, fit_line, log_losses
-from core.shared.errors import WayfareError
 
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false

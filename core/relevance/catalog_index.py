@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server, Tool
+from core.domain.errors import ParameterError
 from core.relevance.encoder import CachedEncoder, Vectors, unit_rows
 from core.relevance.half_rows import one_thread
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
-from core.shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from faiss import SearchParameters

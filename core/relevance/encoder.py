@@ -23,8 +23,8 @@ import numpy as np
 from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
-from core.shared.errors import WayfareError
-from core.shared.progress import Report, Step, silent
+from core.domain.errors import WayfareError
+from core.domain.progress import Report, Step, silent
 
 Vectors = NDArray[np.float32]
 MAX_CHARACTERS = 20_000  # far beyond any model's window; bounds the work for a stranger's text

@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 import core.domain
 import core.relevance
 from core.domain.catalog import Catalog
+from core.domain.once import made_once
 from core.domain.tool_table import Texts, ToolRows
 from core.relevance.relevance_index import RelevanceIndex
-from core.shared.once import made_once
 
 Arrays = Mapping[str, NDArray[Any]]
 T = TypeVar("T")

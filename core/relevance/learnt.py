@@ -8,7 +8,7 @@
 0.24
 >>> LearntValues.parse({"fit": {"slope": -1}}, where="mine.json")
 Traceback (most recent call last):
-core.shared.errors.CatalogError: mine.json: fit.slope is -1; give a number from 0.1 to 10.
+core.domain.errors.CatalogError: mine.json: fit.slope is -1; give a number from 0.1 to 10.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain import documents
+from core.domain.documents import ToolId, Wanted, number
+from core.domain.errors import CatalogError
 from core.relevance.feedback import BOUND, FLOOR, HALF, Memory, QueryMap, Shift, Vectors
-from core.shared import documents
-from core.shared.documents import ToolId, Wanted, number
-from core.shared.errors import CatalogError
 
 if TYPE_CHECKING:
     from core.relevance.requests import RequestIndex

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.progress import Report, Step, reported, silent
 from core.relevance.encoder import Encoder, EncoderError, EncoderSource, Vectors
 from core.relevance.encoder_model import ModelFolder, changes, load, model_folder, tuned_folder
 from core.relevance.encoder_runtime import (
@@ -36,7 +37,6 @@ from core.relevance.encoder_runtime import (
     place,
     whole,
 )
-from core.shared.progress import Report, Step, reported, silent
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -14,8 +14,8 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.progress import Report, Step, silent
 from core.relevance.encoder import EncoderError, Vectors, VectorStore, eight_bits
-from core.shared.progress import Report, Step, silent
 from core.store.connection import pa, pa_parquet
 
 MODEL = b"wayfare.model"

@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Tool
+from core.domain.once import made_once
 from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
 from core.relevance.half_rows import HalfRows, Moments
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
-from core.shared.once import made_once
 
 VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one mixed matrix, one product
 SIGNALS = ("dense", "profile", "words", "everyday", "concept")

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from core.domain.catalog import Server, Tool, first_sentence, words
+from core.domain.english import base_form
 from core.relevance.lexical import terms
-from core.shared.english import base_form
 
 FULL_CHARACTERS = 1000  # about the 256 tokens of MiniLM's window
 PARAMETER_CHARACTERS = 100  # of one parameter's description

@@ -14,12 +14,12 @@ from cachetools import LRUCache
 
 from core.domain.catalog import Catalog, Server, Tool, definition_tokens
 from core.domain.decision import Decision
+from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.preconditions import AgentState
+from core.domain.tokens import count_tokens
 from core.domain.trace import DROPS, Drop
 from core.relevance.encoder import text_hash
 from core.relevance.text_views import names
-from core.shared.errors import UnknownNameError, WayfareError
-from core.shared.tokens import count_tokens
 
 
 def turn_event(decision: Decision) -> dict[str, Any]:

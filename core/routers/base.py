@@ -15,15 +15,15 @@ from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
 import numpy as np
 
 from core.domain.decision import Decision, Explored, Exposure, Stage, SubDecision, TryPlan
+from core.domain.errors import WayfareError
 from core.domain.params import Parameters, Range, knob
-from core.domain.side_effects import asks_to_know, writes
 from core.domain.trace import DROPS, KEPT, Drop, ServerTrace, ToolTrace
 from core.planning.base import Planner
 from core.planning.rules import RulesPlanner, chosen_planner
 from core.relevance.refusal import limit_of
 from core.routers.context import Query, RoutingContext
 from core.routers.parameters import SIMILARITY, PlanningParameters
-from core.shared.errors import WayfareError
+from core.routers.side_effects import asks_to_know, writes
 
 # The titles of the papers, as a router's `paper` names them -----------------------------------------------------------
 

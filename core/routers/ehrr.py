@@ -4,7 +4,7 @@ Servers by utility (3) -> top-k -> posted-price auction (4), (5) -> affordable t
 -> top-n (9). Its three ablations are parameters, and so is exploration (ours, `core.routers.estimates`).
 
 `EhrrEngine` computes it over many points of parameters at once. The router, sweeps (`core.routers.ehrr_batch`) and What if
-(`core.whatif.case`) are views of it.
+(`core.decisions.case`) are views of it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision, Explored, Fit, Stage
 from core.domain.params import CUBE_ROOT, Range, knob
-from core.domain.side_effects import asks_to_know, writes
 from core.domain.trace import DROPS, KEPT, Array, Drop, ServerEstimates, ServerTrace, ToolEstimates, ToolTrace, columns
-from core.economics import auction, utility
-from core.economics.utility import Mask, Rows
+from core.routers import auction, utility
 from core.routers.base import EHRR, RefusingParameters, Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext, per_catalog
 from core.routers.estimates import (
@@ -47,6 +45,8 @@ from core.routers.parameters import (
     similarity_knob,
 )
 from core.routers.ranked_result import NO_TOOLS, Scored, ranked_result, top, winning_reason
+from core.routers.side_effects import asks_to_know, writes
+from core.routers.utility import Mask, Rows
 
 # Parameters -----------------------------------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class EhrrParameters(RefusingParameters, ExplorationParameters, LearningParamete
 
 # Reading before writing, ours ---------------------------------------------------------------------------------------------
 #
-#     Sim'_j = Sim_j / 5    for a tool that writes, where the question asks to know (`core.domain.side_effects`)
+#     Sim'_j = Sim_j / 5    for a tool that writes, where the question asks to know (`core.routers.side_effects`)
 
 WRITING_SHARE = 0.2
 """No labelled set loses a question at any share from .9 to .05 (docs/decisions/0024)."""

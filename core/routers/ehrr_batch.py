@@ -10,12 +10,12 @@ from cachetools import LRUCache
 
 from core.domain.params import Value
 from core.domain.trace import Array
-from core.economics.utility import NONE, Rows, best_rows
 from core.routers.base import refusal
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.ehrr import EhrrEngine, EhrrParameters, matched
 from core.routers.estimates import beliefs
 from core.routers.parameters import FIT, MatchingParameters
+from core.routers.utility import NONE, Rows, best_rows
 
 BROADCAST = ("alpha_s", "alpha_t", "l_route_s", "eps", "p_bs", "p_ofs", "l0_s", "kappa", "budget_usd")
 AT_ONCE = 1 << 17  # utilities of servers in one step: about what the cache of a core holds

@@ -9,9 +9,9 @@ import numpy as np
 from core.domain.params import SHARE, Parameters, Range, knob
 from core.domain.statistics import Statistics
 from core.domain.trace import Array, ServerEstimates, ToolEstimates
-from core.economics import utility
-from core.economics.utility import effective_calls, optimistic, thompson
+from core.routers import utility
 from core.routers.context import RoutingContext
+from core.routers.utility import effective_calls, optimistic, thompson
 
 # Exploration in EHRR, off by default: a server that failed once is tried again ----------------------------------------
 #

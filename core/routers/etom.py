@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog
 from core.domain.decision import Exposure
 from core.domain.params import FINE_SHARE, Range, knob
-from core.economics.utility import ranking
+from core.domain.tokens import count_many, count_tokens
 from core.planning.base import Card
 from core.relevance.text_views import enriched, full, profile
 from core.routers.base import ETOM, Router, RoutingResult
@@ -20,7 +20,7 @@ from core.routers.orchestrator import OrchestratorParameters, RetrievalNotes, Re
 from core.routers.parameters import SIMILARITY
 from core.routers.ranked_result import Floats, Mask, best_tool, top
 from core.routers.reranking import NONE, RERANK, RerankingParameters, best_first, reranked
-from core.shared.tokens import count_many, count_tokens
+from core.routers.utility import ranking
 
 
 @per_catalog

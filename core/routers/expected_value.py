@@ -1,7 +1,7 @@
 """Expected value: the order of tries that is worth most, where a solved sub-task and a wrong call have a price (ours).
 
 A try of tool j succeeds with P_j = p_fit_j (1 - pfail_i) r_ij and costs c_j = p_ij + (G_i + l_ij) / kappa + (1 - P_j) w_j, USD.
-The candidates are the order of at most n tries with the largest expected value (`core.economics.order_of_tries`): a tool
+The candidates are the order of at most n tries with the largest expected value (`core.routers.order_of_tries`): a tool
 whose try costs more than it brings is left out, and rivals of one equal function set are not tried one after the other.
 """
 
@@ -13,11 +13,15 @@ from typing import Self
 
 import numpy as np
 
+from core.domain import units
 from core.domain.decision import PlannedTry, Stage, TryPlan
 from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.tool_table import hints
 from core.domain.trace import DROPS, KEPT, Array, Drop
-from core.economics.order_of_tries import (
+from core.routers.base import RefusingParameters, Router, RoutingResult
+from core.routers.context import Query, RoutingContext
+from core.routers.estimates import estimate_servers, estimate_tools
+from core.routers.order_of_tries import (
     LARGEST_SEARCH,
     POOL,
     Order,
@@ -29,13 +33,9 @@ from core.economics.order_of_tries import (
     shares,
     worth_of_next,
 )
-from core.economics.utility import NONE, Rows
-from core.routers.base import RefusingParameters, Router, RoutingResult
-from core.routers.context import Query, RoutingContext
-from core.routers.estimates import estimate_servers, estimate_tools
 from core.routers.parameters import SIMILARITY, CandidateParameters, LearningParameters
 from core.routers.ranked_result import NO_TOOLS, Scored, best_tool, ranked_result
-from core.shared import units
+from core.routers.utility import NONE, Rows
 
 VALUE = "value"
 RIVAL_COSINE = 0.9  # stricter than ETOM's 0.8, because these pairs are not verified

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from core.domain.catalog import Server, words
 from core.domain.decision import Stage
 from core.domain.params import SHARE, Range, knob
-from core.economics.utility import ranking
 from core.planning.base import SubQuery
 from core.planning.literals import QuestionLiterals, missing_arguments, missing_note
 from core.routers.base import PA_RAG, Router, RoutingResult
@@ -32,6 +31,7 @@ from core.routers.parameters import ABLATION, BUDGET, SIMILARITY, weight_knob
 from core.routers.rag_baselines import RetrievalParameters, complexity_stage, selected
 from core.routers.ranked_result import Floats, Mask, best_tool, top
 from core.routers.reranking import NONE, RerankingParameters, reranked, reranker_knob
+from core.routers.utility import ranking
 
 # ----------------------------------------------------------------------------------------------------------------------
 # PA-RAG's aggregation and verification: the choices of all sub-queries as one set that fits into a model's context window.

@@ -15,12 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+from core.domain import documents
+from core.domain.documents import CLOSED, Wanted, text_of
+from core.domain.errors import ParameterError, UnknownNameError
 from core.domain.params import NOTHING, Parameters, Value
+from core.domain.untrusted_text import one_line
 from core.routers.parameters import VIEW_WEIGHTS
-from core.shared import documents
-from core.shared.documents import CLOSED, Wanted, text_of
-from core.shared.errors import ParameterError, UnknownNameError
-from core.shared.untrusted_text import one_line
 
 P = TypeVar("P", bound=Parameters)
 DEFAULT_PRESET = "balanced"

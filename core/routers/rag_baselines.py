@@ -14,7 +14,6 @@ import numpy as np
 
 from core.domain.decision import Exposure, Stage
 from core.domain.params import SHARE, Range, knob
-from core.economics.utility import ranking
 from core.planning.base import Card, Complexity, SubQuery
 from core.relevance.text_views import full
 from core.routers.base import PA_RAG, Router, RoutingResult
@@ -22,6 +21,7 @@ from core.routers.context import Match, Query, RoutingContext
 from core.routers.orchestrator import MAX_PARTS, Part, RetrievalNotes, Retrieved, joined_result
 from core.routers.parameters import PLANNING, SIMILARITY, VIEWS, MatchingParameters, PlanningParameters
 from core.routers.ranked_result import best_tool, top
+from core.routers.utility import ranking
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from core.domain.decision import Exposure, Stage, SubDecision
 from core.domain.trace import DROPS, KEPT, Drop, ServerEstimates, ServerTrace, ToolTrace, columns
-from core.economics.utility import ranking
 from core.routers.base import RoutingResult
 from core.routers.context import RoutingContext
 from core.routers.estimates import estimate_servers, estimate_tools, ranks
+from core.routers.utility import ranking
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
+from core.domain.errors import WayfareError
+from core.domain.once import made_once
 from core.domain.params import SHARE, Parameters, knob
-from core.economics.utility import ranking
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import full
 from core.routers.context import Match, Query, RoutingContext, per_catalog
 from core.routers.ranked_result import Floats
-from core.shared.errors import WayfareError
-from core.shared.once import made_once
+from core.routers.utility import ranking
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -210,7 +210,7 @@ def max_sim(query: NDArray[Any], documents: Sequence[NDArray[Any]]) -> Scores:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Rerankers: each scores a few texts against a query. One a file; imports `core.shared` alone.
+# Rerankers: each scores a few texts against a query. One a file; imports `core.domain` alone.
 #
 # A new one is a new file and one line in `RERANKERS`.
 

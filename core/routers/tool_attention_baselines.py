@@ -17,12 +17,12 @@ import numpy as np
 from core.domain.catalog import Catalog, Server, Tool, first_sentence
 from core.domain.decision import Exposure, Stage
 from core.domain.params import Range, knob
+from core.domain.tokens import count_tokens
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import EHRR, TOOL_ATTENTION, Router, RoutingResult
 from core.routers.context import Query, RoutingContext, per_catalog
 from core.routers.parameters import SIMILARITY, CandidateParameters, MatchingParameters
 from core.routers.ranked_result import Scored, cosine_layers, ranked_result, servers_of, top
-from core.shared.tokens import count_tokens
 
 
 class FullCatalog(Router[MatchingParameters]):

@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
+from core.domain import units
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision, Fit
+from core.domain.errors import UnknownNameError
 from core.domain.trace import Drop, ServerRow, ToolRow
-from core.economics.utility import Headroom, headroom
 from core.relevance.lexical import terms, words_in_common
 from core.relevance.text_views import full
 from core.routers.ehrr import WRITING_SHARE, EhrrParameters
 from core.routers.parameters import FIT
-from core.shared import units
-from core.shared.errors import UnknownNameError
+from core.routers.utility import Headroom, headroom
 
 MUCH_BETTER = 0.5  # of the best tool's probability of fit
 LOW_FIT = 0.2

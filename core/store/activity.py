@@ -10,8 +10,8 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from core.domain.catalog import tool_id
+from core.domain.errors import StoreError
 from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent
-from core.shared.errors import StoreError
 from core.store.connection import Database, pa
 from core.store.log import TABLES, Log
 from core.store.tables import Format, write_parts

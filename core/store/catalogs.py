@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
+from core.domain.errors import StoreError, UnknownNameError
 from core.domain.events import Override
 from core.domain.tool_table import packed
-from core.shared.errors import StoreError, UnknownNameError
 from core.store.catalog_rows import SELECTS, catalog_of_rows, delete_rows, from_json, write_rows
 from core.store.connection import Array, Database, Table, pa
 from core.store.log import Log, entry

@@ -17,7 +17,7 @@ from uuid import uuid4
 import duckdb
 import pyarrow  # pyright: ignore[reportMissingTypeStubs]
 
-from core.shared.errors import StoreBusyError, StoreError
+from core.domain.errors import StoreBusyError, StoreError
 from core.store.migrations import Migration, all_migrations, migrate
 from core.store.sharing import LONGEST_S, LOOK_S, PAUSE_S, RETRY_S, Sharing, Wanted
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
 
+from core.domain.errors import StoreError
 from core.domain.events import DecisionEvent, OutcomeEvent
 from core.domain.governance_events import Spent
-from core.shared.errors import StoreError
 from core.store.audit import Audit, Chain, Take
 from core.store.connection import Database, NoRoomError
 from core.store.journal import Journal, Kept

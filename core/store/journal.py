@@ -19,8 +19,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from core.domain.errors import StoreError
 from core.domain.governance_events import Spent
-from core.shared.errors import StoreError
 from core.store.log import TABLES, Record, checked
 
 Kept = Record | Spent

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from duckdb import DuckDBPyConnection
 
+from core.domain.errors import StoreError, UnknownNameError
 from core.domain.lab_runs import CommandRun, KeptRun, LabRun, RunPart, RunSteps, Snapshot, Sweep, SweepPoint
-from core.shared.errors import StoreError, UnknownNameError
 from core.store.connection import Database, Table, pa
 from core.store.tables import TypedTable, encode, insert_arrow
 

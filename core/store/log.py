@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from duckdb import DuckDBPyConnection
 
+from core.domain.errors import StoreError
 from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent, TraceRemoval
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label
 from core.domain.governance_events import (
@@ -30,7 +31,6 @@ from core.domain.governance_events import (
     Spent,
 )
 from core.domain.requests import RequestChange
-from core.shared.errors import StoreError
 from core.store.connection import AT_A_TIME, Array, Database, Schema, pa
 from core.store.migrations import packed, unpacked
 from core.store.tables import insert_arrow

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from core.shared.errors import StoreError
+from core.domain.errors import StoreError
 
 FOLDER = Path(__file__).parent / "migrations"
 

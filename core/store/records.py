@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from core.domain.errors import UnknownNameError
 from core.domain.events import DecisionEvent, OutcomeEvent, Override
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, switched_on
 from core.domain.requests import RequestChange
 from core.domain.tasks import EqualJudgment
-from core.shared.errors import UnknownNameError
 from core.store.connection import Database
 from core.store.log import Log, entry
 from core.store.tables import TypedTable

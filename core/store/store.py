@@ -11,9 +11,9 @@ from shutil import disk_usage
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from core.domain.errors import StoreBusyError, StoreError
 from core.domain.feedback import Judgment, Label
 from core.domain.requests import RequestChange
-from core.shared.errors import StoreBusyError, StoreError
 from core.store.activity import Activity
 from core.store.catalogs import Catalogs, Vectors
 from core.store.connection import Database, Table

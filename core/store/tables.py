@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Generic, Literal, TypeVar
 
 import duckdb
 
-from core.shared.errors import StoreError
+from core.domain.errors import StoreError
 from core.store.connection import Database, Table, pa
 
 R = TypeVar("R")

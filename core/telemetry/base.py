@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
 from core.domain.decision import Decision
+from core.domain.errors import WayfareError
 from core.domain.outcome import Outcome, ToolCall
-from core.shared.errors import WayfareError
 
 Ended = Callable[[Outcome], None]
 

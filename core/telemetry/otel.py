@@ -24,9 +24,9 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.trace import NoOpTracerProvider, SpanKind, Status, StatusCode
 
 from core.domain.decision import Decision
+from core.domain.leaks import masked
 from core.domain.outcome import Outcome, ToolCall
-from core.shared.leaks import masked
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
 from core.telemetry.base import Ended, Telemetry
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from core.domain.catalog import Server
+from core.domain.errors import UnknownNameError, WayfareError
 from core.importers import read_files
-from core.shared.errors import UnknownNameError, WayfareError
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
 from core.virtual.server import Behaviour, serve_http, serve_stdio
 

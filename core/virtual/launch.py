@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.domain.catalog import Connection, Server, Tool, ToolHints
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
 
 # A server in the plain catalog format, without its connection: `core.importers` reads it back -------------------------
 

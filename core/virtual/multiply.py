@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.shared.english import COMMON_VERBS, third_person
-from core.shared.errors import CatalogError, UnknownNameError
+from core.domain.english import COMMON_VERBS, third_person
+from core.domain.errors import CatalogError, UnknownNameError
 from core.virtual.schema_inference import schema_part
 
 # Synonyms for words in tool descriptions, and beginnings of descriptions ----------------------------------------------

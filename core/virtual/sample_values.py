@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.domain.catalog import words
-from core.shared.json_schema import admitted_by
-from core.shared.once import made_once
+from core.domain.json_schema import admitted_by
+from core.domain.once import made_once
 
 if TYPE_CHECKING:
     from faker import Faker

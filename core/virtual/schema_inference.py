@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from core.domain.catalog import Tool, words
-from core.shared.english import past_participle, plural
-from core.shared.json_schema import referenced
+from core.domain.english import past_participle, plural
+from core.domain.json_schema import referenced
 from core.virtual.sample_values import LIMITS, NUMBERS, known_fields, plain_name
 
 # Simplified schemas: references followed, `allOf` merged, one branch of `anyOf`, `oneOf` and `if` chosen --------------
@@ -199,7 +199,7 @@ def _repeatable(name: str, value: object) -> bool:
 
 
 def _singular(noun: str) -> str:
-    """Simpler than `core.shared.english.singular`, so that field names stay the same."""
+    """Simpler than `core.domain.english.singular`, so that field names stay the same."""
     if noun.endswith("ies"):
         return f"{noun[:-3]}y"
     return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from core.shared.json_schema import admitted_by
+from core.domain.json_schema import admitted_by
 from core.virtual.sample_values import LIMITS, Plausible, matching_text, number_named, plain_name, text_named, topic_of
 from core.virtual.schema_inference import Flattener, Schema
 

@@ -22,9 +22,9 @@ from mcp_types import methods
 from pydantic import ValidationError
 
 from core.domain.catalog import Server, Tool
+from core.domain.errors import WayfareError
+from core.domain.json_schema import arguments_fault
 from core.domain.outcome import SIMULATED_MARK
-from core.shared.errors import WayfareError
-from core.shared.json_schema import arguments_fault
 from core.virtual import SENTENCE
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES, Ending, FailureModel, hint_names
 from core.virtual.schema_inference import inferred_schema

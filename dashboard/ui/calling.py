@@ -14,11 +14,11 @@ from core.app import App
 from core.domain.catalog import Server, Tool
 from core.domain.governance_events import made_by
 from core.domain.outcome import CallMode
-from core.governance.approvals import PartDifference, Piece
+from core.domain.untrusted_text import visible
+from core.governance.approval_rules import PartDifference, Piece
 from core.governance.calls import Outlook
+from core.governance.definitions import HeldDefinition
 from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
-from core.services.govern.definitions import HeldDefinition
-from core.shared.untrusted_text import visible
 from dashboard.session import origin
 from dashboard.ui.text import escaped
 

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.domain import units
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.statistics import Source, Statistics
-from core.shared import units
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
 
 Rows = NDArray[np.int64]
 M_USD = 1e3

@@ -13,14 +13,14 @@ from typing import Any
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job, Stopped
+from core.domain import units
+from core.domain.errors import WayfareError
 from core.domain.feedback import By
 from core.domain.findable import Findable, ToolFound
+from core.learning.request_writing import RequestWriter, WritingRun, writing_endpoint
+from core.learning.requests import MODEL
 from core.planning.rules import MODEL as MODEL_SETTING
-from core.services.background_jobs import Job, Stopped
-from core.services.learn.request_writing import RequestWriter, WritingRun, writing_endpoint
-from core.services.learn.requests import MODEL
-from core.shared import units
-from core.shared.errors import WayfareError
 from dashboard.ui.labels import labeller
 from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.text import counted, escaped

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
+from core.domain.errors import WayfareError
 from core.domain.feedback import (
     FIRST_SET,
     GRADE_WORDS,
@@ -20,8 +21,7 @@ from core.domain.feedback import (
     AskedQuery,
     Judgment,
 )
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
 from dashboard.ui.labels import labeller
 from dashboard.ui.text import escaped
 

@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from core.domain.params import Knob, Value
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
 
 MOST = 50
 NAMED = 3  # knobs in the title of a step

@@ -16,9 +16,9 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2 import component
 
+from core.domain.errors import ParameterError
 from core.domain.params import TEXT_LIMIT, Knob, Parameters
-from core.shared.errors import ParameterError
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
 from dashboard.ui.knob_history import history_buttons, history_key, note, step
 
 ADVANCED = "advanced"

@@ -10,13 +10,13 @@ import numpy as np
 import streamlit as st
 
 from core.app import App
+from core.decisions.layer import Supposed
+from core.domain import units
 from core.domain.decision import Decision
+from core.domain.errors import WayfareError
 from core.domain.feedback import By, Label
 from core.domain.trace import Array
-from core.services.learn.feedback import LABEL, MovedBy
-from core.shared import units
-from core.shared.errors import WayfareError
-from core.whatif.layer import Supposed
+from core.learning.feedback import LABEL, MovedBy
 from dashboard.ui.pick import pick
 from dashboard.ui.text import escaped
 

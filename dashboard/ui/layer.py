@@ -7,9 +7,9 @@ from html import escape
 
 import streamlit as st
 
-from core.shared import units
-from core.shared.untrusted_text import visible
-from core.whatif.layer import FIT, LATENCY, PRICE, SUCCESS, Supposed
+from core.decisions.layer import FIT, LATENCY, PRICE, SUCCESS, Supposed
+from core.domain import units
+from core.domain.untrusted_text import visible
 from dashboard.session import operator
 from dashboard.ui.text import escaped
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.app import App
-from core.services.background_jobs import Job
-from core.shared import units
+from core.catalogs.background_jobs import Job
+from core.domain import units
 from dashboard.session import current_app, here, known_job, start_job
 from dashboard.ui.text import escaped, progress_words
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.errors import ParameterError
 from core.domain.params import Parameters
+from core.domain.untrusted_text import one_line
 from core.routers.presets import (
     DEFAULT_PRESET,
     LONGEST_NAME,
@@ -20,8 +22,6 @@ from core.routers.presets import (
     preset_values,
     to_toml,
 )
-from core.shared.errors import ParameterError
-from core.shared.untrusted_text import one_line
 from dashboard.ui.knobs import read_knobs
 from dashboard.ui.text import escaped, file_name
 

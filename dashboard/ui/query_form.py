@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job, Stopped
+from core.domain import units
+from core.domain.errors import WayfareError
+from core.domain.progress import Step
 from core.importers.shipped_catalogs import starting_subtasks
 from core.planning.base import Usage
-from core.services.background_jobs import Job, Stopped
-from core.shared import units
-from core.shared.errors import WayfareError
-from core.shared.progress import Step
 from dashboard.session import here
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState

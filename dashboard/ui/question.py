@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.app import App
+from core.decisions.whatif import Asked
 from core.domain.params import Parameters
 from core.routers.tool_attention import STATE
-from core.services.decide.whatif import Asked
 from dashboard.session import current_app, first_catalog
 from dashboard.theme import WinnerColours
 from dashboard.ui.knob_history import history_key

@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo
 
 import streamlit as st
 
+from core.catalogs.background_jobs import Job, Stopped
+from core.domain import units
+from core.domain.errors import WayfareError
 from core.domain.outcome import OutcomeKind
 from core.domain.trace import Drop
-from core.services.background_jobs import Job, Stopped
-from core.shared import units
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
 from dashboard.theme import ACCEPTED, ACCEPTED_SIGN, DROPPED_SIGN, MUTED, REJECTED, REJECTED_SIGN
 
 Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.app import App
+from core.domain import units
 from core.domain.decision import Decision
-from core.lab.token_meter import (
+from core.importers.token_meter import (
     BREAKING_POINT,
     Context,
     Course,
@@ -18,7 +19,6 @@ from core.lab.token_meter import (
     priced_models,
     utilisation_lines,
 )
-from core.shared import units
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import ALL_TOOLS, token_utilisation
 from dashboard.ui.table import Column, table

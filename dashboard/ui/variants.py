@@ -13,8 +13,8 @@ from urllib.parse import quote, unquote
 import streamlit as st
 
 from core.app import App
+from core.domain.errors import WayfareError
 from core.domain.params import Parameters, Value
-from core.shared.errors import WayfareError
 from dashboard.ui.long_work import AT_ONCE
 from dashboard.ui.query_form import DEFAULT_ROUTER
 from dashboard.ui.text import escaped

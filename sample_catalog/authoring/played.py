@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from core.app import App, Settings, open_app
+from core.decisions.whatif import Asked
 from core.domain.decision import Decision
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.domain.tasks import Task
@@ -24,8 +25,7 @@ from core.domain.trace import ToolRow
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.arguments import filled
-from core.services.decide.whatif import Asked
-from core.stats.ema import Rates
+from core.routers.ema import Rates
 from sample_catalog import PLAYED, TASKS_DIR
 from sample_catalog.authoring.build import pretty
 

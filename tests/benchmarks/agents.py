@@ -21,11 +21,11 @@ from mcp import Client, StdioServerParameters
 
 from core.app import App
 from core.domain.tasks import Task
-from core.endpoint.base import compact
+from core.domain.tokens import count_tokens
+from core.gateway.base import compact
 from core.importers.shipped_catalogs import SAMPLE
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import full
-from core.shared.tokens import count_tokens
 from tests.benchmarks.consoles import console
 from tests.benchmarks.labelled import opened_app, tasks
 from tests.benchmarks.measuring import free_port, report, running

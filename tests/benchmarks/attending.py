@@ -15,7 +15,7 @@ from core.domain.catalog import Catalog, words
 from core.domain.decision import Decision
 from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
-from core.lab.papers.tool_attention import VARIANTS, active_alone, reach, with_strangers
+from core.papers.tool_attention import VARIANTS, active_alone, reach, with_strangers
 from core.routers.attention import MAX_TOKENS, shortened_description
 from sample_catalog.testbeds import ATTENTION_TASKS
 from tests.benchmarks.measuring import ROOT, report

@@ -13,7 +13,7 @@ from core.importers.shipped_catalogs import shipped
 from core.routers.context import Match, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.ehrr_batch import candidates_of
-from core.stats.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection
 from tests.benchmarks.measuring import report
 
 QUERIES, PLAIN = 200, 300

@@ -10,8 +10,8 @@ from mcp import Client, StdioServerParameters
 
 from core.domain.catalog import Connection
 from core.domain.outcome import ToolCall
-from core.mcp_bridge.caller import McpCaller
-from core.mcp_bridge.pool import SessionPool
+from core.servers.caller import McpCaller
+from core.servers.pool import SessionPool
 from tests.benchmarks.measuring import free_port, percentile, report, running, timed
 
 MODULE = "sample_catalog.runnable.unit_exchange"

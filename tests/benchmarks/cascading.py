@@ -19,8 +19,8 @@ from core.domain.decision import Decision
 from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
-from core.lab.papers import pa_rag
-from core.lab.papers.pa_rag import PUBLISHED
+from core.papers import pa_rag
+from core.papers.pa_rag import PUBLISHED
 from core.planning.base import SubQuery
 from core.planning.literals import QuestionLiterals, missing_arguments
 from core.planning.rules import RulesPlanner

@@ -36,7 +36,7 @@ PACKAGES = (
 PYTHON_SDK_1 = "mcp==1.30.0"
 STARTED = re.compile(r"-\d{4}-\d\d-\d\dT.*")  # the time in the name of a folder of results
 REVISIONS = ("2025-11-25", "2026-07-28")
-FIXTURE = "tests.endpoint.conformance_server"
+FIXTURE = "tests.gateway.conformance_server"
 WAYFARE = [sys.executable, "-c", "from core.cli import main; main()"]
 SDKS = {"TypeScript SDK 1": ("v1", "legacy"), "TypeScript SDK 2": ("v2", "auto"), "TypeScript SDK 2, 2025-11-25": ("v2", "legacy")}  # fmt: skip
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.app import open_app
+from core.domain.settings import Settings
 from core.governance.policy import Policy
-from core.shared.settings import Settings
 from tests.browser.serving import Program, free_port
 from tests.importing import import_text
 

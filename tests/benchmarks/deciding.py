@@ -10,6 +10,7 @@ import numpy as np
 import sample_catalog
 from core.app import open_app
 from core.domain.catalog import Catalog, Server, Tool
+from core.domain.settings import Settings
 from core.importers.shipped_catalogs import SAMPLE
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, unit_rows
@@ -21,8 +22,7 @@ from core.relevance.requests import Given, RequestIndex
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
-from core.shared.settings import Settings
-from core.stats.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection
 from tests.benchmarks.measuring import percentile, report, timed
 
 TEXT = "convert the prices of a table from dollars to euros and draw a chart of the total per month"

@@ -21,9 +21,9 @@ from typing import Any
 from mcp import Client
 
 from core.app import open_app
+from core.domain.settings import Settings
 from core.governance.budgets import Budget, day_of
 from core.governance.policy import Policy
-from core.shared.settings import Settings
 from core.store import Store
 from tests.benchmarks.broken_server import KINDS
 from tests.benchmarks.consoles import console

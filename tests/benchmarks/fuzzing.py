@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tests.benchmarks.consoles import Console, console
 from tests.benchmarks.measuring import percentile, report
-from tests.endpoint.fuzzed_requests import Fuzzed, fuzzed
-from tests.services.world import document
+from tests.gateway.fuzzed_requests import Fuzzed, fuzzed
+from tests.world import document
 
 NUMBER, SEED, LIMIT_S = 1_000, 14, 30.0
 

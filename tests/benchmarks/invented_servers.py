@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.catalog import Server, Tool, first_sentence, words
-from core.shared.english import base_form, plural, third_person
+from core.domain.english import base_form, plural, third_person
 
 TOOLS_OF_A_SERVER = (6.0, 1.0)  # median and deviation of the logarithm: a mean of ten
 MOST_TOOLS = 80

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.catalog import Server, Tool, first_sentence, tool_id, words
+from core.domain.english import base_form
 from core.domain.tasks import Task
 from core.importers import tasks_text
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, shipped
 from core.lab.testbed import Source, fitting_tasks
-from core.shared.english import base_form
 from core.virtual.multiply import Recipe, copies
 from tests.benchmarks.invented_servers import (
     Style,

@@ -13,7 +13,7 @@ from core.domain.decision import Decision
 from core.domain.tasks import Step, Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.levels import LEVELS, LevelRun, run_levels
-from core.lab.papers.etom import BACKBONE, BASELINE, ORCHESTRATORS, PUBLISHED
+from core.papers.etom import BACKBONE, BASELINE, ORCHESTRATORS, PUBLISHED
 from core.routers import ROUTERS
 from core.store import Store
 from tests.benchmarks.attending import LIVE

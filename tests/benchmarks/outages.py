@@ -1,7 +1,7 @@
 """Regret over outages of 10 s, 10 min and 5 h against real servers: fading and checks, each switched off in turn.
 
 Two stdio servers do the same thing; the better one goes down and comes back. Each call is a real decision, a real call by the
-caller and, where checks are on, real handshakes of `core.services.call.health`. The 10 s are real seconds, and the console's own
+caller and, where checks are on, real handshakes of `core.calls.health`. The 10 s are real seconds, and the console's own
 thread checks. For 10 min and 5 h the clock of statistics and checks is set by hand from call to call, its rounds are
 made between two calls, and a second of a call lasts 1/20 s. A call is worth 100 m$ if it succeeds, less its price and 1 m$ a second;
 regret is against the better server while it is up and the other one while it is down, in expectation.
@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 
 from core.app import App, build_app
+from core.calls.health import ROUND_S
 from core.domain.outcome import OutcomeKind, ToolCall
+from core.domain.settings import Settings, utc_now
 from core.lab.execution import S_PER_USD, VALUE_USD
-from core.mcp_bridge.caller import McpCaller
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import DEFAULT_PRESET, applied
-from core.services.call.health import ROUND_S
-from core.shared.settings import Settings, utc_now
+from core.servers.caller import McpCaller
 from core.store import Store
-from tests.endpoint.conftest import ask, served, talk
+from tests.gateway.conftest import ask, served, talk
 from tests.importing import import_text
 
 SEEDS = int(os.environ.get("OUTAGE_SEEDS", "5"))

@@ -11,13 +11,13 @@ import numpy as np
 
 import sample_catalog
 from core.app import App
-from core.domain.side_effects import asks_to_know
 from core.domain.tasks import Task
-from core.economics.utility import ranking
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.rules import RulesPlanner
 from core.routers.context import Query
 from core.routers.ehrr import EhrrEngine, EhrrParameters, writing_tools
+from core.routers.side_effects import asks_to_know
+from core.routers.utility import ranking
 from tests.benchmarks import labelled
 from tests.benchmarks.attending import LIVE
 

@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from core.app import Settings, open_app
-from core.lab.papers.netmcp import FLUCTUATING, HYBRID
+from core.lab.scenario_runs import planned
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, measured
 from core.lab.scenarios.simulation import walk
-from core.services.lab.scenarios import planned
+from core.papers.netmcp import FLUCTUATING, HYBRID
 from tests.benchmarks.measuring import report
 
 PUBLISHED = {"hybrid": HYBRID, "fluctuating": FLUCTUATING}

@@ -22,15 +22,15 @@ from mcp import Client
 import core  # noqa: F401  before NumPy: one thread of BLAS
 from core.app import App, build_app
 from core.domain.catalog import Catalog
+from core.domain.settings import Settings
 from core.importers.shipped_catalogs import SAMPLE, shipped
 from core.lab.testbed import Source
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors
 from core.relevance.onnx_encoder import onnx_source
-from core.shared.settings import Settings
 from core.store import Store
 from tests.benchmarks.large_testbed import LargeTestbed
 from tests.benchmarks.measuring import ROOT, percentile, report
-from tests.endpoint.serving import served
+from tests.gateway.serving import served
 from tests.relevance.toy_encoders import WordVectors
 
 SIZES = (0, 10_000, 100_000)  # 0: the sample

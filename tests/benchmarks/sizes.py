@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import core  # noqa: F401  before NumPy: one thread of BLAS
+from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision
 from core.importers.shipped_catalogs import SAMPLE, shipped
@@ -29,7 +30,6 @@ from core.relevance.relevance_index import RelevanceIndex
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
-from core.services.decide.catalogs import CatalogService
 from core.store import Store
 from tests.benchmarks.large_testbed import LargeTestbed
 from tests.benchmarks.measuring import ROOT, percentile

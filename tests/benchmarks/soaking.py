@@ -19,10 +19,10 @@ from mcp import Client
 from playwright.async_api import async_playwright
 
 from core.app import open_app
+from core.catalogs.decision_log import AGENT
 from core.domain.events import ActivityFilter
+from core.domain.settings import Settings
 from core.importers.shipped_catalogs import SAMPLE
-from core.services.decide.decision_log import AGENT
-from core.shared.settings import Settings
 from tests.benchmarks.consoles import Console, console
 from tests.benchmarks.labelled import opened_app, tasks
 from tests.benchmarks.measuring import percentile, report

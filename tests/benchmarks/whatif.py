@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 
 from core.app import open_app
-from core.services.decide.whatif import Asked
-from core.shared.settings import Settings
-from core.whatif.ehrr_strips import SMOOTH, Terms, strip
+from core.decisions.ehrr_strips import SMOOTH, Terms, strip
+from core.decisions.whatif import Asked
+from core.domain.settings import Settings
 from tests.benchmarks.measuring import percentile, report, timed
-from tests.whatif import brute_force, instances
+from tests.decisions import brute_force, instances
 
 INSTANCES = 1_000
 SUBTASK = "where is the Super Bowl shown in Germany"

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from core.whatif.layer import FIGURES
+from core.decisions.layer import FIGURES
 
 from .conftest import Visitor
 from .serving import ConsoleProgram

@@ -19,7 +19,7 @@ from core.store.sharing import Sharing
 from tests.forking import FORKS
 
 ROOT = Path(__file__).parents[2]
-RAW = str(ROOT / "tests" / "mcp_bridge" / "servers" / "raw.py")
+RAW = str(ROOT / "tests" / "servers" / "programs" / "raw.py")
 
 
 class Run(NamedTuple):

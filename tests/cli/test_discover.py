@@ -10,8 +10,8 @@ import pytest
 
 from core.app import open_app
 from core.domain.catalog import Connection, Server
+from core.domain.settings import Settings
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.shared.settings import Settings
 from tests.cli.conftest import RAW, ROOT, Command, Run, server, tool
 
 SECRET = "correct-horse-battery-staple"

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from core.app import App
+from core.domain.errors import CatalogError
 from core.domain.feedback import By
-from core.shared.errors import CatalogError
 from tests.cli.conftest import Command
 from tests.importing import import_text
-from tests.services.world import open_test_app
+from tests.world import open_test_app
 
 REQUESTS = {
     "web::go_back": ["return to the last page", "step back one page", "previous page please", "the page before"],

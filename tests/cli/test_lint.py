@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.progress import Step
 from core.lint import RULES
-from core.shared.progress import Step
 from tests.cli.conftest import Command, server, tool
 from tests.lint.tidy import TIDY
 

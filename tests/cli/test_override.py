@@ -12,12 +12,12 @@ from mcp import Client
 
 from core.app import App
 from core.domain.catalog import Catalog
+from core.domain.errors import CatalogError, UnknownNameError
 from core.routers.attention import SchemaLoader
-from core.shared.errors import CatalogError, UnknownNameError
 from tests.cli.conftest import Command
-from tests.endpoint.conftest import ask, served, talk
+from tests.gateway.conftest import ask, served, talk
 from tests.importing import import_text
-from tests.services.world import open_test_app
+from tests.world import open_test_app
 
 
 def document(description: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.lab.papers import PAPERS
+from core.papers import PAPERS
 from tests.cli.conftest import Command
 from tests.cli.test_wrong_use import refused
 

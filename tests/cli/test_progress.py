@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from core.cli.options import EVERY_S, PATIENCE_S, TerminalProgress
-from core.shared.progress import LatestStep, Step, reported
+from core.domain.progress import LatestStep, Step, reported
 
 
 class Timers:

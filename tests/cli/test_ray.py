@@ -1,4 +1,4 @@
-"""`--ray` of bench and sweep where there is no cluster to spread over; the cluster itself: tests/services/test_spread.py."""
+"""`--ray` of bench and sweep where there is no cluster to spread over; the cluster itself: tests/lab/test_spread.py."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Command
-from tests.services.world import RAW
+from tests.world import RAW
 
 SECRET = "hunter2-PLANTED"
 

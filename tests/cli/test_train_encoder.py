@@ -73,4 +73,4 @@ def test_a_place_that_cannot_be_written_is_refused_first(wayfare: Command, tmp_p
 def test_nothing_is_trained_for_a_refusal(wayfare: Command) -> None:
     before = set(sys.modules)
     assert wayfare("train-encoder", "--judge", "mine.json").code == 2
-    assert "core.tuning.training" not in set(sys.modules) - before
+    assert "core.relevance.tuning.training" not in set(sys.modules) - before

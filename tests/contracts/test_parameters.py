@@ -2,9 +2,9 @@
 
 import pytest
 
+from core.domain.errors import ParameterError
 from core.routers import ROUTERS
 from core.routers.parameters import CandidateParameters
-from core.shared.errors import ParameterError
 from tests.cases import each
 
 DECLARED = {info: kind.parameters for kind in ROUTERS.values() for info in kind.parameters.knobs()}

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Server
+from core.domain.errors import WayfareError
 from core.domain.params import Parameters
 from core.domain.trace import Drop
 from core.routers import ROUTERS
 from core.routers.base import Router
-from core.shared.errors import WayfareError
 from tests.cases import each
 from tests.contracts.checks import NOON, check_whole, each_router, same
 from tests.routers import worlds

@@ -8,17 +8,17 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from core.decisions.case import Case
+from core.decisions.curves import Curve, posted, utilities
+from core.decisions.ehrr_strips import Terms, strip
 from core.domain.catalog import Server
 from core.domain.decision import Decision
-from core.domain.plans import Plan
+from core.importers.token_meter import Counted, utilisation_lines
 from core.lab.stored_runs import agreement
-from core.lab.token_meter import Counted, utilisation_lines
+from core.planning.plans import Plan
 from core.routers.context import Match, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
-from core.whatif.case import Case
-from core.whatif.curves import Curve, posted, utilities
-from core.whatif.ehrr_strips import Terms, strip
 from dashboard.pages.compare.charts import agreement_map
 from dashboard.pages.route.charts import auction, plan_steps, server_ranking, tool_breakdown, tool_scores
 from dashboard.ui.charts.shared import curve_chart, stages, token_utilisation

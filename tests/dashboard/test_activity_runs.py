@@ -11,10 +11,10 @@ from urllib.parse import parse_qsl, urlsplit
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.catalogs.background_jobs import Job
 from core.cli import main
 from core.cli.options import working_on
-from core.services.background_jobs import Job
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
 from tests.cli.conftest import wait_for
 from tests.dashboard.harness import TIMEOUT_S, app_with, checked, open_page, press, text_of
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from core.agents.supervised_agent import SupervisedAgent
 from core.app import App
-from core.domain.plans import Executed
-from core.governance.approvals import ApprovalRules
-from core.services.call.supervised_agent import SupervisedAgent
+from core.governance.approval_rules import ApprovalRules
+from core.planning.plans import Executed
 from dashboard.pages.agent.view import EXAMPLES, RUN
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of
-from tests.services.world import RAW
+from tests.world import RAW
 
 WORDS = {"type": "object", "properties": {"words": {"type": "string"}}, "required": ["words"]}
 

@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.catalogs.loaded_catalog import Embedding
 from core.relevance.encoder import EncoderSource
-from core.services.decide.loaded_catalog import Embedding
 from dashboard.ui.text import escaped
 from tests.dashboard.harness import checked, live_of, metrics_of, open_page, opened, press, text_of, titles, words_of
 from tests.dashboard.test_route_page import ASKED, CATALOG, cards

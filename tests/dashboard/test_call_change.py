@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from core.calls.calls import CallReport
 from core.domain.decision import Decision, Exposure
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.trace import KEPT, ServerTrace, ToolTrace
-from core.services.call.calls import CallReport
-from core.stats.ema import Rates, Running
+from core.routers.ema import Rates, Running
 from dashboard.pages.call.learning import any_change, learning_rows, next_rows, next_sentence
 from tests.cases import each
 

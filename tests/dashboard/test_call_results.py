@@ -11,7 +11,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
-from core.shared.untrusted_text import visible
+from core.domain.untrusted_text import visible
 from dashboard.pages.call.result import (
     MOST_CHARS,
     SHOWN_CHARS,

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 from core.app import App
+from core.catalogs.background_jobs import Job
 from core.domain.catalog import ConnectionState, Imported, ServerId
+from core.domain.errors import CatalogError
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.services.background_jobs import Job
-from core.shared.errors import CatalogError
 from dashboard.pages.catalog.connection_job import JOB, Asked
 from dashboard.pages.catalog.connections import connection_frame
 from tests.dashboard.catalog_visits import CATALOG, CONFIG, SECRET, button, everything, paste, visit

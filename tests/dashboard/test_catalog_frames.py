@@ -9,7 +9,7 @@ import pytest
 
 from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
 from core.domain.events import OutcomeEvent, Override
-from core.stats.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection
 from dashboard.pages.catalog.detail import server_statistics, tool_statistics
 from dashboard.ui import catalog_frames as frames
 

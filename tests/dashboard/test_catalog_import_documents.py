@@ -6,7 +6,7 @@ import pytest
 
 from core.app import App
 from core.domain.catalog import Connection, ServerId
-from core.shared.errors import CatalogError
+from core.domain.errors import CatalogError
 from dashboard.pages.catalog.connection_job import command_line, connection_lines
 from dashboard.pages.catalog.detail import parse_price
 from dashboard.pages.catalog.imports import (

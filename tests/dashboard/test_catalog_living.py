@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.app import App
-from core.services.background_jobs import Job
+from core.catalogs.background_jobs import Job
 from dashboard.pages.catalog.connection_job import JOB
 from tests.cli.conftest import RAW
 from tests.dashboard.catalog_visits import CATALOG, button, everything, visit

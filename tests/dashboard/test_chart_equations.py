@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from core.decisions.strips import Segment, Strip
 from core.routers.ehrr import EhrrParameters
-from core.whatif.strips import Segment, Strip
 from dashboard.pages.route.decision import winning_interval
 from tests.cases import each
 from tests.dashboard.decision_charts import CASES, chart, decision, marks, written

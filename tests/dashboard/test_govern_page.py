@@ -12,13 +12,13 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain.limits import BreakerRules
 from core.domain.outcome import OutcomeKind, ToolCall
-from core.governance.approvals import ApprovalRules
+from core.domain.settings import Launch, set_launch
+from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
 from core.governance.calls import NotAllowedError, Wanted
-from core.governance.limits import BreakerRules
 from core.governance.scope import Scope
-from core.shared.settings import Launch, set_launch
 from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of
 from tests.importing import import_text
 

@@ -9,7 +9,7 @@ from functools import partial
 from core.app import App
 from core.domain.lab_runs import OPTUNA
 from core.lab.sweep import read_axis
-from core.services.lab.sweeps import SweepPlan
+from core.lab.sweeps import SweepPlan
 from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles
 from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, table
 

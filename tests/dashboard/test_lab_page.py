@@ -10,8 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.catalogs.background_jobs import Job, Stopped
 from core.lab.execution import Playing
-from core.services.background_jobs import Job, Stopped
 from dashboard.pages.lab.run import JOB, RUN
 from dashboard.pages.lab.tasks import LABELS
 from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles, turn

@@ -12,8 +12,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from core.app import App
-from core.services.decide.whatif import Asked
-from core.shared.errors import ParameterError
+from core.decisions.whatif import Asked
+from core.domain.errors import ParameterError
 from dashboard.lane import LIMIT_BYTES, PATH, lanes
 from dashboard.pages.route.view import TOKEN
 from dashboard.theme import CHOSEN

@@ -9,9 +9,9 @@ import json
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.lint import Finding, Severity
+from core.catalogs.catalog_editor import findings_csv
+from core.domain.findings import Finding, Severity
 from core.relevance.encoder import EncoderError, EncoderSource
-from core.services.decide.catalog_editor import findings_csv
 from dashboard.pages.catalog.lint import finding_id, marked
 from tests.dashboard.harness import app_with, open_page, opened
 from tests.importing import import_text

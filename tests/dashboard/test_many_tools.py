@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app import App
+from core.catalogs.catalog_editor import MAP_METHOD
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.tool_table import ToolRows
 from core.relevance.encoder import EncoderSource
-from core.services.decide.catalog_editor import MAP_METHOD
 from dashboard.pages.catalog.requests import MOST_TOOLS
 from dashboard.pages.map.density import MOST_POINTS
 from dashboard.ui.long_work import AT_ONCE

@@ -11,11 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.catalogs.background_jobs import Stopped
+from core.domain.errors import StoreError
 from core.domain.lab_runs import KeptRun
+from core.lab.scenario_runs import planned
 from core.lab.scenarios.measures import SETTINGS
-from core.services.background_jobs import Stopped
-from core.services.lab.scenarios import planned
-from core.shared.errors import StoreError
 from dashboard.pages.network.charts.latency import FAINT
 from dashboard.pages.network.job import JOB
 from dashboard.pages.network.run_timeline import Event

@@ -10,8 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain.errors import StoreError
 from core.routers import ROUTERS
-from core.shared.errors import StoreError
 from core.store import Store
 from dashboard.pages.network.runs import (
     CHOSEN,

@@ -12,9 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.lab.papers import PAPERS
-from core.lab.papers.report import Column, Kind, Link, Report, Row, Table
-from core.services.lab.papers import PaperService
+from core.papers import PAPERS
+from core.papers.papers import PaperService
+from core.papers.report import Column, Kind, Link, Report, Row, Table
 from dashboard import session
 from dashboard.pages.papers.view import address, table_html
 from tests.cases import each

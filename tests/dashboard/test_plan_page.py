@@ -5,11 +5,11 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.plans import Plan, PlannedStep
+from core.catalogs.decision_log import DecisionLog
+from core.decisions.routing import RoutingService
 from core.planning.base import Usage
+from core.planning.plans import Plan, PlannedStep
 from core.planning.rules import RulesPlanner
-from core.services.decide.decision_log import DecisionLog
-from core.services.decide.routing import RoutingService
 from dashboard import session
 from dashboard.pages.route.charts import plan_steps
 from tests.cases import each

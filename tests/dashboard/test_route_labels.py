@@ -6,9 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain import units
 from core.domain.decision import Decision
 from core.domain.feedback import By
-from core.shared import units
 from dashboard.ui.labels import LISTED
 from tests.dashboard.harness import app_with, checked, live_of, markdown_of, open_page, press, text_of
 from tests.importing import import_text

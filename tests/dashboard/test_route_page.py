@@ -10,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app import App
+from core.domain import units
 from core.domain.decision import Decision
 from core.routers import ROUTERS
 from core.routers.base import RefusingParameters
 from core.routers.why import why
-from core.shared import units
 from dashboard.ui.text import escaped
 from tests.cases import each
 from tests.dashboard.harness import (

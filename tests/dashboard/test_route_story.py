@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from core.app import App, Settings, open_app
+from core.decisions.whatif import Asked
 from core.importers.shipped_catalogs import played
-from core.services.decide.whatif import Asked
 from dashboard import session
 from dashboard.pages.route.story import KNOBS, story_of
 from tests.dashboard.harness import charts, markdown_of, open_page, press

@@ -13,10 +13,10 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from core.app import App
+from core.catalogs.server_sign_ins import CALLBACK
 from core.cli import main
-from core.endpoint.http_app import TAKEN
+from core.gateway.http_app import TAKEN
 from core.governance.scope import Scope
-from core.services.decide.server_sign_ins import CALLBACK
 from dashboard.app import app as whole
 from dashboard.app import pages as console
 from dashboard.lane import PATH as LANE

@@ -10,7 +10,7 @@ import pytest
 
 from core.app import App
 from core.domain.outcome import OutcomeKind, ToolCall
-from core.shared.settings import Launch, set_launch
+from core.domain.settings import Launch, set_launch
 from tests.authorization_server import guarded_server
 from tests.dashboard.catalog_visits import CATALOG, button, everything, visit
 from tests.dashboard.harness import app_with, text_of

@@ -9,7 +9,7 @@ import string
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.shared.untrusted_text import one_line, visible
+from core.domain.untrusted_text import one_line, visible
 from dashboard.ui.charts.base import label
 from dashboard.ui.text import escaped
 from tests.cases import each

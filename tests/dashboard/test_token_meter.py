@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.lab.token_meter import Context, Counted, UtilisationLines, model_price, token_meter, utilisation_lines
+from core.importers.token_meter import Context, Counted, UtilisationLines, model_price, token_meter, utilisation_lines
 from dashboard.ui.charts.shared import token_utilisation
 from dashboard.ui.token_meter import Assumed
 from tests.cases import each

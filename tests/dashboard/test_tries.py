@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from core.app import App
-from core.shared import units
-from core.shared.untrusted_text import one_line
+from core.domain import units
+from core.domain.untrusted_text import one_line
 from tests.dashboard.harness import app_with, live_of, open_page, text_of, words_of
 
 TOOLS = [

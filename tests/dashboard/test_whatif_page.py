@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 
 from core.app import App
-from core.services.decide.whatif import Asked
-from core.whatif import curves
-from core.whatif.counterfactuals import Change
-from core.whatif.curves import utilities
-from core.whatif.layer import Supposed
+from core.decisions import curves
+from core.decisions.counterfactuals import Change
+from core.decisions.curves import utilities
+from core.decisions.layer import Supposed
+from core.decisions.whatif import Asked
 from dashboard.pages.whatif import winners
 from dashboard.pages.whatif.charts import strips_chart
 from dashboard.pages.whatif.winners import set_both

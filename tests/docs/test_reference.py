@@ -6,8 +6,8 @@ import re
 import tomllib
 from itertools import pairwise
 
+from core.domain.settings import Settings
 from core.routers import ROUTERS
-from core.shared.settings import Settings
 from tests.docs.markdown import ROOT, prose, text_of
 
 PACKAGES = ("core", "dashboard", "sample_catalog")

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from core.cli.main import wayfare
-from core.services.govern.client_texts import CLIENTS, Target
+from core.governance.client_texts import CLIENTS, Target
 from tests.docs.markdown import ROOT, text_of
 
 DEPLOY = ROOT / "docs/deploy"

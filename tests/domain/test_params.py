@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.domain.errors import ParameterError, WayfareError
 from core.domain.params import Parameters, Range, knob
-from core.shared.errors import ParameterError, WayfareError
 from tests.cases import each
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.plans import Plan
+from core.planning.plans import Plan
 from tests.cases import each
 
 

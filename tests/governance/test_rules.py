@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.catalog import Tool, ToolHints
+from core.domain.errors import WayfareError
+from core.domain.limits import Breaker, BreakerRules, Bucket
 from core.domain.outcome import ToolCall
-from core.governance.approvals import ApprovalRules, Binding, binding, definition_json, differences
+from core.governance.approval_rules import ApprovalRules, Binding, binding, definition_json, differences
 from core.governance.budgets import UNITS, Amount, Budget, Ledger, Reservation, Usage
-from core.governance.limits import Breaker, BreakerRules, Bucket
 from core.governance.policy import Policy, from_toml, to_toml
-from core.shared.errors import WayfareError
 from tests.cases import each
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from core.domain.errors import CatalogError
 from core.importers import BrokenDocumentError, read_document
-from core.shared.errors import CatalogError
 from tests.cases import each
 
 SECRET = "sk-PLANTED-0123456789abcdef"

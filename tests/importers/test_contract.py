@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Imported
+from core.domain.errors import CatalogError
 from core.importers import IMPORTERS, Importer, detect, read_document
-from core.shared.errors import CatalogError
 from tests.cases import each
 
 every = each("importer", IMPORTERS, ids=lambda one: one.name)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from core.domain.errors import CatalogError
 from core.importers import read_document, read_files
-from core.shared.errors import CatalogError
 
 
 def write(folder: Path, name: str, document: Any) -> Path:

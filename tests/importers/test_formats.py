@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.domain.catalog import Connection, ToolHints
-from core.shared.errors import CatalogError
+from core.domain.errors import CatalogError
 from tests.cases import each
 from tests.importers.documents import reached, read, remarks
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from core.domain.errors import CatalogError
 from core.domain.feedback import LabelledQuery
 from core.importers.judgments import read_labels
-from core.shared.errors import CatalogError
 from tests.cases import each
 
 LINE = {"id": "1", "subtask": " read a file ", "relevant": ["files::read"]}

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.catalogs.servers import keep_values
 from core.domain.catalog import Imported, ServerId
+from core.domain.errors import CatalogError
 from core.importers import read_document
-from core.mcp_bridge.secrets import SecretVault
-from core.services.decide.servers import keep_values
-from core.shared.errors import CatalogError
+from core.servers.secrets import SecretVault
 from core.store.catalog_rows import is_reference
 from tests.cases import each
 

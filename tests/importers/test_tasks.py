@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.domain.errors import CatalogError
 from core.domain.tasks import Step, Task
 from core.importers import read_tasks
-from core.shared.errors import CatalogError
 from tests.cases import each
 
 GOOD: dict[str, Any] = {"id": "t1", "subtask": "read a file", "relevant": ["files::read"]}

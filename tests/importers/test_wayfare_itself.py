@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from core.governance.client_texts import CLIENTS, NAME, Target
 from core.importers import read_document, read_files
-from core.services.govern.client_texts import CLIENTS, NAME, Target
 
 COMMANDS = (
     ("wayfare", "mcp"),

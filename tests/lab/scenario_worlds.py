@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from core.lab.scenario_runs import planned
 from core.lab.scenarios.measures import Setting, measured
 from core.lab.scenarios.simulation import walk
 from core.network.profiles import Profile
 from core.network.states import Fluctuating, HighJitter, HighLatency, Ideal, Outage
 from core.routers import ROUTERS
-from core.services.lab.scenarios import planned
 from tests.routers.worlds import table_v
 
 WIDE = Setting(5, 5)

@@ -15,7 +15,7 @@ from core.domain.tasks import Task
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import full, profile
 from core.routers.context import Match, RoutingContext
-from core.stats.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection
 
 FIGURES = {"conn_s": 0.3, "call_s": 0.9, "success": 0.95, "success_variance": 0.0, "post_accept_failure": 0.0}
 SEARCH = ("alpha", "bravo", "carol", "delta", "echo")

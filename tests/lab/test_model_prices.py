@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from core.lab import token_meter as model_prices
-from core.lab.token_meter import ModelPrice, model_price, priced_models
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
+from core.importers import token_meter as model_prices
+from core.importers.token_meter import ModelPrice, model_price, priced_models
 from tests.cases import each
 
 TABLE = {

@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from core.lab.papers import PAPERS, RESULTS, ehrr
-from core.lab.papers.etom import equal_sets, rouge_l, sizes
-from core.lab.papers.report import AS_IT_IS, Column, Kind, Report, agrees
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
+from core.papers import PAPERS, RESULTS, ehrr
+from core.papers.etom import equal_sets, rouge_l, sizes
+from core.papers.report import AS_IT_IS, Column, Kind, Report, agrees
 from tests.cases import each
 
 COST = Column("c", "C", digits=2)
@@ -39,7 +39,7 @@ def test_the_exact_rows_of_tables_i_ii_and_v_agree_to_the_printed_digit(reports)
 
 def test_the_stored_sizes_of_etom_are_those_of_the_samples_files(reports) -> None:
     from core.importers import read_tasks
-    from core.lab.papers.etom import FILES
+    from core.papers.etom import FILES
     from sample_catalog import TASKS_DIR
 
     paths = {level: TASKS_DIR / f"{name}.jsonl" for level, name in FILES.items()}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.decisions.preset_comparison import compared
 from core.domain.tasks import Task
-from core.lab.preset_comparison import compared
 from core.routers.context import Match
 from core.routers.ehrr import Ehrr, EhrrParameters
+from tests.decisions import instances
 from tests.routers import worlds
-from tests.whatif import instances
 
 
 def test_each_set_is_what_the_router_decides_and_the_first_differs_from_itself_by_nothing() -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import shipped
+from core.lab.scenario_runs import planned
 from core.lab.scenarios.measures import SETTINGS, measured
 from core.lab.scenarios.simulation import World, walk
 from core.network.profiles import load_profile
 from core.planning.rules import RulesPlanner
 from core.routers.context import RoutingContext
-from core.services.lab.scenarios import planned
-from core.stats.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection
 from sample_catalog.testbeds import SEARCH_TASKS
 from tests.lab import search_world as searching
 

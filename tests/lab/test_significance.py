@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from core.lab.significance import compared, effect_size, holm, interval, randomisation_p, tasks_needed
+from core.domain.significance import compared, effect_size, holm, interval, randomisation_p, tasks_needed
 
 WORLDS, TASKS = 1_000, 400
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Server
+from core.domain.errors import ParameterError, WayfareError
 from core.domain.tasks import Task
 from core.lab.benchmark import MEASURES, score_tasks
 from core.lab.execution import execute
@@ -30,7 +31,6 @@ from core.lab.sweep import (
     refused,
 )
 from core.routers.ehrr import Ehrr, EhrrParameters
-from core.shared.errors import ParameterError, WayfareError
 from tests.cases import each
 from tests.routers import worlds
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Server
 from core.domain.decision import Exposure
-from core.lab.token_meter import (
+from core.importers.token_meter import (
     BREAKING_POINT,
     Context,
     Counted,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.domain.lint import Finding
+from core.domain.findings import Finding
 from core.importers import read_document
 from core.lint import RULES, Context
 from core.relevance.catalog_index import CatalogIndex

@@ -6,7 +6,7 @@ import json
 import re
 
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
-from core.domain.lint import Severity
+from core.domain.findings import Severity
 from core.lint import RULES, Context, lint
 from core.lint.base import EVIDENCE_CHARACTERS
 from tests.cases import each

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.domain.lint import Severity
+from core.domain.findings import Severity
 from core.lint import RULES, lint
 from tests.cases import each
 from tests.lint.conftest import catalog, catalog_of, found, lines, tool

@@ -7,9 +7,9 @@ import base64
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.domain.untrusted_text import visible
 from core.lint.base import Corpus
 from core.lint.texts import decodings, disguises, fold, key, quoted
-from core.shared.untrusted_text import visible
 from tests.cases import each
 from tests.lint.conftest import catalog, found, tool
 

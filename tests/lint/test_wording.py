@@ -6,11 +6,11 @@ import re
 import tomllib
 from re import _parser as parser
 
+from core.domain.english import DESTROYS, READS, REMOVES, WRITES
 from core.lint import RULES
 from core.lint.base import VOCABULARY
 from core.lint.injection import WORDING, PhraseRule, needed, phrases
 from core.lint.texts import fold
-from core.shared.english import DESTROYS, READS, REMOVES, WRITES
 from tests.cases import each
 from tests.lint.conftest import catalog, found, tool
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from core.domain.catalog import Server
+from core.domain.errors import CatalogError
 from core.network import STATES
 from core.network.draft import MOST_STATES, Draft, DraftRule
 from core.network.profiles import Profile, Rule, load_profile, shipped_profiles
 from core.network.states import Fluctuating, HighJitter, Ideal, Outage
-from core.shared.errors import CatalogError
 from tests.cases import each
 
 SERVERS = [Server("a", category="mail"), Server("b", category="mail"), Server("c"), Server("<b>d")]

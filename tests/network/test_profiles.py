@@ -5,10 +5,10 @@ import json
 import pytest
 
 from core.domain.catalog import Server
+from core.domain.errors import CatalogError, UnknownNameError
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.network.profiles import Profile, Rule, load_profile, parse_profile, shipped_profiles
 from core.network.states import HighJitter, Ideal, Outage
-from core.shared.errors import CatalogError, UnknownNameError
 from tests.cases import each
 
 CALM, JITTER, DOWN = (Ideal(),), (HighJitter(),), (Outage(),)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.errors import CatalogError, StoreError, UnknownNameError
 from core.network.profiles import (
     MOST_BYTES,
     NetworkProfiles,
@@ -16,7 +17,6 @@ from core.network.profiles import (
     tidy_name,
 )
 from core.network.states import Outage
-from core.shared.errors import CatalogError, StoreError, UnknownNameError
 from tests.cases import each
 
 MINE = Profile("mine", "Über <b>all</b>.", {"a": (Outage(start=0.5),)})

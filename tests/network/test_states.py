@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from core.domain.errors import ParameterError
 from core.network import STATES
 from core.network.states import Fluctuating, HighJitter, HighLatency, Ideal, Outage, PacketLoss, SlowStart, latencies_ms
-from core.shared.errors import ParameterError
 from tests.cases import each
 
 LONG = 100_000

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from core.domain.catalog import Tool
+from core.domain.errors import PlannerError
 from core.planning import rules as acting
 from core.planning.arguments import filled
 from core.planning.base import MAY_WRITE, Attempt, Turn
-from core.shared.errors import PlannerError
 from tests.cases import each
 
 ONE = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

@@ -10,7 +10,7 @@ import pytest
 
 from core.app import App, Settings, open_app
 from core.cli import main
-from core.shared.errors import PlannerError
+from core.domain.errors import PlannerError
 
 QUESTION = "Will it rain in Oslo on Friday?"
 

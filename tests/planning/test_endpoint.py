@@ -8,8 +8,8 @@ import traceback
 
 import pytest
 
+from core.domain.errors import PlannerError
 from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, LiteLlmEndpoint, Message
-from core.shared.errors import PlannerError
 from tests.cases import each
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}

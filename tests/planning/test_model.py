@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from core.domain.errors import PlannerError
 from core.planning.base import Card, SubQuery, ToolRequest
 from core.planning.model import CARDS_SHOWN, QUESTION_CHARACTERS, ModelPlanner
-from core.shared.errors import PlannerError
 from tests.cases import each
 
 CARDS = (Card("mail::send", "Send an e-mail.", 0.4), Card("files::list", "List files.", 0.6))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.app import App, Settings, build_app
-from core.lab.papers.ehrr_runs import ablation
-from core.lab.papers.report import Kind, Row
+from core.papers.ehrr_runs import ablation
+from core.papers.report import Kind, Row
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.relevance.toy_encoders import Letters

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from core.cli import main
-from core.services.learn.request_writing import BATCH_TOOLS, RequestWriter
-from core.services.learn.requests import PER_TOOL
+from core.learning.request_writing import BATCH_TOOLS, RequestWriter
+from core.learning.requests import PER_TOOL
 
 ROOT = Path(__file__).parents[2]
 NAMES = [f"desk::tool_{number}" for number in range(2 * BATCH_TOOLS + 1)]

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
+from core.domain.errors import WayfareError
 from core.domain.feedback import LabelledQuery
 from core.relevance.calibration import FOLDS, fit
 from core.relevance.labelled import LabelledSet, Recipe, reciprocal_ranks
-from core.shared.errors import WayfareError
 from tests.cases import each
 from tests.relevance.toys import TOOL_ROW, ToyScorer, tasks
 

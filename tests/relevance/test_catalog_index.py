@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog
+from core.domain.errors import ParameterError
 from core.relevance.catalog_index import SERVER_WEIGHTS, TOOL_WEIGHTS, CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.text_views import SERVER_VIEWS, TOOL_VIEWS
-from core.shared.errors import ParameterError
 from tests.cases import each
 from tests.relevance.conftest import catalog
 from tests.relevance.toy_encoders import WordEncoder

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.tool_table import packed
 from core.relevance.encoder import CachedEncoder, EncoderSource
@@ -19,7 +20,6 @@ from core.relevance.fit_matcher import FitMatcher
 from core.relevance.index_files import KEPT, IndexFiles, Prepared, made_of
 from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
 from core.relevance.requests import RequestIndex
-from core.services.decide.catalogs import CatalogService
 from core.store import Store
 from tests.relevance.many_tools import ManyTools, many_tools
 from tests.relevance.toy_encoders import WordEncoder

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.domain.errors import CatalogError
 from core.relevance.feedback import Evidence, Memory, QueryMap
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues, Solved
-from core.shared.errors import CatalogError
 from tests.cases import each
 
 FULL = LearntValues(

@@ -28,7 +28,7 @@ TEXTS = [
 WARM_START = """
 import sys
 from core.relevance.onnx_encoder import onnx_source
-from core.shared.settings import Settings
+from core.domain.settings import Settings
 encoder = onnx_source(Settings.from_environment().models_folder).open()
 vector = encoder.encode(["read a file"])
 heavy = sorted({"torch", "transformers", "sentence_transformers"} & set(sys.modules))

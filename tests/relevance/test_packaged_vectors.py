@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.domain.progress import Step
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, text_hash
 from core.relevance.packaged_vectors import PackagedVectors, VectorFileError, read_vectors, vector_file, write_vectors
-from core.shared.progress import Step
 from tests.relevance.toy_encoders import WordEncoder
 
 MODEL = WordEncoder.model

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.progress import Step
 from core.relevance.encoder_model import ModelFolder, model_folder
 from core.relevance.encoder_runtime import Manifest, whole
 from core.relevance.onnx_encoder import (
@@ -24,7 +25,6 @@ from core.relevance.onnx_encoder import (
     exporter,
     prepare,
 )
-from core.shared.progress import Step
 
 HEAVY = """
 import sys

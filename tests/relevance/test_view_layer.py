@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.domain.errors import ParameterError
 from core.relevance.catalog_index import ViewLayer, shares
 from core.relevance.encoder import unit_rows
 from core.relevance.lexical import LexicalIndex
-from core.shared.errors import ParameterError
 from tests.cases import each
 
 NAMES = ["a", "b", "lexical"]

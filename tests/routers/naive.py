@@ -1,7 +1,7 @@
 """EHRR once more, straight from the specification: plain loops, `math.log`, `sorted`. The oracle of the router.
 
-It reads a catalog's declared figures and two dictionaries of similarities; it shares no code with `core.economics`,
-`core.stats` or `core.routers`.
+It reads a catalog's declared figures and two dictionaries of similarities; it shares no code with `core.routers`,
+`core.routers` or `core.routers`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 from core.domain.catalog import Catalog
 from core.planning.base import Complexity, Selection, SubQuery, ToolRequest
 from core.routers.context import Match, RoutingContext
-from core.stats.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection
 
 TOKENS = 10  # of each tool's definition
 

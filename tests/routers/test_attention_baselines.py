@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
+from core.domain.tokens import count_tokens
 from core.domain.trace import Drop
 from core.routers.tool_attention_baselines import (
     USAGE,
@@ -16,7 +17,6 @@ from core.routers.tool_attention_baselines import (
     search_line,
     usage,
 )
-from core.shared.tokens import count_tokens
 from tests.cases import each
 from tests.routers import worlds
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool, definition_tokens
+from core.domain.errors import CatalogError, UnknownNameError
 from core.routers.attention import SchemaLoader
-from core.shared.errors import CatalogError, UnknownNameError
 
 
 def server(name: str, *tools: str) -> Server:

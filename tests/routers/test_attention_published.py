@@ -15,7 +15,7 @@ import pytest
 from core.app import App, Settings, open_app
 from core.domain.catalog import Catalog
 from core.domain.tasks import Task
-from core.lab.papers.tool_attention import VARIANTS, Variant, active_alone
+from core.papers.tool_attention import VARIANTS, Variant, active_alone
 from sample_catalog.testbeds import ATTENTION_TASKS
 from tests.benchmarks.attending import TESTBED, decisions, exclusion, poisoned_catalog
 from tests.cases import each

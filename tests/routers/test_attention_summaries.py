@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Tool
+from core.domain.tokens import count_tokens
 from core.importers.shipped_catalogs import shipped
 from core.relevance.text_views import full
 from core.routers.attention import pool, shortened_description, summary_line
-from core.shared.tokens import count_tokens
 from tests.cases import each
 
 LONG = "Finds letters by sender. Looks into folders too! Does it match? Yes.\nAnd lists attachments, if there are any, with their size."

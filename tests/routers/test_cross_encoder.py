@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.domain.settings import Settings
 from core.routers.reranking import RERANKERS, VARIABLE, CrossEncoderReranker, Documents, RerankerError
-from core.shared.settings import Settings
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "read", "send", "a", "file", "mail", "the", "list")
 

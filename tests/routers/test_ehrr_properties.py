@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Server
 from core.domain.trace import Drop
-from core.economics.crossings import crossings, straight
+from core.routers.crossings import crossings, straight
 from core.routers.ehrr import Ehrr
 from tests.routers import worlds
 

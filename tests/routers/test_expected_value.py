@@ -9,7 +9,7 @@ import pytest
 
 from core.domain.catalog import Server
 from core.routers.expected_value import ExpectedValue, ExpectedValueParameters
-from core.stats.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection
 from tests.routers import worlds
 
 

@@ -11,8 +11,8 @@ from core.domain.catalog import Server
 from core.domain.decision import Decision
 from core.domain.events import OutcomeEvent
 from core.routers.ehrr import Ehrr, EhrrParameters
+from core.routers.projection import StatisticsProjection
 from core.routers.why import tool_headroom, why_server, why_tool
-from core.stats.projection import StatisticsProjection
 from tests.cases import each
 from tests.routers import worlds
 

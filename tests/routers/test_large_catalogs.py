@@ -15,7 +15,7 @@ from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
-from core.stats.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection
 from tests.relevance.many_tools import TOOLS, many_tools, some_requests
 
 SETTINGS: list[tuple[str, dict[str, object]]] = [

@@ -3,11 +3,11 @@
 import pytest
 
 from core.domain.catalog import Server
+from core.domain.tokens import count_tokens
 from core.planning.base import SubQuery
 from core.relevance.text_views import full, profile
 from core.routers.etom import Hybrid, McpZero, React, Toolshed
 from core.routers.orchestrator import REFUSED
-from core.shared.tokens import count_tokens
 from tests.routers import scripted, worlds
 
 PARTS = {"both": (SubQuery("find"), SubQuery("send", needs=(0,)))}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from core.domain.errors import ParameterError
 from core.routers import ROUTERS
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PresetFile, from_toml, to_toml
-from core.shared.errors import ParameterError
 from tests.cases import each
 
 HEAD = 'router = "ehrr"\n'

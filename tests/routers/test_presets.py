@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from core.domain.errors import ParameterError, UnknownNameError
 from core.routers import ROUTERS
 from core.routers.ehrr import EhrrParameters
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.presets import PRESETS, applied, preset, preset_of, preset_values
-from core.shared.errors import ParameterError, UnknownNameError
 from tests.cases import each
 
 

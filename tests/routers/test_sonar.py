@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Server
+from core.domain.errors import ParameterError
 from core.network.traces import CallHistory
 from core.routers.sonar import MODES, Prag, Sonar
-from core.shared.errors import ParameterError
 from tests.routers import scripted, worlds
 
 SERVERS, TOOLS = ("bm25", "servers"), ("bm25", "tools")

@@ -3,8 +3,8 @@
 import pytest
 
 from core.domain.catalog import Server
+from core.domain.errors import PlannerError
 from core.routers.sonar import Prag, RagBm25, RerankRag
-from core.shared.errors import PlannerError
 from tests.cases import each
 from tests.routers import scripted, worlds
 

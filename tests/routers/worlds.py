@@ -11,7 +11,7 @@ from core.domain.decision import Fit
 from core.routers.context import Match, RoutingContext
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import applied
-from core.stats.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection
 
 
 def fixed_fit(match: Match) -> Fit:

@@ -15,10 +15,10 @@ import pytest
 from core.domain.catalog import Connection, Server, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.importers.shipped_catalogs import sample
-from core.mcp_bridge.caller import McpCaller
-from core.mcp_bridge.pool import SessionPool
-from core.mcp_bridge.secrets import Launch
-from core.mcp_bridge.transports import open_target
+from core.servers.caller import McpCaller
+from core.servers.pool import SessionPool
+from core.servers.secrets import Launch
+from core.servers.transports import open_target
 from core.virtual.launch import virtual_connection
 from core.virtual.schema_values import value_for
 from core.virtual.server import Behaviour, virtual_server

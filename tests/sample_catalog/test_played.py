@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from core.app import App, Settings, open_app
+from core.decisions.whatif import Asked
 from core.planning.arguments import filled
-from core.services.decide.whatif import Asked
-from core.stats.ema import ema
+from core.routers.ema import ema
 from sample_catalog import PLAYED
 from sample_catalog.authoring.played import decided, saving
 

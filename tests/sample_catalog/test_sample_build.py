@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.shared.json_schema import schema_fault
+from core.domain.json_schema import schema_fault
 from sample_catalog import SERVERS_DIR
 from sample_catalog.authoring import build
 from sample_catalog.authoring.profiles import PROFILES, tool_economics

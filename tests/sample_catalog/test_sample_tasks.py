@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import words
+from core.domain.settings import Settings
 from core.domain.tasks import Step, Task
 from core.importers.shipped_catalogs import sample
 from core.relevance.onnx_encoder import onnx_source
-from core.shared.settings import Settings
 from sample_catalog.authoring.check import (
     EqualSets,
     main,

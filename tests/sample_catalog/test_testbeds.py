@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool, definition_tokens
+from core.domain.json_schema import schema_fault
 from core.domain.tasks import Task
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import shipped
 from core.planning.rules import predict_tool
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import full, profile
-from core.shared.json_schema import schema_fault
 from sample_catalog.authoring import build
 from sample_catalog.authoring import testbeds as written
 from sample_catalog.authoring.check import EqualSets, servers, task_problems

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from core.shared.errors import StoreError
+from core.domain.errors import StoreError
 from core.store import ActivityFilter, Store
 from tests.cases import each
 

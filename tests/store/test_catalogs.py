@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
+from core.domain.errors import StoreError, UnknownNameError
 from core.domain.tool_table import ToolRows
-from core.shared.errors import StoreError, UnknownNameError
 from core.store import Store
 from core.store.catalog_rows import from_json
 from tests.cases import each

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from core.domain.catalog import Catalog, Server
-from core.shared.errors import StoreError
+from core.domain.errors import StoreError
 from core.store import Store
 from core.store.connection import Database
 from tests.forking import FORKS

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.domain.errors import StoreError
 from core.domain.events import DecisionEvent, OutcomeEvent
 from core.domain.outcome import OutcomeKind
-from core.shared.errors import StoreError
 from core.store import Store, catalog_rows
 from core.store.events import Events
 from core.store.log import TABLES, Log, entry

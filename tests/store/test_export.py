@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from pyarrow import parquet
 
-from core.shared.errors import StoreError
+from core.domain.errors import StoreError
 from core.store import Store
 from core.store.log import TABLES
 from tests.cases import each

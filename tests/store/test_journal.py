@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from core.domain.errors import StoreError
 from core.domain.governance_events import Spent
-from core.shared.errors import StoreError
 from core.store import Store
 from core.store.journal import LARGEST_BYTES, Journal
 from core.store.log import checked, entry

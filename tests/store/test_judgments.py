@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
+from core.domain.errors import StoreError
 from core.domain.feedback import last_said
-from core.shared.errors import StoreError
 from core.store import Store
 
 

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from core.domain.errors import StoreError, UnknownNameError
 from core.domain.feedback import Calibration, CalibrationSwitch, in_force, labelled_queries
-from core.shared.errors import StoreError, UnknownNameError
 from core.store import Store
 from tests.store.conftest import T0
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from core.shared.errors import StoreError
+from core.domain.errors import StoreError
 from core.store import Store
 from core.store.connection import Database
 from core.store.log import TABLES, Log, entry, schema

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from core.shared.errors import StoreError
+from core.domain.errors import StoreError
 from core.store import Store
 from core.store.connection import Database
 from tests.cases import each
@@ -90,7 +90,7 @@ def test_open_in_this_process(tmp_path: Path) -> None:
 
 def test_open_in_another_process(tmp_path: Path) -> None:
     path = tmp_path / "db"
-    code = "import sys; from core.store import Store; from core.shared.errors import StoreError\n"
+    code = "import sys; from core.store import Store; from core.domain.errors import StoreError\n"
     code += "try: Store(sys.argv[1])\nexcept StoreError as error: print(error)"
     with Store(path):
         run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.domain.errors import StoreError, UnknownNameError
 from core.domain.lab_runs import SIMULATED, Conditions, KeptRun, RunSteps, run_id
-from core.shared.errors import StoreError, UnknownNameError
 from core.store import Store
 from core.store.connection import Database
 from core.store.migrations import Migration, all_migrations

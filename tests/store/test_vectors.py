@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.shared.errors import StoreError
+from core.domain.errors import StoreError
 from core.store import Store
 from tests.cases import each
 
@@ -65,4 +65,4 @@ def test_pages_that_many_vectors_were_read_from_do_not_stay_in_memory(tmp_path: 
         found = store.vectors._database.read("SELECT sum(memory_usage_bytes) AS bytes FROM duckdb_memory()")
         assert found["bytes"][0].as_py() < 20_000_000  # the rows are 30 MB
         limit = store.vectors._database.read("SELECT current_setting('memory_limit') AS words")["words"][0].as_py()
-        assert limit == "488.2 MiB"
+        assert limit == "122.0 MiB"

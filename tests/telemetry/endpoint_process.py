@@ -10,10 +10,10 @@ from pathlib import Path
 from core.app import Settings, build_app
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
-from tests.endpoint.serving import served
+from tests.gateway.serving import served
 from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
-from tests.services.world import FIGURES
+from tests.world import FIGURES
 
 BARE = str(Path(__file__).with_name("bare_server.py"))
 

@@ -22,7 +22,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
 from core.telemetry.base import telemetry_of
 from tests.forking import FORKS
 

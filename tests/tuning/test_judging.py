@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.relevance.encoder import Vectors
-from core.tuning.judging import Judgement, Quality, Trained, conclusion, judge, queries_of, rank_of, ranks_of
+from core.relevance.tuning.judging import Judgement, Quality, Trained, conclusion, judge, queries_of, rank_of, ranks_of
 
 from .toys import CATALOG, TASKS, TOOLS
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.domain.progress import Step
 from core.relevance.encoder import EncoderError
 from core.relevance.encoder_model import Change, added, changes, low_rank
-from core.shared.progress import Step
-from core.tuning.pairs import TuningSettings
+from core.relevance.tuning.pairs import TuningSettings
 
 from .toys import CATALOG, ToyTransformer
 
@@ -20,8 +20,8 @@ SETTINGS = TuningSettings(layers=2, rate=1e-2, batch=8, hard=2, threads=1, bfloa
 
 
 def tune(*arguments: Any) -> Change:
-    """`core.tuning.training.tune`, imported when it is called: it loads torch."""
-    from core.tuning import training
+    """`core.relevance.tuning.training.tune`, imported when it is called: it loads torch."""
+    from core.relevance.tuning import training
 
     return training.tune(*arguments)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from core.domain.catalog import Connection, Server, ServerId, Tool
+from core.domain.errors import WayfareError
 from core.importers import read_document
 from core.importers.shipped_catalogs import sample
-from core.mcp_bridge.secrets import SecretVault
-from core.shared.errors import WayfareError
+from core.servers.secrets import SecretVault
 from core.virtual.launch import plain_server, virtual_connection
 from tests.cases import each
 from tests.virtual.conftest import WEATHER

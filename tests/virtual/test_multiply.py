@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog, Connection, Server, Tool
+from core.domain.errors import CatalogError, UnknownNameError
 from core.importers.shipped_catalogs import sample
-from core.shared.errors import CatalogError, UnknownNameError
 from core.virtual.multiply import (
     MOST_COPIES,
     MOST_WORDINGS,

@@ -15,9 +15,9 @@ import pytest
 
 from core.domain.catalog import Connection, Server, Tool
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
-from core.mcp_bridge.caller import McpCaller
-from core.mcp_bridge.discovery import discover
-from core.mcp_bridge.pool import SessionPool
+from core.servers.caller import McpCaller
+from core.servers.discovery import discover
+from core.servers.pool import SessionPool
 from core.virtual.__main__ import main
 from core.virtual.launch import plain_server, virtual_connection
 from tests.cases import each

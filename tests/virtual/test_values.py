@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.shared.json_schema import admitted_by
+from core.domain.json_schema import admitted_by
 from core.virtual.sample_values import matching_text
 from core.virtual.schema_inference import merged
 from core.virtual.schema_values import FORMATS, NoValueError, value_for

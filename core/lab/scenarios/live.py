@@ -25,10 +25,10 @@ from core.domain.events import OutcomeEvent
 from core.domain.execution import Leave, always
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
 from core.lab.scenarios.simulation import CallResult, World
-from core.mcp_bridge.caller import McpCaller
-from core.mcp_bridge.pool import PoolConfig, SessionPool
-from core.mcp_bridge.secrets import SecretVault
 from core.network.traces import OUTAGE_S, FaultKind, Injection
+from core.servers.caller import McpCaller
+from core.servers.pool import PoolConfig, SessionPool
+from core.servers.secrets import SecretVault
 from core.virtual.launch import virtual_connection
 from core.virtual.schema_values import NoValueError, value_for
 

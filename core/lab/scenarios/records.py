@@ -11,6 +11,7 @@ from importlib.metadata import version
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain import units
 from core.domain.lab_runs import Conditions, KeptRun, RunSteps, fingerprint, run_id
 from core.domain.tasks import Task
 from core.lab.scenarios.measures import ScenarioRun
@@ -19,7 +20,6 @@ from core.network.profiles import Profile
 from core.network.states import State
 from core.network.traces import OUTAGE_S, Traces
 from core.routers.context import RoutingContext
-from core.shared import units
 
 # Latency curves, changes of server with their reason, and the decision at a step --------------------------------------
 

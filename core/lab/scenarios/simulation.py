@@ -34,7 +34,7 @@ from core.relevance.relevance_index import asked_text
 from core.routers import ROUTERS
 from core.routers.context import Layer, Match, Matcher, RoutingContext
 from core.routers.parameters import LearningParameters, MatchingParameters
-from core.stats.projection import StatisticsProjection, known
+from core.routers.projection import StatisticsProjection, known
 
 # Caches of what follows from the text alone: similarities, BM25 scores and a planner's replies ------------------------
 # They keep the time of each computation, so that a decision's time is the one without a cache.

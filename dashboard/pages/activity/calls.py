@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.domain import units
 from core.domain.outcome import OutcomeKind
-from core.shared import units
-from core.shared.untrusted_text import visible
+from core.domain.untrusted_text import visible
 from dashboard.pages.activity.filter import Listing
 from dashboard.pages.activity.frames import (
     OPEN_SESSION,

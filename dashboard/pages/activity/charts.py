@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.shared import units
+from core.domain import units
 from dashboard.theme import ACCEPTED, MONEY, MUTED, TIME
 from dashboard.ui.charts.base import (
     EDGES,

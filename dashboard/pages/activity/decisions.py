@@ -10,9 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.domain import units
+from core.domain.errors import WayfareError
 from core.domain.events import ActivityFilter, DecisionEvent
-from core.shared import units
-from core.shared.errors import WayfareError
 from dashboard.pages.activity.filter import Listing
 from dashboard.pages.activity.frames import (
     NOT_CALLED,

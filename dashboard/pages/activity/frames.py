@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
+from core.domain import units
 from core.routers.estimates import EXPECTED_TIME
-from core.shared import units
 from dashboard.theme import CHOSEN_SIGN, MUTED
 from dashboard.ui.table import Column, listening_table
 from dashboard.ui.text import SIMULATED, cell_text, missing, outcome_colour, outcome_words, source_words

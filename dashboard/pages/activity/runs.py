@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 
 from core.app import App
-from core.services.background_jobs import Job
+from core.catalogs.background_jobs import Job
 from dashboard.ui.text import escaped, progress_words, visitor_zone
 
 POLL_S = 1.0

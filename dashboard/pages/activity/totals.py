@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.app import App
+from core.domain import units
 from core.domain.events import ActivityFilter
-from core.shared import units
 from dashboard.pages.activity.charts import (
     latency_history,
     latency_over_time,

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.domain.errors import WayfareError
 from core.domain.events import ActivityFilter
-from core.shared.errors import WayfareError
 from dashboard.pages.activity.calls import calls_body, refused_body
 from dashboard.pages.activity.decisions import decisions_body
 from dashboard.pages.activity.filter import Listing, clear_filter, drop_foreign_query, filter_row, picked, where

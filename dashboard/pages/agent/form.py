@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.services.call.agent import ROUNDS, AgentTask
+from core.agents.agent import ROUNDS, AgentTask
 from dashboard.ui.question import Question
 from dashboard.ui.url_state import select
 

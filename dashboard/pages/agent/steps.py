@@ -10,19 +10,20 @@ from typing import Any, cast
 
 import streamlit as st
 
+from core.agents.supervised_agent import Proposal, SupervisedAgent
 from core.app import App
+from core.domain import units
 from core.domain.decision import Decision
+from core.domain.execution import APPROVAL_NEEDED
 from core.domain.outcome import ToolCall
-from core.domain.plans import AgentEvent, Executed, Routed, Stopped
-from core.endpoint.search import signature
+from core.domain.untrusted_text import visible
+from core.gateway.search import signature
 from core.governance.calls import Outlook
-from core.governance.refusals import APPROVAL_NEEDED, DEFINITION_CHANGED, DEFINITION_WAITS
+from core.governance.clients import AGENT_LOOP
+from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
 from core.planning.arguments import filled
 from core.planning.base import Action
-from core.services.call.supervised_agent import Proposal, SupervisedAgent
-from core.services.govern.clients import AGENT_LOOP
-from core.shared import units
-from core.shared.untrusted_text import visible
+from core.planning.plans import AgentEvent, Executed, Routed, Stopped
 from dashboard.session import first_catalog, origin
 from dashboard.ui.calling import leave_note
 from dashboard.ui.labels import asked_like

@@ -7,12 +7,12 @@ from dataclasses import asdict
 
 import streamlit as st
 
+from core.agents.supervised_agent import SupervisedAgent
 from core.app import App
-from core.domain.plans import Executed, Routed, Stopped, turn_tokens
+from core.domain import units
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.base import MAY_WRITE
-from core.services.call.supervised_agent import SupervisedAgent
-from core.shared import units
+from core.planning.plans import Executed, Routed, Stopped, turn_tokens
 from dashboard.pages.agent.form import WRITE, Filled, task_form
 from dashboard.pages.agent.steps import steps, your_turn
 from dashboard.ui.query_form import planner_usage, show_preparing

@@ -11,8 +11,8 @@ from typing import Any
 import streamlit as st
 
 from core.domain.catalog import Tool
+from core.domain.json_schema import argument_problems
 from core.planning.arguments import filled, in_no_argument
-from core.shared.json_schema import argument_problems
 from dashboard.pages.call.schema import SAFE_INTEGER, UNSET, Field, Kind, form_fields, is_number, skeleton
 from dashboard.ui.text import escaped
 

@@ -11,10 +11,10 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from core.app import App
+from core.calls.calls import CallReport, Running
+from core.domain import units
 from core.domain.decision import Decision
 from core.domain.trace import ToolRow
-from core.services.call.calls import CallReport, Running
-from core.shared import units
 from dashboard.pages.call.run import Run
 from dashboard.session import visitor
 from dashboard.theme import ACCEPTED, REJECTED

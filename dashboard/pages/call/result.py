@@ -16,7 +16,7 @@ from PIL import Image
 from streamlit.delta_generator import DeltaGenerator
 
 from core.domain.outcome import ContentBlock, Outcome
-from core.shared.untrusted_text import visible
+from core.domain.untrusted_text import visible
 from dashboard.ui.table import table
 from dashboard.ui.text import file_name, size
 

@@ -10,15 +10,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
+from core.calls.calls import CallHandle
+from core.domain import units
 from core.domain.decision import Decision
+from core.domain.errors import WayfareError
 from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ToolCall
+from core.domain.untrusted_text import visible
 from core.governance.calls import Outlook
 from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
-from core.services.call.calls import CallHandle
-from core.shared import units
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import visible
 from dashboard.pages.call.form import Filled
 from dashboard.pages.call.target import Target, destructive
 from dashboard.session import origin, use_own_sessions

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Any, TypeGuard
 
-from core.shared.json_schema import referenced
+from core.domain.json_schema import referenced
 
 MAX_REFERENCES = 8
 MAX_DEPTH = 2

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.app import App
+from core.domain import units
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.decision import Decision
+from core.domain.errors import WayfareError
 from core.domain.outcome import CallMode
 from core.domain.statistics import Source
+from core.domain.untrusted_text import visible
 from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME, expected
-from core.shared import units
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import visible
 from core.virtual import SENTENCE
 from dashboard.session import first_catalog, visitor
 from dashboard.ui.calling import MODES

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
+from core.calls.calls import CallReport
+from core.domain import units
+from core.domain.errors import WayfareError
 from core.domain.feedback import AskedQuery
 from core.domain.outcome import CallMode, Outcome, OutcomeKind
-from core.services.call.calls import CallReport
-from core.shared import units
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import visible
+from core.domain.untrusted_text import visible
 from core.virtual import SENTENCE
 from dashboard.pages.call.form import call_form
 from dashboard.pages.call.learning import learning, next_decision

@@ -10,9 +10,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.app import App
+from core.catalogs.catalog_editor import OWN
 from core.domain.catalog import Catalog, Imported
 from core.domain.statistics import Statistics
-from core.services.decide.catalog_editor import OWN
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.detail import server_detail, tool_detail
 from dashboard.pages.catalog.living import off_panel

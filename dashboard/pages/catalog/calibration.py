@@ -8,12 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job
 from core.domain.catalog import Catalog
+from core.domain.errors import WayfareError
 from core.domain.feedback import Label
-from core.services.background_jobs import Job
-from core.services.learn.calibrations import CalibrationResult
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
+from core.lab.calibrations import CalibrationResult
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.calibration_measures import HELP, kept_calibrations, measures_table
 from dashboard.session import known_job, start_job

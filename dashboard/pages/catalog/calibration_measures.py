@@ -10,9 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.domain import units
 from core.domain.catalog import Catalog
 from core.domain.feedback import Calibration, catalog_fingerprint
-from core.shared import units
 from dashboard.pages.catalog import state
 from dashboard.ui.labels import labeller
 from dashboard.ui.table import Column, table

@@ -13,11 +13,11 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job
+from core.catalogs.catalog_editor import OWN, ImportReport
 from core.domain.catalog import Connection, Discovery, Imported, Server, ServerId
+from core.domain.errors import WayfareError
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.services.background_jobs import Job
-from core.services.decide.catalog_editor import OWN, ImportReport
-from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.session import known_job, start_job
 from dashboard.ui.first_look import begin_first_look

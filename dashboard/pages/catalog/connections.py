@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import ConnectionState, Imported
+from core.domain.errors import WayfareError
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.shared.errors import WayfareError
 from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import (

@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.domain import units
 from core.domain.catalog import Catalog, Json, Server, Tool
+from core.domain.errors import WayfareError
 from core.domain.outcome import CallMode
 from core.domain.statistics import Statistics
-from core.shared import units
-from core.shared.errors import WayfareError
 from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
 from dashboard.pages.catalog.living import server_controls

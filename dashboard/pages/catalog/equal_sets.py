@@ -10,12 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.domain import units
 from core.domain.catalog import Catalog, Json, Tool
 from core.domain.tasks import Proposal, Says
+from core.domain.untrusted_text import one_line
+from core.lab.equal_sets import EqualSets
 from core.lab.levels import LEAST_COSINE
-from core.services.learn.equal_sets import EqualSets
-from core.shared import units
-from core.shared.untrusted_text import one_line
 from dashboard.pages.catalog import state
 from dashboard.ui.long_work import AT_ONCE, work_first
 from dashboard.ui.query_form import show_preparing

@@ -11,12 +11,12 @@ import streamlit as st
 from streamlit.elements.lib.grid_container import GridContainer
 
 from core.app import App
+from core.catalogs.background_jobs import Job
+from core.domain import units
 from core.domain.catalog import Catalog
+from core.domain.errors import WayfareError
 from core.domain.findable import Findable, Missed, ToolFound
 from core.domain.tasks import Says
-from core.services.background_jobs import Job
-from core.shared import units
-from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.body import no_tools
 from dashboard.pages.catalog.charts import SEPARATOR, taken_for_map

@@ -14,11 +14,11 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.catalogs.catalog_editor import ImportReport
 from core.domain.catalog import Imported
+from core.domain.errors import CatalogError, WayfareError
 from core.importers.formats import merge
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.services.decide.catalog_editor import ImportReport
-from core.shared.errors import CatalogError, WayfareError
 from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import reached_by
 from dashboard.ui.first_look import begin_first_look

@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.catalogs.catalog_editor import findings_csv
 from core.domain.catalog import Catalog
-from core.domain.lint import Finding, LintReport, Severity
+from core.domain.findings import Finding, LintReport, Severity
+from core.domain.untrusted_text import one_line, visible
 from core.lint import RULES
 from core.lint.texts import Passage, server_passages, tool_passages
-from core.services.decide.catalog_editor import findings_csv
-from core.shared.untrusted_text import one_line, visible
 from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import beginning, matching

@@ -10,8 +10,8 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import FOLLOW, Catalog, Discovery, Follow, Server
+from core.domain.errors import CatalogError, WayfareError
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.shared.errors import CatalogError, WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import start_change
 from dashboard.ui.text import counted, escaped

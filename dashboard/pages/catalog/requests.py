@@ -10,10 +10,10 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Catalog, Tool
+from core.domain.errors import WayfareError
 from core.domain.findable import Findable
 from core.domain.requests import MOST_CHARACTERS, MOST_REQUESTS, Request
-from core.services.learn.requests import MODEL
-from core.shared.errors import WayfareError
+from core.learning.requests import MODEL
 from dashboard.ui.first_look import FOLD, begin_first_look
 from dashboard.ui.labels import labeller
 from dashboard.ui.pick import PLAIN

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 
 from core.app import App
-from core.services.decide.server_sign_ins import ServerSignIn
-from core.shared.errors import WayfareError
-from core.shared.settings import launched
+from core.catalogs.server_sign_ins import ServerSignIn
+from core.domain.errors import WayfareError
+from core.domain.settings import launched
 from dashboard.ui.text import escaped, visitor_zone
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

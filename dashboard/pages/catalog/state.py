@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import streamlit as st
 
 from core.domain.catalog import Imported
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
 
 Dialog = Literal["import", "connect", "multiply", "testbed", "server"]
 KNOWN, ORIGINAL = "catalog:import.known", "catalog:multiply.original"

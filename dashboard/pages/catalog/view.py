@@ -6,9 +6,9 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Catalog
+from core.domain.errors import WayfareError
 from core.domain.statistics import Statistics
 from core.importers.shipped_catalogs import SAMPLE, SHIPPED_CATALOGS
-from core.shared.errors import WayfareError
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.body import servers_body, tools_body
 from dashboard.pages.catalog.calibration import calibration_body

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
+from core.catalogs.wordings import LONGEST
 from core.domain.catalog import Catalog, Server, Tool
-from core.services.decide.wordings import LONGEST
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
 from dashboard.ui.text import escaped
 
 PROBLEM = "catalog:wording_problem"

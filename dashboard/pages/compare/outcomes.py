@@ -9,11 +9,11 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job
+from core.domain.errors import WayfareError
 from core.domain.tasks import Task
 from core.lab.execution import ROUNDS, ExecutionRun, Interval
 from core.lab.sweep import unbeaten
-from core.services.background_jobs import Job
-from core.shared.errors import WayfareError
 from dashboard.session import job_about, known_job, start_job
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import frontier

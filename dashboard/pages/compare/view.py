@@ -6,13 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.decisions.whatif import Asked
+from core.domain import units
 from core.domain.decision import Decision
+from core.domain.errors import WayfareError
 from core.domain.feedback import AskedQuery
 from core.lab.stored_runs import ComparedTool, Placing, agreement, compared_tools, winners
 from core.routers.why import why
-from core.services.decide.whatif import Asked
-from core.shared import units
-from core.shared.errors import WayfareError
 from dashboard.pages.compare.charts import agreement_map
 from dashboard.pages.compare.outcomes import outcomes
 from dashboard.ui.chart import chart

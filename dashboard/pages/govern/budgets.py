@@ -11,10 +11,10 @@ from typing import Any
 import streamlit as st
 
 from core.app import App
+from core.domain import units
 from core.governance.budgets import AT_LIMIT, EACH, Budget
-from core.services.govern.clients import ANONYMOUS
-from core.services.govern.status import BudgetStatus, budgets
-from core.shared import units
+from core.governance.clients import ANONYMOUS
+from core.governance.status import BudgetStatus, budgets
 from dashboard.pages.govern.waiting import SAID, do
 from dashboard.session import origin
 from dashboard.ui.pick import PLAIN

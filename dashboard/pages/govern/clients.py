@@ -7,10 +7,10 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
+from core.domain.errors import WayfareError
+from core.governance.clients import ANONYMOUS, Client
 from core.governance.scope import Scope
-from core.services.govern.clients import ANONYMOUS, Client
-from core.services.govern.status import clients_today
-from core.shared.errors import WayfareError
+from core.governance.status import clients_today
 from dashboard.pages.govern.waiting import SAID, do
 from dashboard.session import origin
 from dashboard.ui.text import escaped

@@ -8,8 +8,8 @@ import streamlit as st
 
 import dashboard
 from core.app import App
-from core.services.govern.status import BudgetStatus, budgets, clients_today, servers
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
+from core.governance.status import BudgetStatus, budgets, clients_today, servers
 from dashboard.pages.govern.budgets import budgets_view
 from dashboard.pages.govern.clients import clients_view
 from dashboard.pages.govern.policy import policy_view

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 import streamlit as st
 
 from core.app import App
+from core.domain import units
+from core.domain.errors import WayfareError
 from core.domain.governance_events import ApprovalChange, made_by
-from core.services.govern.definitions import HeldDefinition
-from core.services.govern.status import servers
-from core.shared import units
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import visible
+from core.domain.untrusted_text import visible
+from core.governance.definitions import HeldDefinition
+from core.governance.status import servers
 from dashboard.session import origin
 from dashboard.ui.calling import held_words, what_changed
 from dashboard.ui.table import table

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core.app import App
-from core.services.lab.judgments import Format
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
+from core.lab.judgments import Format
 from dashboard.ui.judging import set_and_judge
 from dashboard.ui.text import escaped, file_name
 

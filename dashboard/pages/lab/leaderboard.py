@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.domain import units
 from core.domain.lab_runs import LabRun
+from core.domain.significance import Compared, compared
+from core.domain.untrusted_text import one_line
 from core.lab.benchmark import MEASURES
 from core.lab.execution import Interval
-from core.lab.significance import Compared, compared
 from core.lab.stored_runs import BY, NO_GROUP, Part, parts, task_values
-from core.shared import units
-from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.charts import intervals
 from dashboard.pages.lab.one_run import one_run
 from dashboard.pages.lab.words import MEASURE_WORDS, ShownRuns, choose_some, measure_name

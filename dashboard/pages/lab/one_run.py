@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job
 from core.domain.lab_runs import LabRun
 from core.domain.tasks import Task
+from core.domain.untrusted_text import one_line
 from core.lab.levels import LEVELS, LevelRun
-from core.services.background_jobs import Job
-from core.services.lab.measuring import Repeated
-from core.shared.untrusted_text import one_line
+from core.lab.measuring import Repeated
 from dashboard.pages.lab.run import begin, result, start_button
 from dashboard.pages.lab.words import ShownRuns
 from dashboard.ui.table import table

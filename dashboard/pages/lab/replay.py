@@ -10,12 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job
+from core.domain import units
 from core.domain.params import Parameters
-from core.lab.replay import Chosen, Replayed, ReplayTotals
-from core.services.background_jobs import Job
-from core.services.lab.lab import RANKED
-from core.shared import units
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
+from core.lab.lab import RANKED
+from core.lab.replayed import Chosen, Replayed, ReplayTotals
 from dashboard.pages.lab.charts import replay_change
 from dashboard.pages.lab.run import begin, result, start_button
 from dashboard.ui.chart import chart

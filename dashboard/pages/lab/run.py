@@ -11,12 +11,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
+from core.catalogs.background_jobs import Job, Stopped
+from core.domain import units
+from core.domain.errors import WayfareError
 from core.domain.params import Parameters
 from core.lab.execution import ROUNDS, Playing
 from core.routers.presets import DEFAULT_PRESET, preset_of
-from core.services.background_jobs import Job, Stopped
-from core.shared import units
-from core.shared.errors import WayfareError
 from dashboard.pages.lab.tasks import TaskSet
 from dashboard.pages.lab.words import choose_some
 from dashboard.session import job_about, known_job, start_job

@@ -9,13 +9,13 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job
+from core.domain import units
+from core.domain.errors import WayfareError
 from core.domain.lab_runs import OPTUNA, Sweep
 from core.domain.params import Knob, Parameters
 from core.lab.sweep import AGAINST, OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, gains, read_axis
-from core.services.background_jobs import Job
-from core.services.lab.sweeps import SweepPlan
-from core.shared import units
-from core.shared.errors import WayfareError
+from core.lab.sweeps import SweepPlan
 from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
 from dashboard.pages.lab.run import Chosen, begin, busy, start_button, taken
 from dashboard.pages.lab.sweep import (

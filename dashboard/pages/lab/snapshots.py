@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.domain.errors import WayfareError
 from core.domain.lab_runs import ConsoleState, Snapshot, differences
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
 from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, pages_state, restore_pages, select

@@ -13,16 +13,16 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job
+from core.domain import units
+from core.domain.errors import UnknownNameError
 from core.domain.lab_runs import OPTUNA, Sweep
 from core.domain.params import CUBE_ROOT, Knob, Value
+from core.domain.untrusted_text import one_line
 from core.lab.benchmark import MEASURES
 from core.lab.stored_runs import task_changes
 from core.lab.sweep import COMPARED, OBJECTIVES, SECONDS, SOLVED, USD, Axis, Change, evenly, refused
-from core.services.background_jobs import Job
-from core.services.lab.sweeps import GRID, SweepPlan
-from core.shared import units
-from core.shared.errors import UnknownNameError
-from core.shared.untrusted_text import one_line
+from core.lab.sweeps import GRID, SweepPlan
 from dashboard.pages.lab.charts import sweep_lines, sweep_map
 from dashboard.pages.lab.run import BY_N, CHANGE, SWEEP, Chosen, begin, knob_prefix, result, start_button, taken
 from dashboard.pages.lab.words import MEASURE_WORDS, measure_name

@@ -11,10 +11,10 @@ import streamlit as st
 from core.app import App
 from core.domain.lab_runs import LabRun
 from core.domain.tasks import Task
+from core.domain.untrusted_text import one_line
 from core.lab.benchmark import MEASURES
 from core.lab.stored_runs import STAGES as GROUPS
 from core.lab.stored_runs import Failed, TaskChange, Why, failures, stage, task_changes
-from core.shared.untrusted_text import one_line
 from dashboard.pages.lab.words import (
     MEASURE_WORDS,
     STAGES,

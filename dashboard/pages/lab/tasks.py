@@ -10,8 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.tasks import Task
-from core.services.lab.lab_runs import STORED
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
+from core.lab.lab_runs import STORED
 from dashboard.ui.url_state import UrlState, select
 
 OWN_FILE, LABELS, JUDGED = "a file of mine", "the labels of this catalog", "judgments: "

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.params import Parameters
-from core.services.lab.lab import RANKED
+from core.lab.lab import RANKED
 from dashboard.pages.lab.judgment_sets import judgments_view
 from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
 from dashboard.pages.lab.replay import replays

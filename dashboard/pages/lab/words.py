@@ -10,14 +10,14 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from core.app import App
+from core.domain.errors import WayfareError
 from core.domain.lab_runs import LabRun
 from core.domain.params import Value
 from core.domain.tasks import Task
 from core.lab.execution import ABSENT
+from core.lab.lab import RANKED
 from core.lab.stored_runs import NOT_FIRST, NOT_REFUSED, UNKNOWN
 from core.routers.presets import DEFAULT_PRESET, PRESETS
-from core.services.lab.lab import RANKED
-from core.shared.errors import WayfareError
 from dashboard.ui.text import DROPPED
 from dashboard.ui.url_state import UrlState
 from dashboard.ui.variants import variant_text

@@ -14,11 +14,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.domain import units
 from core.domain.catalog import Catalog, first_sentence
 from core.domain.decision import Decision
 from core.domain.findable import Confused
 from core.domain.statistics import CatalogMap, Placement
-from core.shared import units
 from dashboard.pages.map.density import CROWD, WHOLE, Pointed, View, density, pointed
 from dashboard.pages.map.edges import edge_traces
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.domain import units
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision
 from core.domain.findable import Confused, Findable
@@ -17,7 +18,6 @@ from core.domain.params import Parameters
 from core.domain.statistics import Neighbour, Placement, Statistics
 from core.importers.shipped_catalogs import starting_subtasks
 from core.routers.why import why
-from core.shared import units
 from dashboard.pages.map.edges import SEPARATOR
 from dashboard.theme import CHOSEN_SIGN
 from dashboard.ui.catalog_frames import M_USD

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from core.app import App
 from core.domain.catalog import Catalog
+from core.domain.errors import WayfareError
 from core.domain.statistics import CatalogMap
-from core.shared.errors import WayfareError
 from dashboard.pages.map.charts import CONFIG, MapData, tool_map
 from dashboard.pages.map.density import View, density_words
 from dashboard.pages.map.edges import LEAST_TIMES, drawn_edges

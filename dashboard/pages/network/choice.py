@@ -12,9 +12,9 @@ from core.app import App
 from core.domain.lab_runs import LIVE, SIMULATED
 from core.domain.outcome import CallMode
 from core.domain.params import Value
+from core.lab.scenario_runs import TASKS, TESTBED
 from core.lab.scenarios.measures import SETTINGS, Setting, parameters_under
 from core.network.profiles import Profile
-from core.services.lab.scenarios import TASKS, TESTBED
 from dashboard.pages.network.editor import editor
 from dashboard.pages.network.editor_state import after_editing, open_editor
 from dashboard.ui.calling import MODES

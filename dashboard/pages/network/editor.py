@@ -13,13 +13,13 @@ from streamlit.column_config import MultiselectColumn, SelectboxColumn
 
 from core.app import App
 from core.domain.catalog import Server
+from core.domain.errors import CatalogError, ParameterError
 from core.domain.params import Knob, Value
 from core.lab.scenarios.records import Curve, curves
 from core.lab.scenarios.simulation import LEAD_IN
 from core.network.draft import Draft, DraftRule, Row, varied
 from core.network.states import STEP_S
 from core.network.traces import Traces
-from core.shared.errors import CatalogError, ParameterError
 from dashboard.pages.network.charts.latency import latency_preview
 from dashboard.pages.network.editor_state import OPEN, Editing, close_editor, saving_row
 from dashboard.ui.chart import chart

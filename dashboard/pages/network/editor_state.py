@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from core.domain.errors import WayfareError
 from core.network.draft import Draft
 from core.network.profiles import MOST_BYTES, Profile, read_profile, tidy_name
-from core.shared.errors import WayfareError
 from dashboard.session import current_app
 from dashboard.ui.text import errors_shown, escaped
 

@@ -9,14 +9,14 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job, Stopped
+from core.domain import units
+from core.domain.errors import StoreError
 from core.domain.outcome import OutcomeKind
+from core.lab.scenario_runs import planned
 from core.lab.scenarios.measures import RankingCollector, ScenarioRun
 from core.lab.scenarios.records import changes, curves
 from core.lab.scenarios.simulation import Step, World
-from core.services.background_jobs import Job, Stopped
-from core.services.lab.scenarios import planned
-from core.shared import units
-from core.shared.errors import StoreError
 from dashboard.pages.network.charts.runs import LiveCall, calls_so_far
 from dashboard.pages.network.choice import Choice, calls_button, calls_wanted
 from dashboard.pages.network.run_timeline import RunTimeline

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.domain import units
 from core.lab.scenarios.measures import RankingHistory, ScenarioRun
 from core.lab.scenarios.records import Change, Curve
-from core.shared import units
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from core.app import App
+from core.domain import units
+from core.domain.errors import StoreError, WayfareError
 from core.domain.lab_runs import SIMULATED, KeptRun, RunSteps
-from core.shared import units
-from core.shared.errors import StoreError, WayfareError
 from dashboard.pages.network.charts.runs import RUN_COLOURS, failures_by_step, latency_against_success
 from dashboard.pages.network.tables import HELPS, SPELLED
 from dashboard.theme import MUTED

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.domain import units
 from core.domain.lab_runs import LIVE
+from core.domain.untrusted_text import visible
 from core.lab.scenarios.measures import ScenarioRun
 from core.network.traces import OUTAGE_S
-from core.shared import units
-from core.shared.untrusted_text import visible
 from dashboard.pages.network.run_timeline import Event, RunTimeline
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped, injected_badge

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.shared.errors import WayfareError
+from core.domain.errors import WayfareError
 from dashboard.pages.network.charts.latency import latency_curves
 from dashboard.pages.network.charts.timeline import TOTALS, event_strip, server_history, totals_so_far
 from dashboard.pages.network.choice import choose_run, whole_number

@@ -6,7 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.lab.papers.report import Chart, Series
+from core.papers.report import Chart, Series
 from dashboard.theme import MUTED, SERIES
 from dashboard.ui.charts.base import figure, label
 

@@ -13,10 +13,10 @@ import streamlit as st
 
 import dashboard
 from core.app import App
-from core.lab.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Report, Row, Table, Value, agrees
-from core.services.lab.papers import papers
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import one_line
+from core.domain.errors import WayfareError
+from core.domain.untrusted_text import one_line
+from core.papers.papers import papers
+from core.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Report, Row, Table, Value, agrees
 from dashboard.pages.papers.charts import paper_chart
 from dashboard.session import current_app
 from dashboard.ui.chart import chart

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 
 import streamlit as st
 
+from core.domain import units
 from core.domain.decision import Decision
 from core.domain.trace import ToolRow
 from core.routers.why import IF_ANYTHING, condition
-from core.shared import units
 from dashboard.ui.chart import live
 from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like, label_bar, label_notice, moved_words
 from dashboard.ui.layer import MARK

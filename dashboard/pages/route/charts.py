@@ -8,13 +8,13 @@ from textwrap import wrap
 
 import plotly.graph_objects as go
 
+from core.domain import units
 from core.domain.decision import Decision
 from core.domain.feedback import RefusalCurve, RefusalPoint
-from core.domain.plans import Plan, PlannedStep
 from core.domain.trace import Drop, ServerRow, ToolRow
+from core.domain.untrusted_text import one_line
+from core.planning.plans import Plan, PlannedStep
 from core.routers.why import condition, lessened, why_tool
-from core.shared import units
-from core.shared.untrusted_text import one_line
 from dashboard.theme import (
     ACCEPTED,
     ACCEPTED_SIGN,

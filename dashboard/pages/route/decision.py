@@ -9,13 +9,13 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.app import App
+from core.decisions.curves import posted, utilities
+from core.decisions.strips import Strip
+from core.decisions.whatif import Asked
 from core.domain.decision import Decision
 from core.domain.feedback import RefusalCurve
 from core.domain.params import Knob, Parameters, Value
 from core.routers.base import RefusingParameters
-from core.services.decide.whatif import Asked
-from core.whatif.curves import posted, utilities
-from core.whatif.strips import Strip
 from dashboard.lane import lanes
 from dashboard.pages.route.candidates import candidate_cards
 from dashboard.pages.route.charts import refusal_curve

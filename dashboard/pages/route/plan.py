@@ -8,12 +8,12 @@ from typing import Any
 import streamlit as st
 
 from core.app import App
+from core.domain import units
 from core.domain.decision import Decision
 from core.domain.params import NOTHING, Parameters
-from core.domain.plans import Plan
 from core.domain.preconditions import EVERYTHING, AgentState, Precondition
+from core.planning.plans import Plan
 from core.routers.attention import HeldBack, StateView
-from core.shared import units
 from dashboard.pages.route.charts import plan_steps
 from dashboard.session import visitor
 from dashboard.ui.chart import chart

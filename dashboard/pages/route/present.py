@@ -6,10 +6,10 @@ from pathlib import Path
 
 from streamlit.components.v2 import component
 
+from core.domain import units
 from core.domain.decision import Decision, Fit
 from core.domain.trace import ServerRow, ToolRow
 from core.routers.why import condition, fit_sentence, why
-from core.shared import units
 from dashboard.pages.route.charts import sign
 from dashboard.theme import ACCEPTED_SIGN, REJECTED_SIGN
 from dashboard.ui.text import as_html, counted

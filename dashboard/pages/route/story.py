@@ -16,12 +16,12 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from core.app import App
+from core.decisions.strips import Segment, Strip
+from core.decisions.whatif import Asked
+from core.domain import units
 from core.domain.params import Knob
 from core.importers.shipped_catalogs import played
 from core.routers.ehrr import EhrrParameters
-from core.services.decide.whatif import Asked
-from core.shared import units
-from core.whatif.strips import Segment, Strip
 from dashboard.lane import lanes
 from dashboard.pages.route.turned import AUCTION, HEADLINE, SERVERS, TOOLS, figures, lane_answers, texts
 from dashboard.ui.chart import chart, live

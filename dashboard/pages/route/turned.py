@@ -10,18 +10,18 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.app import App
+from core.decisions.layer import Supposed
+from core.decisions.strips import Segment, Strip
+from core.decisions.whatif import Asked
+from core.domain import units
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
 from core.domain.params import Knob, Value
+from core.domain.untrusted_text import one_line
 from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
 from core.routers.presets import PRESETS
 from core.routers.why import IF_ANYTHING, condition, fit_sentence
-from core.services.decide.whatif import Asked
-from core.shared import units
-from core.shared.untrusted_text import one_line
-from core.whatif.layer import Supposed
-from core.whatif.strips import Segment, Strip
 from dashboard.lane import Answer, Refused, Values
 from dashboard.pages.route.candidates import card, card_key, numbers, numbers_key
 from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown, tool_scores

@@ -11,9 +11,9 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from core.app import App
+from core.decisions.examples import ExampleQuestion
+from core.decisions.whatif import Asked
 from core.importers.shipped_catalogs import SAMPLE, played
-from core.services.decide.whatif import Asked
-from core.services.learn.examples import ExampleQuestion
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS
 from dashboard.pages.route.decision import WHY_PANEL, decision_body

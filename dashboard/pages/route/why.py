@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import streamlit as st
 
+from core.domain import units
 from core.domain.decision import Decision
 from core.domain.feedback import AskedQuery
 from core.domain.trace import ServerRow, ToolRow
-from core.economics.utility import Headroom
+from core.routers.utility import Headroom
 from core.routers.why import condition, reasons_of_fit, tool_headroom, why
-from core.shared import units
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like_line, label_bar, label_notice, moved_lines
 from dashboard.ui.text import escaped

@@ -7,11 +7,11 @@ from pathlib import Path
 import streamlit as st
 
 from core.app import App
-from core.endpoint.endpoint import own_tokens
-from core.services.background_jobs import Job
-from core.services.decide.catalog_editor import ImportReport
-from core.services.govern.client_setup import TURNS, FoundConfiguration, found_configurations
-from core.shared.untrusted_text import visible
+from core.catalogs.background_jobs import Job
+from core.catalogs.catalog_editor import ImportReport
+from core.domain.untrusted_text import visible
+from core.gateway.endpoint import own_tokens
+from core.governance.client_setup import TURNS, FoundConfiguration, found_configurations
 from dashboard.session import known_job, start_job
 from dashboard.ui.first_look import begin_first_look, first_look
 from dashboard.ui.text import escaped

@@ -8,11 +8,11 @@ from pathlib import Path
 import streamlit as st
 
 from core.app import App
-from core.services.govern.client_setup import target_of, visits_of
-from core.services.govern.client_texts import CLIENTS, SetupClient, Way, client_of
-from core.services.govern.clients import ANONYMOUS, Visit
-from core.shared.errors import WayfareError
-from core.shared.untrusted_text import visible
+from core.domain.errors import WayfareError
+from core.domain.untrusted_text import visible
+from core.governance.client_setup import target_of, visits_of
+from core.governance.client_texts import CLIENTS, SetupClient, Way, client_of
+from core.governance.clients import ANONYMOUS, Visit
 from dashboard.pages.setup.configurations import configurations
 from dashboard.session import current_app, first_catalog, origin
 from dashboard.ui.text import escaped

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from core.decisions.auction import Payoff
+from core.decisions.plane import Plane
+from core.decisions.strips import Segment, Strip
+from core.decisions.tornado import Bar, Tornado
+from core.domain import units
 from core.domain.params import Knob
-from core.shared import units
-from core.whatif.auction import Payoff
-from core.whatif.plane import Plane
-from core.whatif.strips import Segment, Strip
-from core.whatif.tornado import Bar, Tornado
 from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SIMILARITY
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 

@@ -8,12 +8,12 @@ from functools import partial
 import streamlit as st
 
 from core.app import App
+from core.decisions.preset_comparison import Against
+from core.decisions.tornado import Bar, Tornado
+from core.decisions.whatif import Asked
 from core.domain.tasks import Task
-from core.lab.preset_comparison import Against
+from core.domain.untrusted_text import one_line
 from core.routers.presets import PRESETS
-from core.services.decide.whatif import Asked
-from core.shared.untrusted_text import one_line
-from core.whatif.tornado import Bar, Tornado
 from dashboard.pages.whatif.charts import tornado_chart
 from dashboard.ui.chart import chart
 from dashboard.ui.presets import imported_presets

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.app import App
+from core.decisions import curves
+from core.decisions.auction import Offer, auction_of, payoff
+from core.decisions.curves import Curve, utilities
+from core.decisions.whatif import Asked
+from core.domain import units
 from core.routers.ehrr import EhrrParameters
-from core.services.decide.whatif import Asked
-from core.shared import units
-from core.whatif import curves
-from core.whatif.auction import Offer, auction_of, payoff
-from core.whatif.curves import Curve, utilities
 from dashboard.pages.whatif.charts import payoff_chart
 from dashboard.pages.whatif.tasks import tasks_view
 from dashboard.pages.whatif.winners import plane_view, winners_view

@@ -10,14 +10,14 @@ import numpy as np
 import streamlit as st
 
 from core.app import App
+from core.decisions.counterfactuals import Change, Counterfactual, Room, nearest_value
+from core.decisions.layer import FIGURES, Supposed
+from core.decisions.strips import Strip
+from core.decisions.whatif import Asked, Contested
+from core.domain import units
 from core.domain.decision import Decision
 from core.domain.params import Knob
 from core.routers.expected_value import ExpectedValueParameters
-from core.services.decide.whatif import Asked, Contested
-from core.shared import units
-from core.whatif.counterfactuals import Change, Counterfactual, Room, nearest_value
-from core.whatif.layer import FIGURES, Supposed
-from core.whatif.strips import Strip
 from dashboard.pages.whatif.charts import plane_chart, strips_chart
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.base import label

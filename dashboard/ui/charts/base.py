@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
-from core.shared.untrusted_text import one_line
+from core.domain.untrusted_text import one_line
 from dashboard.theme import GRID, MUTED
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from core.decisions.curves import Curve, Line
 from core.domain.decision import Stage
+from core.importers.token_meter import BREAKING_POINT, UtilisationLines
 from core.lab.execution import Interval
 from core.lab.sweep import unbeaten
-from core.lab.token_meter import BREAKING_POINT, UtilisationLines
-from core.whatif.curves import Curve, Line
 from dashboard.theme import ACCEPTED, CHOSEN, GRID, MUTED, REJECTED, SERIES, SIMILARITY
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 

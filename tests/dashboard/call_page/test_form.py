@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from core.domain import units
 from core.domain.catalog import Tool
 from core.domain.outcome import ContentBlock
-from core.shared import units
 from tests.dashboard.call_page.bench import HOSTILE, Bench, labelled, press
 from tests.dashboard.harness import checked, markdown_of, open_page
 

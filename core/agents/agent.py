@@ -1,0 +1,276 @@
+"""The agent loop: plan, route, call, and tell the planner the result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from core.agents.attention import AttentionService
+from core.calls.calls import CallHandle
+from core.catalogs.catalogs import CatalogService
+from core.catalogs.decision_log import AGENT
+from core.decisions.routing import RoutingService
+from core.domain import units
+from core.domain.catalog import Server, Tool
+from core.domain.decision import Decision
+from core.domain.errors import UnknownNameError
+from core.domain.json_schema import argument_problems
+from core.domain.outcome import Outcome, ToolCall
+from core.domain.params import Parameters
+from core.domain.tokens import count_tokens, fits, piece
+from core.governance.calls import NotAllowedError, Wanted
+from core.governance.clients import AGENT_LOOP
+from core.governance.governed_calls import GovernedCalls
+from core.planning.base import MAY_WRITE, Action, Attempt, Meter, Planner, SubQuery, Turn, also_counted
+from core.planning.plans import AgentEvent, Executed, Routed, Stopped
+from core.planning.rules import chosen_planner
+
+
+def said_of(outcome: Outcome) -> str:
+    """The text of a result; other blocks by their kind."""
+    blocks = (block.text or f"[{' '.join(filter(None, (block.kind, block.mime_type)))}]" for block in outcome.content)
+    if outcome.error and not outcome.kind.success:
+        return outcome.error
+    return "\n".join(filter(None, (*blocks, outcome.error))) or "The tool ended well and gave no result."
+
+
+def said_tokens(outcome: Outcome, limit: int) -> int:
+    """The tokens that count against a budget: at most those that are passed on."""
+    said = said_of(outcome)
+    return count_tokens(said) if fits(said, limit) else limit
+
+
+def cut(said: str, limit: int) -> str:
+    """The text of a tool, cut to the budgets.
+
+    >>> cut("one two three four", 2)
+    'one t [cut: 5 of 18 characters]'
+    """
+    if fits(said, limit):
+        return said
+    part = piece(said, 0, limit)
+    return f"{part} [cut: {len(part):,} of {len(said):,} characters]"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The agent loop, EHRR Algorithm 1: a planner takes a question apart, then routes, executes and stops, sub-task by sub-task.
+
+ROUNDS = 3
+RESULT_TOKENS = 8_000
+"""Of one result, for the planner; budgets may leave less."""
+UNAVAILABLE, INVALID, OVER_BUDGET = "tool_not_available", "invalid_arguments", "over_budget"
+
+
+Review = Callable[[Turn, Action], Action]
+
+
+def as_planned(_: Turn, action: Action) -> Action:
+    """The decision of the planner."""
+    return action
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTask:
+    """A question and its limits: at most `rounds` actions for a routed sub-task, calls and model within `budget_usd`.
+
+    Without `live`, outcomes are drawn and no tool is called. With it, read-only tools are called; with `may_write`, all tools are.
+    """
+
+    question: str
+    catalog: str
+    router: str = "ehrr"
+    parameters: Parameters | None = None
+    planner: str = "rules"
+    rounds: int = ROUNDS
+    budget_usd: float | None = None
+    live: bool = False
+    may_write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentService:
+    """Runs the loop over the services of pages and endpoint. Its decisions and calls are recorded, and statistics learn from them."""
+
+    catalogs: CatalogService
+    routing: RoutingService
+    calls: GovernedCalls
+    attention: AttentionService
+    planners: Mapping[str, Planner]
+
+    def start(self, task: AgentTask, review: Review = as_planned) -> AgentRun:
+        """A run that has not begun; `review` may put another action in the place of the planner's. Raises PlannerError where there
+        is no model."""
+        return AgentRun(self, task, chosen_planner(self.planners, task.planner), review)
+
+
+class AgentRun:
+    """One question. Iterating over `events` runs the loop; leaving the iteration ends it. The totals grow meanwhile."""
+
+    def __init__(self, services: AgentService, task: AgentTask, planner: Planner, review: Review = as_planned) -> None:
+        self.planner = planner.name
+        self.calls_usd = 0.0
+        self.unpriced = 0
+        """Calls without a known price."""
+        self._services = services
+        self._task = task
+        self._planner = planner
+        self._review = review
+        self._call: CallHandle | None = None
+        self._model = Meter(planner.usage.model)
+        self._results: dict[int, tuple[str, str]] = {}  # of the steps that were done: sub-task and what it brought
+        self._seen: list[str] = []
+
+    @property
+    def model_usd(self) -> float | None:
+        """The model's price for this run in USD. Returns None if it is not known."""
+        return self._model.usage.cost_usd
+
+    @property
+    def model_tokens(self) -> int:
+        """Tokens that went to the model and came back, for this run."""
+        return self._model.usage.input_tokens + self._model.usage.output_tokens
+
+    @property
+    def left_usd(self) -> float | None:
+        """The rest of the budget, by the known prices. Returns None without a budget."""
+        if self._task.budget_usd is None:
+            return None
+        return self._task.budget_usd - self.calls_usd - (self.model_usd or 0.0)
+
+    def events(self) -> Iterator[AgentEvent]:
+        """The loop. Raises PlannerError if the model cannot answer; earlier calls stay done."""
+        with also_counted(self._model):
+            parts = self._planner.decompose(self._task.question)
+        for step, part in enumerate(parts):
+            yield from self._step(step, part, last=step == len(parts) - 1)
+
+    def cancel_call(self) -> None:
+        """End a call that is under way; the loop goes on with its outcome."""
+        if self._call is not None and not self._call.done:
+            self._call.cancel()
+
+    def _step(self, step: int, part: SubQuery, *, last: bool) -> Iterator[AgentEvent]:
+        """One sub-task until STOP."""
+        decision = self._route(part.text)
+        yield Routed(step, part.needs, decision)
+        if lacking := [str(need + 1) for need in part.needs if need not in self._results]:
+            yield Stopped(step, False, f"It needs what step {' and '.join(lacking)} should have brought.")
+            return
+        attempts: list[Attempt] = []
+        action, tokens = Action("stop"), 0
+        for left in range(self._task.rounds, -1, -1):
+            before = self.model_tokens
+            action = self._next(self._turn(decision, attempts, left, last=last))
+            tokens = self.model_tokens - before
+            if action.kind == "stop":
+                break
+            if not left:
+                action = Action("stop", f"Not done within {self._task.rounds} rounds.")
+            elif action.kind == "route":
+                decision = self._route(action.subtask or part.text)
+                yield Routed(step, part.needs, decision, action.words, tokens)
+            else:
+                executed = self._executed(decision, action)
+                executed = replace(executed, step=step, words=action.words, model_tokens=tokens)
+                yield executed
+                attempts.append(Attempt(executed.tool, executed.said, executed.error))
+                if not executed.error:
+                    self._results[step] = (part.text, executed.said)
+                    self._seen.append(executed.tool)
+        yield Stopped(step, step in self._results, action.words, tokens)
+
+    def _route(self, subtask: str) -> Decision:
+        task = self._task
+        with also_counted(self._model):  # a router may ask the model, too
+            return self._services.routing.route(
+                subtask, catalog=task.catalog, router=task.router, parameters=task.parameters,
+                origin=AGENT, visitor=AGENT_LOOP, seen=tuple(self._seen), anew=True,
+            )  # fmt: skip
+
+    def _turn(self, decision: Decision, attempts: list[Attempt], left: int, *, last: bool) -> Turn:
+        shown = self._services.attention.before_model(decision)
+        return Turn(
+            self._task.question,
+            decision.subtask,
+            tuple(schema.tool for schema in shown.schemas),
+            decision.reason,
+            tuple(attempts),
+            tuple(self._results.values()),
+            shown.summaries,
+            left,
+            last,
+        )
+
+    def _next(self, turn: Turn) -> Action:
+        """The planner's action. A model is not asked without money left."""
+        if self._model.usage.model and self.left_usd is not None and self.left_usd <= 0:
+            return Action("stop", "The budget is spent.")
+        with also_counted(self._model):
+            action = self._planner.act(turn)
+        return self._review(turn, action)
+
+    def _executed(self, decision: Decision, action: Action) -> Executed:
+        """EXECUTE: a recorded call, or the error that says why there is none."""
+        arguments = action.arguments or {}
+        if objection := self._named_wrong(decision, action) or self._not_allowed(action.tool):
+            error, said = objection
+            return Executed(0, decision.id, action.tool, arguments, said, error)
+        server, _, tool = action.tool.partition("::")
+        call = ToolCall(server, tool, arguments, catalog=self._task.catalog, decision_id=decision.id)
+        try:
+            outcome, said = self._called(call, approved_by=action.approved_by)
+        except NotAllowedError as refused:
+            return Executed(0, decision.id, action.tool, arguments, refused.as_json(), refused.error)
+        error = "" if outcome.kind.success else outcome.kind.value
+        return Executed(0, decision.id, action.tool, arguments, said, error, outcome)
+
+    def _named_wrong(self, decision: Decision, action: Action) -> tuple[str, str] | None:
+        """The error in the tool's name or the arguments, and its explanation."""
+        if unavailable := self._services.attention.after_model(decision, action.tool):
+            return UNAVAILABLE, json.dumps(unavailable, ensure_ascii=False)
+        try:
+            _, tool = self._services.catalogs.catalog(self._task.catalog).find(*action.tool.partition("::")[::2])
+        except UnknownNameError as error:
+            return UNAVAILABLE, str(error)
+        if action.arguments is None:
+            return INVALID, "The arguments are not one JSON object."
+        problems = argument_problems(tool.input_schema, action.arguments)
+        said = "; ".join(f"{name or 'arguments'} {text}" for name, text in problems.items())
+        return (INVALID, said) if said else None
+
+    def _not_allowed(self, tool_id: str) -> tuple[str, str] | None:
+        """The reason why the person refuses the call."""
+        catalogs, name = self._services.catalogs, self._task.catalog
+        with catalogs.unchanged():  # one that is replaced meanwhile has other rows
+            server, tool = catalogs.catalog(name).find(*tool_id.partition("::")[::2])
+            price = catalogs.projection(name).price_usd(catalogs.catalog(name).tool_row[tool_id])
+        if self._task.live and not (self._task.may_write or _only_reads(server, tool)):
+            said = f"{tool_id} was not called: it does not say that it only reads, and this run calls no other tools."
+            return MAY_WRITE, said
+        left = self.left_usd
+        if left is not None and not price <= left:  # NaN is no price: such a call may cost anything
+            said = f"{tool_id} was not called: {units.price(price)}, of the budget {units.price(left)} are left."
+            return OVER_BUDGET, said
+        return None
+
+    def _called(self, call: ToolCall, *, approved_by: str) -> tuple[Outcome, str]:
+        """The outcome, and its text cut to the budgets. Raises NotAllowedError."""
+        calls = self._services.calls
+        if not self._task.live:
+            self._call, limit = calls.drawn(call, origin=AGENT, client=AGENT_LOOP), RESULT_TOKENS
+            outcome = self._call.report().outcome
+        else:
+            _, tool = self._services.catalogs.catalog(call.catalog).find(call.server, call.tool)
+            wanted = Wanted(AGENT_LOOP, call, tool, RESULT_TOKENS, origin=AGENT, approved_by=approved_by)
+            governed = calls.start(wanted, origin=AGENT, counted=said_tokens)
+            self._call, limit = governed.handle, governed.permit.tokens
+            outcome = governed.report().outcome
+        self.calls_usd += outcome.price_usd or 0.0
+        self.unpriced += outcome.price_usd is None
+        return outcome, cut(said_of(outcome), limit)
+
+
+def _only_reads(server: Server, tool: Tool) -> bool:
+    """Whether a call changes nothing real: the tool only reads, or its server is virtual."""
+    return tool.hints.read_only is True or (server.virtual and server.connection is None)

@@ -1,0 +1,129 @@
+"""A run of the agent loop in the background. A person watches it, pauses it, and can act instead of the planner."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from dataclasses import dataclass
+
+from core.agents.agent import AgentService, AgentTask
+from core.domain.errors import WayfareError
+from core.domain.execution import SESSION_OWNER, SessionOwner
+from core.planning.base import Action, Turn
+from core.planning.plans import AgentEvent, Stopped
+
+_log = logging.getLogger(__name__)
+
+
+class _EndedError(Exception):
+    """The person ended the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The next action of the planner, and its state."""
+
+    turn: Turn
+    action: Action
+
+
+class SupervisedAgent:
+    """One question. Thread-safe. While it is paused, each action of the planner waits until the person answers it."""
+
+    def __init__(self, service: AgentService, task: AgentTask, *, paused: bool = False) -> None:
+        """Raises PlannerError without a model."""
+        self.id = uuid.uuid4().hex[:8]
+        self.task = task
+        self.run = service.start(task, self._review)
+        self.problem = ""
+        self._events: list[AgentEvent] = []
+        self._changed = threading.Condition()
+        self._paused = paused
+        self._ended = self._done = False
+        self._proposal: Proposal | None = None
+        self._answer: Action | None = None
+        threading.Thread(target=self._work, name="wayfare-agent", daemon=True).start()
+
+    @property
+    def events(self) -> tuple[AgentEvent, ...]:
+        """The events so far."""
+        return tuple(self._events)
+
+    @property
+    def proposal(self) -> Proposal | None:
+        """The proposal that waits for the person."""
+        return self._proposal
+
+    @property
+    def paused(self) -> bool:
+        """Whether actions wait, or the next one will."""
+        return self._paused
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has ended."""
+        return self._done
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a sub-task was not done, or the run ended before its end."""
+        return bool(self.problem) or any(isinstance(event, Stopped) and not event.done for event in self._events)
+
+    def pause(self) -> None:
+        """Have the next action wait; a call under way ends first."""
+        with self._changed:
+            self._paused = True
+
+    def go_on(self) -> None:
+        """Let the planner continue alone, beginning with the waiting proposal."""
+        with self._changed:
+            self._paused, self._proposal = False, None
+            self._changed.notify_all()
+
+    def answer(self, action: Action) -> None:
+        """Do this in place of the proposal, and wait again before the next action. Does nothing without a waiting proposal."""
+        with self._changed:
+            if self._proposal is not None:
+                self._answer, self._proposal = action, None
+                self._changed.notify_all()
+
+    def end(self) -> None:
+        """Do nothing further; a call under way is cancelled."""
+        with self._changed:
+            self._ended, self._proposal = True, None
+            self._changed.notify_all()
+        self.run.cancel_call()
+
+    def wait(self, limit_s: float) -> bool:
+        """Wait until the run has ended or a proposal waits. Returns whether that happened in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._done or self._proposal is not None, limit_s)
+
+    def _review(self, turn: Turn, action: Action) -> Action:
+        with self._changed:
+            if self._paused and not self._ended:
+                self._answer, self._proposal = None, Proposal(turn, action)
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._proposal is None)
+            if self._ended:
+                raise _EndedError
+            answer, self._answer = self._answer, None
+            return action if answer is None else answer
+
+    def _work(self) -> None:
+        SESSION_OWNER.set(SessionOwner(f"page {self.id}", f"agent {self.id[:6]}"))  # a thread has a context of its own
+        try:
+            for event in self.run.events():
+                self._events.append(event)
+        except _EndedError:
+            self.problem = "Ended by hand."
+        except WayfareError as error:
+            self.problem = str(error)
+        except Exception as error:  # noqa: BLE001 - a thread of its own: the page shows every error
+            _log.exception("the agent loop failed")
+            self.problem = f"The loop itself failed ({type(error).__name__}); the log says where."
+        finally:
+            with self._changed:
+                self._done = True
+                self._changed.notify_all()

@@ -1,0 +1,1 @@
+"""Calls of tools: the call, its outcome, and the health of servers between calls."""

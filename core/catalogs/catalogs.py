@@ -1,0 +1,391 @@
+"""All catalogs by name: shipped, stored, and opened from files for this process; each with its index and statistics."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.catalogs.loaded_catalog import (
+    DEFAULT_LEARNING,
+    Down,
+    Embedding,
+    LoadedCatalog,
+    token_counts,
+    without_names,
+)
+from core.catalogs.wordings import reworded, stored_wordings, without_wordings
+from core.domain.catalog import Catalog, ServerId
+from core.domain.errors import CatalogError, UnknownNameError
+from core.domain.events import OutcomeEvent, Override
+from core.domain.params import Parameters
+from core.domain.statistics import Statistics
+from core.domain.tool_table import packed
+from core.domain.untrusted_text import one_line
+from core.importers import read_files
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS, check_name, shipped, shipped_size
+from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import CachedEncoder, Vectors
+from core.relevance.feedback import Shift
+from core.relevance.fit_matcher import FitMatcher
+from core.relevance.index_files import IndexFiles, Prepared, made_of
+from core.relevance.learnt import NOTHING_LEARNT, Learnt
+from core.relevance.learnt_models import LearntModels
+from core.relevance.relevance_index import RelevanceIndex
+from core.relevance.scoring import IndexScorer
+from core.routers.context import RoutingContext
+from core.routers.matching import IndexMatcher
+from core.routers.parameters import LearningParameters
+from core.routers.projection import StatisticsProjection
+from core.store import Store
+
+T = TypeVar("T")
+STEPS_IN_HALF_LIFE = 100  # decaying statistics change at so many times in a half-life; between two, decisions repeat
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogInfo:
+    """One line about a catalog."""
+
+    name: str
+    source: str
+    servers: int
+    tools: int
+
+
+class CatalogService:
+    """Catalogs by name. Thread-safe: pages of several sessions share it. `index_files` keeps the indexes of large ones (None: none is kept)."""
+
+    def __init__(
+        self,
+        store: Store,
+        encoder: CachedEncoder,
+        *,
+        tuned: CachedEncoder | None = None,
+        learnt: LearntModels | None = None,
+        index_files: IndexFiles | None = None,
+        cross_encoder: str = "",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._encoder = encoder
+        self._relevance_encoder = encoder if tuned is None else tuned
+        self._learnt = LearntModels(store, self._relevance_encoder, index_files) if learnt is None else learnt
+        self._index_files = index_files
+        self._cross_encoder = cross_encoder
+        self._now = now
+        self._loaded: dict[str, LoadedCatalog] = {}
+        self._once_prepared: set[str] = set()
+        self._lock = threading.RLock()
+
+    def infos(self) -> tuple[CatalogInfo, ...]:
+        """Every catalog there is, the sample first."""
+        own = (CatalogInfo(name, one.about, *shipped_size(name)) for name, one in SHIPPED_CATALOGS.items())
+        stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
+        return (*own, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
+
+    def without_tools(self, name: str) -> str:
+        """Returns one sentence that tells why a catalog has no tools. Returns "" if it has some, or if there is no such catalog."""
+        info = next((info for info in self.infos() if info.name == name), None)
+        if info is None or info.tools:
+            return ""
+        why = "none of its servers lists one" if info.servers else "it has no server that is switched on"
+        return f"Catalog {one_line(name, 80)} has no tools: {why}."
+
+    def stored(self) -> tuple[str, ...]:
+        """The names of the catalogs that are stored, which can be changed."""
+        return tuple(row.name for row in self._store.catalogs.list_catalogs() if row.name not in SHIPPED_CATALOGS)
+
+    def catalog(self, name: str) -> Catalog:
+        """A catalog by name. Raises UnknownNameError."""
+        return self._loaded_catalog(name).catalog
+
+    def open(self, name_or_path: str) -> Catalog:
+        """A catalog by name, or read from a file for this process only. A name comes before a file of that name."""
+        path = Path(name_or_path)
+        if not self._knows(name_or_path) and (path.suffix or _is_file(path)):
+            imported = read_files([path], pack=packed)
+            with self._lock:
+                self._loaded[name_or_path] = LoadedCatalog(Catalog(name_or_path, imported.servers), str(path))
+        return self.catalog(name_or_path)
+
+    def add(self, catalog: Catalog, source: str) -> None:
+        """Add a catalog for this process only, as if it had been read from a file."""
+        with self._lock:
+            self._loaded[catalog.name] = LoadedCatalog(catalog, source)
+
+    def save(self, catalog: Catalog, source: str) -> None:
+        """Keep a catalog, replacing the one of that name; its calls so far stay with it."""
+        check_name(catalog.name)
+        self._save(without_wordings(catalog), source)
+
+    def _save(self, catalog: Catalog, source: str) -> None:
+        with self._lock:
+            catalog = self._store.catalogs.save_catalog(catalog, source)
+            before = self._loaded.get(catalog.name)
+            if before is not None and before.index is not None:
+                self._once_prepared.add(catalog.name)
+            fresh = self._freshly_loaded(catalog, source)
+            if before is not None:
+                self._take_over(before, fresh)
+            self._loaded[catalog.name] = fresh
+
+    def _take_over(self, before: LoadedCatalog, fresh: LoadedCatalog) -> None:
+        """Use the index of the catalog as it was before, if no text that it is made of has changed."""
+        if before.relevance is None or not (before.catalog.tools and fresh.catalog.tools):
+            return
+        if made_of(before.catalog, "") == made_of(fresh.catalog, ""):
+            fresh.relevance, fresh.tokens = before.relevance, before.tokens
+            fresh.index = CatalogIndex(fresh.catalog, self._encoder)
+
+    def read_anew(self) -> None:
+        """Take over catalogs, outcomes and prices that another process has written."""
+        with self._lock:
+            stored = {row.name for row in self._store.catalogs.list_catalogs()}
+            for name in [name for name in self._loaded if name in stored or name in SHIPPED_CATALOGS]:
+                loaded, fresh = self._loaded[name], self._load(name)
+                if fresh.catalog != loaded.catalog:
+                    self._loaded[name] = fresh
+                else:
+                    loaded.outcomes, loaded.down = fresh.outcomes, fresh.down
+                    loaded.set_overrides(fresh.overrides)
+
+    def edit(self, name: str, change: Callable[[Catalog], Catalog]) -> Catalog:
+        """Change a stored catalog, which `change` gets in its servers' own words, and keep it if it differs. Nobody else changes it meanwhile. Raises for a shipped one and for one of
+        this process only."""
+        with self._lock:
+            row = next((row for row in self._store.catalogs.list_catalogs() if row.name == name), None)
+            if name in SHIPPED_CATALOGS:
+                raise CatalogError(f"The catalog {name!r} is part of Wayfare and stays as it is; name another one.")
+            if row is None:
+                self.catalog(name)
+                raise CatalogError(f"{name} is only read from its file; import it to change one of its servers.")
+            before = without_wordings(self.catalog(name))
+            after = without_wordings(change(before))
+            if after != before:
+                self._save(after, row.source)
+            return self.catalog(name)
+
+    def remove(self, name: str) -> None:
+        """Forget a stored catalog; its events stay. Raises for a shipped one and for a name that is not there."""
+        if name in SHIPPED_CATALOGS:
+            raise CatalogError(f"The catalog {name!r} is part of Wayfare and cannot be removed; choose another one.")
+        with self._lock:
+            self.catalog(name)
+            self._store.catalogs.remove_catalog(name)
+            self._loaded.pop(name, None)
+
+    def set_override(self, override: Override) -> None:
+        """Set or clear an operator's price or ask; statistics see it at once."""
+        with self._lock:
+            loaded = self._loaded_catalog(override.catalog)
+            self._store.catalogs.set_override(override)
+            loaded.set_overrides(tuple(self._store.catalogs.overrides(override.catalog)))
+
+    def reword(self, name: str) -> None:
+        """Take over the wordings that the store has now: only changed texts are embedded anew."""
+        with self._lock:
+            loaded = self._loaded_catalog(name)
+            self._loaded[name] = self._freshly_loaded(without_wordings(loaded.catalog), loaded.source)
+
+    @contextmanager
+    def unchanged(self) -> Generator[None]:
+        """No catalog is replaced meanwhile: an outcome is folded once, from the store or as it happens."""
+        with self._lock:
+            yield
+
+    def observe(self, outcome: OutcomeEvent) -> None:
+        """Fold an outcome that the store has into every projection in use."""
+        with self._lock:
+            self._loaded_catalog(outcome.catalog).observe(outcome)
+
+    def down(self, name: str) -> Mapping[str, Down]:
+        """The servers of a catalog that are believed to be down: every call since then was lost."""
+        with self._lock:
+            return {server: down for server, down in self._loaded_catalog(name).down.items() if down.believed}
+
+    def down_anywhere(self) -> Mapping[ServerId, Down]:
+        """The same over all catalogs in use."""
+        with self._lock:
+            return {
+                ServerId(name, server): down for name, one in self._loaded.items() for server, down in one.down.items()
+            }
+
+    def answered(self, name: str, server: str) -> None:
+        """A server answers again, as a check has shown: what failures have taught of it ends."""
+        with self._lock:
+            self._loaded_catalog(name).answered(server, self._now())
+
+    def projection(self, name: str, learning: LearningParameters | None = None) -> StatisticsProjection:
+        """The statistics of a catalog as a fold under these priors and rates."""
+        with self._lock:
+            return self._loaded_catalog(name).projection(learning)
+
+    def statistics(self, name: str, parameters: Parameters | None = None) -> Statistics:
+        """A snapshot of a catalog's statistics, under the priors and rates of the parameters where these have any."""
+        learning = parameters if isinstance(parameters, LearningParameters) else None
+        with self._lock:
+            return self._loaded_catalog(name).snapshot(learning, self._statistics_at(learning))
+
+    def context(
+        self, name: str, learning: LearningParameters | None = None, *, at_once: bool = False
+    ) -> RoutingContext:
+        """The input of a router: catalog, statistics, index and token counts. Builds a missing index, or goes by words without one if
+        it is wanted `at_once`.
+
+        The same context while nothing changes, for each set of priors and rates that is in use.
+        """
+        by_words = at_once and not self.is_ready(name)
+        if not by_words:
+            self.prepare(name)
+        loaded = self._loaded_catalog(name)
+        if by_words:
+            self.tokens(name)
+            fit, learnt = loaded.words_fit(), NOTHING_LEARNT
+        else:
+            relevance, loaded.words = loaded.relevance_index(), None
+            learnt = self._learnt.of(loaded.catalog, lambda: relevance)  # labels are embedded without the lock
+            fit = FitMatcher.of(relevance, self._relevance_encoder, learnt)
+
+        def matcher() -> IndexMatcher:
+            index = CatalogIndex(loaded.catalog, self._encoder) if loaded.index is None else loaded.index
+            return IndexMatcher(index, self._encoder, fit)
+
+        with self._lock:
+            at = self._statistics_at(learning)
+            return loaded.context(learning, at, learnt, matcher, by_words=by_words, cross_encoder=self._cross_encoder)
+
+    def _statistics_at(self, learning: LearningParameters | None) -> datetime | None:
+        """The time of a snapshot, rounded so that it stays the same for a while; None without decay."""
+        if learning is None:
+            learning = DEFAULT_LEARNING
+        if learning.half_life_s == 0:
+            return None
+        step_s = learning.half_life_s / STEPS_IN_HALF_LIFE
+        return datetime.fromtimestamp(self._now().timestamp() // step_s * step_s, UTC)
+
+    def prepare(self, name: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """Embed the texts and count the tokens where that is still to do. `progress` gets the texts done, and of how many."""
+        loaded, encoder = self._loaded_catalog(name), self._relevance_encoder
+
+        def told(done: int, of: int) -> None:
+            loaded.embedding = Embedding(done, of, time.monotonic() - started_s)
+            if progress is not None:
+                progress(done, of)
+
+        def make() -> Prepared:
+            tokens, words = self.tokens(name), loaded.words_fit().lexical  # first, for decisions by words
+            return Prepared(RelevanceIndex.build(loaded.catalog, encoder, progress=told, words=words), tokens)
+
+        with loaded.preparing:
+            started_s = time.monotonic()
+            if loaded.index is None:
+                files = self._index_files
+                made = make() if files is None else files.prepared(loaded.catalog, encoder.model, make)
+                with self._lock:
+                    loaded.relevance, loaded.tokens, loaded.words = made.index, made.tokens, None
+                    loaded.index = CatalogIndex(loaded.catalog, self._encoder)
+                    loaded.contexts.clear()  # those by words
+
+    def prepare_again(self) -> None:
+        """Prepare the catalogs that were prepared before they were changed, so that the next decision does not wait."""
+        with self._lock:
+            names, self._once_prepared = self._once_prepared, set()
+        for name in names & set(self.stored()):
+            self.prepare(name)
+
+    def is_prepared(self, name: str) -> bool:
+        """Whether the first decision on this catalog needs no embedding of the catalog."""
+        return self._loaded_catalog(name).index is not None
+
+    def is_ready(self, name: str) -> bool:
+        """Whether a decision on this catalog embeds its query at once, and nothing else."""
+        return self.is_prepared(name) and self._relevance_encoder.is_open
+
+    def embedding(self, name: str) -> Embedding:
+        """How far the vectors of a catalog are that is not ready."""
+        return self._loaded_catalog(name).embedding or Embedding()
+
+    def tokens(self, name: str) -> NDArray[np.int64]:
+        """Tokens of each tool's definition, (T,); counted once for each text and kept in the store."""
+        loaded = self._loaded_catalog(name)
+        with loaded.reading:
+            if loaded.tokens is None:
+                loaded.tokens = token_counts(loaded.catalog, self._store)
+            return loaded.tokens
+
+    def index(self, name: str) -> CatalogIndex:
+        """The index of a catalog."""
+        self.prepare(name)
+        return _built(self._loaded_catalog(name).index, name)
+
+    def own(self, name: str) -> tuple[Catalog, Vectors]:
+        """A catalog with the vectors of its tools' names and descriptions, (T, D), by which decisions tell tools that do the same."""
+        self.prepare(name)
+        loaded = self._loaded_catalog(name)
+        return loaded.catalog, _built(loaded.relevance, name).own
+
+    def scorer(self, name: str) -> IndexScorer:
+        """The relevance of a catalog as a fit sees it: with example requests, without anything learnt from labels."""
+        self.prepare(name)
+        relevance = _built(self._loaded_catalog(name).relevance, name)
+        return IndexScorer.of(relevance, self._relevance_encoder, self.learnt(name).requests)
+
+    def relevance_of(self, catalog: Catalog) -> RelevanceIndex:
+        """The relevance index of a catalog that is not kept. Only texts that are new are embedded."""
+        return RelevanceIndex.build(catalog, self._relevance_encoder)
+
+    def learnt(self, name: str) -> Learnt:
+        """The learnt model of a catalog: its labels, and the calibration in force."""
+        self.prepare(name)
+        loaded = self._loaded_catalog(name)
+        return self._learnt.of(loaded.catalog, loaded.relevance_index)
+
+    def learnt_shift(self, name: str, subtask: str) -> Shift | None:
+        """The effect of labels on the tools for one sub-task, and these labels. Returns None without a similar label."""
+        learnt = self.learnt(name)
+        return learnt.found(self._relevance_encoder.encode_query(subtask.strip()))
+
+    def _knows(self, name: str) -> bool:
+        stored = self._store.catalogs.list_catalogs()
+        return name in self._loaded or name in SHIPPED_CATALOGS or any(row.name == name for row in stored)
+
+    def _loaded_catalog(self, name: str) -> LoadedCatalog:
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = self._load(name)
+            return self._loaded[name]
+
+    def _load(self, name: str) -> LoadedCatalog:
+        if name in SHIPPED_CATALOGS:
+            return self._freshly_loaded(shipped(name), SHIPPED_CATALOGS[name].about)
+        catalog = self._store.catalogs.load_catalog(name)
+        if catalog is None:
+            raise UnknownNameError(f"There is no catalog {name!r}; `wayfare catalogs` lists those there are.")
+        return self._freshly_loaded(catalog, "store")
+
+    def _freshly_loaded(self, catalog: Catalog, source: str) -> LoadedCatalog:
+        outcomes = list(map(without_names, self._store.events.outcomes(catalog.name)))
+        catalog = reworded(catalog, stored_wordings(self._store, catalog.name))
+        return LoadedCatalog(catalog, source, outcomes, tuple(self._store.catalogs.overrides(catalog.name)))
+
+
+def _built(index: T | None, name: str) -> T:
+    if index is None:
+        raise CatalogError(f"Catalog {name!r} was removed while it was opened; choose another.")
+    return index
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long, or not a path
+        return False

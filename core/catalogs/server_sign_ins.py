@@ -1,0 +1,267 @@
+"""Sign-ins to servers that ask for one (OAuth): which servers do, the operator's sign-in in the browser, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import parse_qs, urlsplit
+
+from core.domain.catalog import ConnectionState, Server, ServerId
+from core.domain.errors import CatalogError, UnknownNameError, WayfareError
+from core.domain.untrusted_text import one_line
+from core.servers.lazy_pool import load_protocol
+from core.servers.secrets import GRANT, Launch, MissingReferenceError, SecretVault, client_secret_name
+
+if TYPE_CHECKING:
+    from core.catalogs.catalogs import CatalogService
+    from core.servers.oauth_flow import Grant
+
+CALLBACK = "/oauth/callback"
+"""The path of the console that an authorization server sends the operator's browser to."""
+BEGIN_LIMIT_S, PERSON_LIMIT_S = 30.0, 600.0
+_log = logging.getLogger(__name__)
+SignInState = Literal["signed in", "waiting", "refused", "needed", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSignIn:
+    """The sign-in to one server. `until` is the end of its token; with `renews` a new one is fetched without a person. `about` says
+    why a person has to sign in, `address` is where, while a sign-in waits for the person."""
+
+    server: str
+    state: SignInState
+    until: datetime | None = None
+    renews: bool = False
+    about: str = ""
+    address: str = ""
+
+
+@dataclass(eq=False)
+class _Attempt:
+    """A sign-in that waits for its person, and how it ended."""
+
+    answer: Future[Any] = field(default_factory=Future[Any])
+    address: str = ""
+    problem: str = ""
+    shown: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def key(self) -> str:
+        """The `state` parameter, which nobody else knows."""
+        return parse_qs(urlsplit(self.address).query).get("state", [""])[0]
+
+
+class ServerSignIns:
+    """Sign-ins to the servers of all catalogs. Thread-safe. A token is never returned.
+
+    `connections` returns the states of all connections. `discover` takes the tools of a server of a catalog after a sign-in.
+    """
+
+    def __init__(
+        self,
+        catalogs: CatalogService,
+        vault: SecretVault,
+        connections: Callable[[], tuple[ConnectionState, ...]],
+        discover: Callable[[str, str], object],
+        *,
+        limit_s: float = PERSON_LIMIT_S,
+    ) -> None:
+        self._catalogs = catalogs
+        self._vault = vault
+        self._connections = connections
+        self._discover = discover
+        self._limit_s = limit_s
+        self._lock = threading.Lock()
+        self._attempts: dict[ServerId, _Attempt] = {}
+
+    def list(self, catalog: str) -> tuple[ServerSignIn, ...]:
+        """The sign-in to every server over HTTP that gets no Authorization header from its catalog."""
+        asked = {one.server for one in self._connections() if one.catalog == catalog and one.needs_sign_in}
+        known = self._catalogs.catalog(catalog)
+        return tuple(
+            self._state(catalog, server, asked=server.name in asked) for server in known.servers if may_sign_in(server)
+        )
+
+    def of(self, catalog: str, server: str) -> ServerSignIn:
+        """The sign-in to one server. Raises UnknownNameError, CatalogError."""
+        self._server(catalog, server)
+        return next(one for one in self.list(catalog) if one.server == server)
+
+    def begin(self, catalog: str, server: str, console: str, *, client_id: str = "") -> str:
+        """Begin a sign-in, and return the address where the operator goes on in a browser.
+
+        `console` is the address of ours that the browser can reach. A server whose authorization server registers no clients
+        needs the `client_id` of one; its secret, if it has one, is in the vault. Raises UnknownNameError, CatalogError, WayfareError.
+        """
+        key, launch = ServerId(catalog, server), self._launch(catalog, self._server(catalog, server))
+        load_protocol()
+        attempt = _Attempt()
+        with self._lock:
+            before, self._attempts[key] = self._attempts.get(key), attempt
+        if before is not None:
+            before.answer.cancel()
+        work = (key, launch, f"{console.rstrip('/')}{CALLBACK}", client_id, attempt)
+        threading.Thread(target=self._run, args=work, name="wayfare-sign-in", daemon=True).start()
+        if not attempt.shown.wait(BEGIN_LIMIT_S):
+            attempt.answer.cancel()
+            raise WayfareError(f"Server {server}: its authorization server did not answer within {BEGIN_LIMIT_S:g} s.")
+        if not attempt.address:
+            raise WayfareError(attempt.problem)
+        return attempt.address
+
+    def answered(self, parameters: Mapping[str, str]) -> bool:
+        """Take what an authorization server sent with the operator's browser. Returns whether a sign-in waited for it."""
+        from mcp.client.auth import AuthorizationCodeResult
+
+        from core.servers.oauth_flow import SignInError
+
+        state = parameters.get("state", "")
+        with self._lock:
+            waiting = [one for one in self._attempts.values() if state and one.key == state and not one.answer.done()]
+        if not waiting:
+            return False
+        answer, code = waiting[0].answer, parameters.get("code", "")
+        if code and "error" not in parameters:
+            answer.set_result(AuthorizationCodeResult(code=code, state=state, iss=parameters.get("iss")))
+        else:
+            given = (parameters.get("error", "no code"), parameters.get("error_description", ""))
+            reason = one_line(": ".join(text for text in given if text), 300)
+            answer.set_exception(SignInError(f"the sign-in was refused ({reason})"))
+        return True
+
+    def wait(self, catalog: str, server: str, limit_s: float) -> ServerSignIn:
+        """The state of a sign-in once it ended, or after the limit."""
+        attempt = self._attempts.get(ServerId(catalog, server))
+        if attempt is not None:
+            attempt.ended.wait(limit_s)
+        return self.of(catalog, server)
+
+    def sign_out(self, catalog: str, server: str) -> None:
+        """Forget the tokens and the registered client of a server, and revoke the tokens where that is possible.
+
+        Raises UnknownNameError.
+        """
+        key = ServerId(catalog, server)
+        attempt = self._attempts.pop(key, None)
+        if attempt is not None:
+            attempt.answer.cancel()
+        if self._vault.grant(key) is None:
+            raise UnknownNameError(f"Nobody is signed in to server {server!r} of catalog {catalog!r}.")
+        load_protocol()
+        from core.servers.oauth import kept_grant
+        from core.servers.oauth_flow import revoke
+
+        with self._vault.renewing(key):  # what is renewed right now is removed, too
+            grant = kept_grant(self._vault, key)
+            self._vault.remove(key, GRANT)
+        if grant is not None:
+            revoke(grant)
+
+    def close(self) -> None:
+        """End the sign-ins that wait."""
+        for attempt in tuple(self._attempts.values()):
+            attempt.answer.cancel()
+
+    def _run(self, key: ServerId, launch: Launch, redirect_uri: str, client_id: str, attempt: _Attempt) -> None:
+        from core.servers.oauth import ServerGrant
+        from core.servers.oauth_flow import client_of, sign_in
+        from core.servers.transports import quiet_sdk_log
+
+        quiet_sdk_log()
+        grant = ServerGrant(self._vault, key, launch.url)
+
+        def shown(address: str) -> None:
+            attempt.address = address
+            attempt.shown.set()
+
+        timer = threading.Timer(self._limit_s, attempt.answer.cancel)
+        timer.daemon = True
+        timer.start()
+        try:
+            known, client = grant.read(), grant.client()
+            if client_id:
+                client = client_of(client_id, redirect_uri, self._vault.client_secret(key, client_id))
+            scopes = "" if known is None else known.scopes
+            given = sign_in(launch, redirect_uri, client=client, scopes=scopes, on_address=shown, answer=attempt.answer)
+            with self._vault.renewing(key):
+                grant.keep(given)
+        except (CancelledError, asyncio.CancelledError):
+            attempt.problem = f"Server {key.server}: nobody signed in in time"
+        except WayfareError as error:
+            attempt.problem = f"Server {key.server}: {self._vault.redact(str(error))}"
+        except Exception as error:  # noqa: BLE001  whatever a stranger's document makes the SDK throw
+            attempt.problem = f"Server {key.server}: the sign-in failed ({type(error).__name__})"
+        finally:
+            timer.cancel()
+            self._vault.remove(key, client_secret_name(client_id))  # the grant has it now, or it was of no use
+        attempt.shown.set()
+        if not attempt.problem:
+            self._connect(key)
+        attempt.ended.set()
+
+    def _connect(self, key: ServerId) -> None:
+        """Opens a session with the new token, and takes the tools that the server lists now."""
+        try:
+            self._discover(*key)
+        except CatalogError:
+            _log.debug("Catalog %s is only read from its file", key.catalog)
+        except Exception as error:  # noqa: BLE001  the sign-in is done; the next call says what is wrong
+            _log.warning("Server %s: signed in, but %s", key.server, self._vault.redact(str(error)))
+
+    def _state(self, catalog: str, server: Server, *, asked: bool) -> ServerSignIn:
+        key = ServerId(catalog, server.name)
+        attempt = self._attempts.get(key)
+        if attempt is not None and attempt.address and not attempt.ended.is_set():
+            return ServerSignIn(server.name, "waiting", address=attempt.address)
+        grant = self._grant(key, server)
+        if grant is not None and grant.token is not None and not grant.wanted:
+            until = None if grant.expires_at is None else datetime.fromtimestamp(grant.expires_at, UTC)
+            return ServerSignIn(server.name, "signed in", until, renews=grant.token.refresh_token is not None)
+        if attempt is not None and attempt.problem:
+            return ServerSignIn(server.name, "refused", about=attempt.problem)
+        if grant is not None or asked:
+            lacks = "" if grant is None or not grant.wanted else f"its token lacks the scope {grant.wanted}"
+            return ServerSignIn(server.name, "needed", about=lacks or ("" if grant is None else grant.problem))
+        return ServerSignIn(server.name, "unknown")
+
+    def _grant(self, key: ServerId, server: Server) -> Grant | None:
+        if self._vault.grant(key) is None:
+            return None
+        load_protocol()
+        from core.servers.oauth import ServerGrant
+
+        try:
+            return ServerGrant(self._vault, key, self._launch(key.catalog, server).url).read()
+        except CatalogError:
+            return None
+
+    def _server(self, catalog: str, name: str) -> Server:
+        server = self._catalogs.catalog(catalog).server(name)
+        if not may_sign_in(server):
+            raise CatalogError(
+                f"Server {name!r} needs no sign-in: it is no server over HTTP, or its catalog has a header Authorization."
+            )
+        return server
+
+    def _launch(self, catalog: str, server: Server) -> Launch:
+        if server.connection is None:
+            raise CatalogError(f"Server {server.name!r} has no connection.")
+        try:
+            return self._vault.resolve(ServerId(catalog, server.name), server.connection)
+        except MissingReferenceError as error:
+            raise CatalogError(f"Server {server.name!r}: {error}.") from None
+
+
+def may_sign_in(server: Server) -> bool:
+    """Whether a server is reached over HTTP without a header Authorization of its catalog."""
+    connection = server.connection
+    if connection is None or connection.transport == "stdio" or not connection.url:
+        return False
+    return not any(name.lower() == "authorization" for name in connection.headers)

@@ -1,0 +1,111 @@
+"""Catalogs are kept up to date in the background: files that they follow, servers that say their lists changed, a look now and then.
+
+No tool is called. A definition that another one replaced is held back by `core.governance.definitions`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+from core.catalogs.background_jobs import Rounds
+from core.catalogs.catalogs import CatalogService
+from core.catalogs.followed import FollowedFiles
+from core.catalogs.servers import ServerEditor
+from core.domain.catalog import ServerId
+from core.domain.errors import WayfareError
+from core.domain.limits import Bucket
+
+ROUND_S = 2.0
+AGAIN_S, AT_ONCE, PER_MINUTE = 0.5, 10.0, 6.0
+"""A server that says all the time that its list has changed is asked after this pause, and so often."""
+FIRST_LOOK_S = 600.0
+"""The first look waits, so that a start is not slowed down by servers."""
+_log = logging.getLogger(__name__)
+
+
+class Upkeep(Rounds):
+    """Looks at files and servers in a thread of its own. `look_s` is the time between two looks at all servers, 0 for none."""
+
+    def __init__(
+        self,
+        catalogs: CatalogService,
+        followed: FollowedFiles,
+        servers: ServerEditor,
+        *,
+        look_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(pause_s=ROUND_S, name="wayfare-upkeep")
+        self._catalogs = catalogs
+        self._followed = followed
+        self._servers = servers
+        self._look_s = look_s
+        self._clock = clock
+        self._next_look_s = clock() + min(look_s, FIRST_LOOK_S)
+        self._told: set[ServerId] = set()
+        self._heard: dict[str, int] = {}
+        self._updates: dict[tuple[ServerId, str], int] = {}
+        self._asked: dict[ServerId, Bucket] = {}
+        self._lock = threading.Lock()
+
+    def list_changed(self, server: ServerId, kind: str = "tools") -> None:
+        """A server says that it lists other tools, resources or prompts now, or that the resource of an address changed. Returns at once. The next round, which
+        begins now, asks for the tools; resources and prompts are asked for when a client wants them."""
+        with self._lock:
+            if kind == "tools":
+                self._told.add(server)
+                self.wake()
+            elif kind not in {"resources", "prompts"}:
+                self._updates[server, kind] = self._updates.get((server, kind), 0) + 1
+            else:
+                self._heard[server.catalog] = self._heard.get(server.catalog, 0) + 1
+
+    def heard(self, catalog: str) -> int:
+        """How often servers of a catalog have said that their resources or prompts changed."""
+        return self._heard.get(catalog, 0)
+
+    def updates(self, server: ServerId, uri: str) -> int:
+        """How often a server has said that a resource changed."""
+        return self._updates.get((server, uri), 0)
+
+    def round(self) -> None:
+        """Take over what has changed since the last round."""
+        self._followed.round()
+        for catalog, servers in groupby(sorted(self._due()), key=lambda one: one.catalog):
+            try:
+                self._refresh(catalog, {one.server for one in servers})
+            except WayfareError as error:
+                _log.info("the servers of %s were not asked: %s", catalog, error)
+        self._catalogs.prepare_again()
+
+    def _due(self) -> Iterable[ServerId]:
+        now_s = self._clock()
+        with self._lock:
+            due = {one for one in self._told if self._may_ask(one, now_s)}
+            self._told -= due
+        if self._look_s and now_s >= self._next_look_s:
+            self._next_look_s = now_s + self._look_s
+            due |= {
+                ServerId(name, server.name)
+                for name in self._catalogs.stored()
+                for server in self._catalogs.catalog(name).servers
+                if server.connection is not None and server.tools
+            }
+        return due
+
+    def _may_ask(self, server: ServerId, now_s: float) -> bool:
+        asked = self._asked.setdefault(server, Bucket(AT_ONCE))
+        paused = asked.level is not None and now_s < asked.at_s + AGAIN_S
+        return not paused and not asked.wait_s(PER_MINUTE, now_s)
+
+    def _refresh(self, catalog: str, names: set[str]) -> None:
+        if catalog not in self._catalogs.stored():
+            return  # a shipped one stays as it is
+        known = self._catalogs.catalog(catalog)
+        for found in self._servers.refresh(catalog, [one for one in known.servers if one.name in names]):
+            if found.error:
+                _log.info("%s", found.error)

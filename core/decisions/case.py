@@ -1,0 +1,223 @@
+"""One sub-task under EHRR, decided at many points of parameters at once by `core.routers.ehrr.EhrrEngine`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.trace import Array
+from core.relevance.catalog_index import CatalogIndex
+from core.routers.context import Match, Matcher, RoutingContext
+from core.routers.ehrr import EhrrEngine, EhrrParameters, ServerLayer, ToolLayer
+from core.routers.estimates import Beliefs
+from core.routers.matching import IndexMatcher
+from core.routers.parameters import MatchingParameters
+from core.routers.utility import LEAST_BEST, NONE, Mask, Rows, best_rows
+
+# Similarity from weighted views for many weights at once -----------------------------------------------------------------
+#
+# The formulas of `core.relevance.catalog_index` and `core.routers.utility.calibrated`, with weights that broadcast.
+
+TOOL_WEIGHTS = ("w_names", "w_full", "w_description", "w_parameters", "w_lexical")
+SERVER_WEIGHTS = ("w_server_profile", "w_server_summary", "w_server_best_tool", "w_server_lexical")
+CONTRAST = ("sim_midpoint", "sim_steepness")
+WEIGHTS = (*TOOL_WEIGHTS, *SERVER_WEIGHTS, "hint_weight", *CONTRAST)
+TINY = 1e-300  # stands for 0 where logarithms are taken
+VIEWS = ("names", "full", "description", "parameters")
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSignals:
+    """Cosines of tools (4, T) by view, with trust in names applied, and word overlap (T,); of servers (2, S) and (S,), each for the
+    sub-task and for the hint. Without a hint the sub-task takes its place."""
+
+    index: CatalogIndex
+    tools: Array
+    tool_words: Array
+    servers: tuple[Array, Array]
+    server_words: tuple[Array, Array]
+    hinted: bool
+
+    @classmethod
+    def of(cls, matcher: Matcher, text: str, hint: str, p: MatchingParameters) -> ViewSignals | None:
+        """The signals of a sub-task. Returns None for a matcher without an index."""
+        if not isinstance(matcher, IndexMatcher):
+            return None
+        index, query = matcher.index, matcher.encoder.encode_query(text)
+        wanted = matcher.encoder.encode_query(hint) if hint else query
+        cosines = {name: np.vecdot(index.tools.views[name], query).astype(np.float64) for name in VIEWS}
+        trust = index.tools.trust if p.doubt_names else None
+        if trust is not None:
+            share = trust.share.astype(np.float64)
+            for name in trust.views:
+                cosines[name] = share * cosines[name] + (1 - share) * cosines[trust.stand_in]
+        of_servers = index.servers
+
+        def views_of(vector: np.ndarray) -> Array:
+            return np.stack(
+                [np.vecdot(of_servers.views[name], vector) for name in ("profile", "summary")], dtype=np.float64
+            )
+
+        return cls(
+            index,
+            np.stack([cosines[name] for name in VIEWS]),
+            index.tools.lexical.coverage(text).astype(np.float64),
+            (views_of(query), views_of(wanted)),
+            tuple(of_servers.lexical.coverage(one).astype(np.float64) for one in (text, hint or text)),  # type: ignore[arg-type]
+            bool(hint),
+        )
+
+    def match(self, p: MatchingParameters, points: Mapping[str, Array]) -> Match:
+        """Similarities (P, S) and (P, T) at P points. `points` (P,) holds the values of WEIGHTS that differ."""
+
+        def column(name: str) -> Array:
+            given = points.get(name)
+            return np.array([[getattr(p, name)]], dtype=np.float64) if given is None else given[:, None]
+
+        *of_views, lexical = _shares([column(name) for name in TOOL_WEIGHTS])
+        tools = of_views[0] * self.tools[0]
+        for share, cosines in zip(of_views[1:], self.tools[1:], strict=True):
+            tools += share * cosines
+        np.maximum(tools, 0.0, out=tools)
+        tools += lexical * self.tool_words
+        np.minimum(tools, 1.0, out=tools)
+        profile, summary, best, words = _shares([column(name) for name in SERVER_WEIGHTS])
+        hint = column("hint_weight") if self.hinted else np.zeros((1, 1))
+        (own, hinted), (own_words, hint_words) = self.servers, self.server_words
+        dense = profile * ((1 - hint) * own[0] + hint * hinted[0])
+        dense = dense + summary * ((1 - hint) * own[1] + hint * hinted[1])
+        servers = np.maximum(dense, 0.0) + words * ((1 - hint) * own_words + hint * hint_words)
+        servers = np.minimum(servers + best * self.index.best_tool(tools.astype(np.float32)), 1.0)
+        contrast = column("sim_midpoint"), column("sim_steepness")
+        return Match(_calibrated(servers, *contrast), _calibrated(tools, *contrast))
+
+
+def _shares(weights: list[Array]) -> list[Array]:
+    total = np.maximum(np.sum(np.broadcast_arrays(*weights), axis=0), 1e-12)
+    return [weight / total for weight in weights]
+
+
+def _calibrated(similarity: Array, midpoint: Array, steepness: Array) -> Array:
+    best = np.maximum(similarity.max(axis=1, keepdims=True, initial=0.0), LEAST_BEST)
+    raised = np.maximum(similarity, TINY)
+    np.log(raised, out=raised)
+    with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0
+        below = np.exp(steepness * (np.log(np.maximum(midpoint * best, TINY)) - raised))
+        below += 1
+    return np.where(midpoint == 0, similarity, np.reciprocal(below, out=below))
+
+
+# A sub-task and its decisions --------------------------------------------------------------------------------------------
+
+
+LARGE = 1_000  # servers
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A sub-task over a catalog: its similarities and the current parameters. Exploration replaces estimates by `beliefs`.
+    `refused` is the reason of a refusal, or empty. `signals` are set where similarity comes from weighted views. `counted` (T,) is what of
+    a tool's fit counts as its similarity."""
+
+    context: RoutingContext
+    match: Match
+    parameters: EhrrParameters
+    beliefs: Beliefs | None = None
+    refused: str = ""
+    signals: ViewSignals | None = None
+    counted: Array | float = 1.0
+
+    @property
+    def fitting(self) -> Match:
+        """The similarities before a tool that writes counts less: with similarity by fit those of the fit."""
+        return replace(self.match, tools=self.match.tools / self.counted)
+
+    @property
+    def can_be_narrowed(self) -> bool:
+        """Whether decisions can be made `of_servers`. A catalog of few servers stays whole, and so does a case whose similarities or
+        estimates differ from point to point."""
+        large = len(self.context.server_names) > LARGE
+        return large and self.parameters.hierarchy and self.beliefs is None and self.signals is None
+
+    def of_servers(self, servers: Rows) -> Case:
+        """The same with these servers, ascending, and their tools alone. Only where it `can_be_narrowed`."""
+        tools = np.flatnonzero(np.isin(self.context.tool_server, servers))
+        match = Match(self.match.servers[servers], self.match.tools[tools], self.match.embed_ms)
+        counted = self.counted[tools] if isinstance(self.counted, np.ndarray) else self.counted
+        return replace(self, context=self.context.narrowed(tools, servers), match=match, counted=counted)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The decisions at P points: masks of servers (P, S); whether a tool can be paid on an accepted server (P, T); the utilities
+    of tools in the race (P, T), minus infinity elsewhere; and the candidates (P, N), best first, -1 where there are no more.
+
+    `engine`, `servers` and `tools` have the figures behind them; those that are the same at all points have no axis P.
+    """
+
+    engine: EhrrEngine
+    servers: ServerLayer
+    tools: ToolLayer
+    listed: Mask
+    accepted: Mask
+    payable: Mask
+    racing: Array
+    candidates: Rows
+
+    @property
+    def winner(self) -> Rows:
+        """(P,) rows, -1 without a winner."""
+        return self.candidates[:, 0]
+
+    def runners_up(self) -> tuple[Rows, Array]:
+        """(P,) the best tool after the winner, -1 without one, and the winner's lead over it: infinite without a rival, 0 without
+        a winner."""
+        others, points = self.racing.copy(), np.arange(len(self.racing))
+        others[points, self.winner] = -np.inf
+        second = others.argmax(axis=1)
+        found = np.isfinite(others[points, second])
+        with np.errstate(invalid="ignore"):
+            lead = self.racing[points, self.winner] - others[points, second]
+        return np.where(found, second, NONE), np.where(self.winner == NONE, 0.0, lead)
+
+    def signatures(self) -> list[int]:
+        """(P) numbers that are equal for equal decisions."""
+        parts = zip(self.listed, self.accepted, self.candidates, strict=True)
+        return [hash((one.tobytes(), bits.tobytes(), rows.tobytes())) for one, bits, rows in parts]
+
+    @property
+    def changes(self) -> Mask:
+        """(P - 1,) whether the decision differs from that of the point before."""
+        return (
+            (self.listed[1:] != self.listed[:-1]).any(axis=1)
+            | (self.accepted[1:] != self.accepted[:-1]).any(axis=1)
+            | (self.candidates[1:] != self.candidates[:-1]).any(axis=1)
+        )
+
+
+def decide(case: Case, points: Mapping[str, Array], match: Match | None = None) -> Outcomes:
+    """The decisions at P points. `points` (P,) holds the values of the parameters that differ; the others keep their values.
+
+    `match` holds the similarities of each point, (P, S) and (P, T), where they differ too.
+    """
+    context, similarity = case.context, case.match if match is None else match
+    columns = {name: values[:, None] for name, values in points.items()}
+    engine = EhrrEngine.of(context, case.parameters, case.beliefs, columns)
+    servers = engine.server_layer(similarity.servers)
+    tools = engine.tool_layer(similarity.tools, servers)
+    count = max([1, *map(len, columns.values()), *(len(one) for one in (similarity.servers,) if one.ndim == 2)])
+
+    def everywhere(values: NDArray[Any]) -> Any:
+        return np.broadcast_to(values, (count, values.shape[-1]))
+
+    racing = everywhere(np.where(tools.racing & (not case.refused), tools.utility, -np.inf))
+    rows = np.flatnonzero(np.isfinite(racing).any(axis=0))
+    candidates = best_rows(racing[:, rows], similarity.tools[..., rows], rows, context.tool_order, engine.value("n"))
+    return Outcomes(
+        engine, servers, tools, everywhere(servers.listed), everywhere(servers.accepted), everywhere(tools.payable), racing,
+        candidates,
+    )  # fmt: skip

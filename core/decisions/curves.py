@@ -1,0 +1,267 @@
+"""Cost curves of one sub-task, each with the equation that it draws and the current numbers in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.decisions.case import Case, Outcomes, decide
+from core.decisions.ehrr_strips import Terms
+from core.decisions.expected_value import ValueCase
+from core.decisions.strips import Strip
+from core.domain.trace import Array
+from core.routers.ehrr import EhrrEngine
+from core.routers.estimates import estimate_servers
+from core.routers.utility import attempt_success
+
+SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points of a curve. `kind` is chosen, accepted, rejected, muted, or empty for a colour of its own; `marks` names a symbol for
+    single points."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    kind: str = ""
+    dashed: bool = False
+    steps: bool = False
+    marks: str = ""
+    filled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A chart as data: title, axes, lines, the current value, the end of the x axis, and the equation as LaTeX and with the current
+    numbers. The winner stays the same within `holds`."""
+
+    title: str
+    x: str
+    y: str
+    lines: tuple[Line, ...]
+    current: float | None
+    longest: float | None
+    formula: str
+    filled: str
+    holds: tuple[float, float] | None = None
+
+
+def utilities(case: Case, strip: Strip) -> Curve:
+    """Utility of each tool in the race over alpha_t or kappa, or of each server over alpha_s."""
+    p, now, terms, name = case.parameters, decide(case, {}), Terms.of(case), strip.parameter
+    value = float(getattr(p, name))
+    knob = next(one for one in p.knobs() if one.name == name)
+    beyond = [one.low for one in strip.winners()[1:] if one.low > value]  # as far as the first other winner
+    longest = min(strip.high, max([4 * value, *(1.5 * one for one in beyond[:1]), strip.high / 50]))
+    xs = np.unique([0.0, value, longest])
+    servers = name == "alpha_s"
+    lines = terms.servers(name) if servers else terms.tools(name)
+    names = case.context.server_names if servers else case.context.tool_ids
+    rows = _best_servers(terms) if servers else _best_tools(now)
+    winner = int(now.winner[0])
+    first = int(case.context.tool_server[winner]) if servers and winner >= 0 else winner
+    drawn = tuple(
+        Line(
+            names[row],
+            tuple(xs.tolist()),
+            tuple((lines.a[row] - lines.s[row] * xs).tolist()),
+            "chosen" if row == first else "",
+        )
+        for row in rows
+    )
+    formula, filled = (_server_utility if servers else _tool_utility)(case, terms, first)
+    holds = next((one.low, min(one.high, longest)) for one in reversed(strip.winners()) if one.low <= value)
+    return Curve(
+        f"Utility against {knob.symbol}", f"{knob.symbol} ({knob.unit})", "U", drawn, value, longest, formula, filled,
+        holds if winner >= 0 else None,
+    )  # fmt: skip
+
+
+def _best_tools(now: Outcomes) -> list[int]:
+    order = np.argsort(-now.racing[0], kind="stable")[:SHOWN]
+    return [int(row) for row in order if np.isfinite(now.racing[0, row])]
+
+
+def _best_servers(terms: Terms) -> list[int]:
+    p = terms.case.parameters
+    values = terms.servers("alpha_s").at(np.array([p.alpha_s]))[0]
+    return np.argsort(-values, kind="stable")[:SHOWN].tolist()
+
+
+def _tool_utility(case: Case, terms: Terms, row: int) -> tuple[str, str]:
+    formula = r"U = \mathrm{Sim} - \alpha_t \left(\frac{G + l}{\beta} + \kappa\,p\right)"
+    if case.parameters.billing == "per_attempt":
+        formula = r"U = \mathrm{Sim} - \alpha_t \left(\frac{G + l}{\beta} + \kappa\,\frac{p}{\beta}\right)"
+    if row < 0:
+        return formula, ""
+    p = case.parameters
+    _, alpha = p.weights_of_time()
+    similarity, wait = float(case.match.tools[row]), float(terms.tool_wait_s[row])
+    beta, paid = float(terms.tool_beta[row]), float(terms.paid_s[row])
+    result = similarity - alpha * (wait / beta + p.kappa * paid)
+    return formula, (
+        f"{rounded(similarity)} − {rounded(alpha)} · ({rounded(wait)} s / {rounded(beta)} + {rounded(p.kappa)} s/$ · {rounded(paid)} $) = {rounded(result)}"
+    )
+
+
+def _server_utility(case: Case, terms: Terms, row: int) -> tuple[str, str]:
+    formula = r"U_i = \mathrm{Sim}_i - \alpha_s\,C_i,\quad C_i = \frac{G_i + L_i}{\beta_i}"
+    if row < 0:
+        return formula, ""
+    alpha, _ = case.parameters.weights_of_time()
+    similarity, wait, beta = float(case.match.servers[row]), float(terms.wait_s[row]), float(terms.beta[row])
+    return formula, (
+        f"{rounded(similarity)} − {rounded(alpha)} · {rounded(wait)} s / {rounded(beta)} = {rounded(similarity - alpha * wait / beta)}"
+    )
+
+
+def rounded(value: float) -> str:
+    """Four significant digits."""
+    return f"{value:.4g}".replace("-", "−")
+
+
+POINTS = 80
+
+
+def posted(case: Case) -> Curve:
+    """The price posted to the winner's server over expected time with Proposition 2's bound, and what each short-listed server is
+    offered and asks."""
+    p, now = case.parameters, decide(case, {})
+    known = now.engine.servers
+    listed = np.flatnonzero(now.listed[0])
+    winner = int(now.winner[0])
+    subject = int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
+    similarity, cost = float(case.match.servers[subject]), float(known.cost_s[subject])
+    longest = 1.3 * float(known.cost_s[listed].max())
+    xs = np.linspace(0.0, longest, POINTS)
+
+    def price(at: Array) -> Array:
+        return now.engine.posted_usd(np.full(len(at), similarity), at)
+
+    here = float(price(np.array([cost]))[0])
+    slope = p.p_ofs / p.l0_s
+    asks = case.context.statistics.servers.ask_usd
+    name = case.context.server_names[subject]
+    tangent = np.array([cost, longest])
+    bound = here + slope * (tangent - cost)
+    highest = 1e3 * float(max(price(xs).max(), np.nanmax(asks[listed], initial=0.0)))
+    lines = [
+        Line(f"posted to {name}: asks below are accepted", tuple(xs.tolist()), tuple((1e3 * price(xs)).tolist()), "chosen", filled=True),
+        Line("no steeper than this, Proposition 2", tuple(tangent.tolist()), tuple(np.minimum(1e3 * bound, highest * 1.3).tolist()), "muted", dashed=True),
+    ]  # fmt: skip
+    for row in map(int, listed):
+        kind = "accepted" if now.accepted[0, row] else "rejected"
+        for verb, usd, mark in (("is offered", now.servers.posted_usd[row], "diamond"), ("asks", asks[row], "circle")):
+            if np.isfinite(usd):
+                at = (float(known.cost_s[row]),)
+                lines.append(
+                    Line(f"{case.context.server_names[row]} {verb}", at, (1e3 * float(usd),), kind, marks=mark)
+                )
+    cap = "" if p.budget_usd is None else f", at most B = {rounded(p.budget_usd)} $"
+    return Curve(
+        f"Price posted to {name}", "expected time to success C (s)", "m$ per call", tuple(lines), cost, longest,
+        r"\begin{gathered}\tau = p_{bs}\,\mathrm{Sim} + p_{ofs}\ln(1 + C / L_0) \\ |d\tau / dC| \le p_{ofs} / L_0\end{gathered}",
+        f"{rounded(p.p_bs)} · {rounded(similarity)} + {rounded(p.p_ofs)} · ln(1 + {rounded(cost)} / {rounded(p.l0_s)}) = {rounded(here)} ${cap}; "
+        f"bound {rounded(slope)} $/s",
+    )  # fmt: skip
+
+
+def time_against_success(case: Case) -> Curve:
+    """Expected time to success of the winner's server over its success rate, and the short-listed servers where they stand."""
+    p, now, terms = case.parameters, decide(case, {}), Terms.of(case)
+    known = now.engine.servers
+    listed = np.flatnonzero(now.listed[0])
+    winner = int(now.winner[0])
+    subject = int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
+    wait, failure = float(terms.wait_s[subject]), float(known.post_accept_failure[subject])
+    xs = np.linspace(0.05, 1.0, POINTS)
+    ys = wait / attempt_success(xs, np.full(POINTS, failure), eps=p.eps)
+    success = float(known.success[subject])
+    name = case.context.server_names[subject]
+    lines = [Line(name, tuple(xs.tolist()), tuple(ys.tolist()), "chosen")]
+    lines += [
+        Line(f"{case.context.server_names[row]} as it stands", (float(known.success[row]),), (float(known.cost_s[row]),),
+             "accepted" if now.accepted[0, row] else "rejected", marks="circle")
+        for row in map(int, listed)
+    ]  # fmt: skip
+    return Curve(
+        f"Expected time of {name} against its success", "conservative success r̃", "C (s)", tuple(lines), success, 1.0,
+        r"C = \frac{G + L}{\max(\varepsilon,\ (1 - p_{fail})\,\tilde r)}",
+        f"{rounded(wait)} s / max({rounded(p.eps)}, (1 − {rounded(failure)}) · {rounded(success)}) = {rounded(wait / max(p.eps, (1 - failure) * success))} s",
+    )  # fmt: skip
+
+
+def conservatism(case: Case) -> Curve:
+    """Seconds that the short-listed servers lose because success counts one standard deviation lower: C with r~ less C with r."""
+    p, now = case.parameters, decide(case, {})
+    statistics = case.context.statistics.servers
+    careful = now.engine.servers
+    bold = replace(statistics, success_variance=np.zeros_like(statistics.success_variance))
+    plain = estimate_servers(
+        replace(case.context, statistics=replace(case.context.statistics, servers=bold)), l_route_s=p.l_route_s, eps=p.eps,
+        beliefs=case.beliefs,
+    )  # fmt: skip
+    listed = np.flatnonzero(now.listed[0])
+    extra = careful.cost_s - plain.cost_s
+    order: list[int] = listed[np.argsort(-extra[listed], kind="stable")].tolist()
+    most = order[0]
+    longest = 1.1 * float(np.sqrt(statistics.success_variance[listed]).max() or 0.1)
+    lines = [
+        Line(case.context.server_names[row], (float(np.sqrt(statistics.success_variance[row])),), (float(extra[row]),),
+             "accepted" if now.accepted[0, row] else "rejected", marks="circle")
+        for row in order
+    ]  # fmt: skip
+    spread = float(np.sqrt(statistics.success_variance[most]))
+    return Curve(
+        "The cost of conservatism: seconds that r̃ adds to r", "standard deviation of success σ", "s added to C", tuple(lines), None, longest,
+        r"\Delta C = \frac{G + L}{(1 - p_{fail})(r - \sigma)} - \frac{G + L}{(1 - p_{fail})\,r}",
+        f"{case.context.server_names[most]}: σ = {rounded(spread)}, {rounded(float(careful.cost_s[most]))} s − {rounded(float(plain.cost_s[most]))} s = "
+        f"{rounded(float(extra[most]))} s",
+    )  # fmt: skip
+
+
+def money_against_cap(case: Case, strip: Strip) -> tuple[Curve, Curve]:
+    """Price of the winner, and the chance that one call of it solves the sub-task, over the cap B: steps between exact breakpoints."""
+    context, p, fit = case.context, case.parameters, case.fitting.tools
+    tools = EhrrEngine.of(context, p, case.beliefs).tools
+    rows = {name: row for row, name in enumerate(context.tool_ids)}
+    xs, money, success = list[float](), list[float](), list[float]()
+    for segment in strip.segments:
+        row = rows.get(segment.winner or "")
+        xs.append(1e3 * segment.low)
+        money.append(0.0 if row is None else 1e3 * float(np.nan_to_num(tools.price_usd[row])))
+        success.append(0.0 if row is None else 100 * float(fit[row] * tools.success[row]))
+    longest = 1.6 * max(xs[-1], 1.0)
+    ends = (*xs, longest)
+    current = None if p.budget_usd is None else 1e3 * p.budget_usd
+    at = strip.segments[-1] if p.budget_usd is None else strip.at(p.budget_usd)
+    row = rows.get(at.winner or "")
+    filled = "no tool wins" if row is None else (
+        f"{rounded(float(fit[row]))} · {rounded(float(tools.success[row]))} = {rounded(float(fit[row] * tools.success[row]))}"
+    )  # fmt: skip
+    paid = "no tool wins" if row is None else f"p = {rounded(float(np.nan_to_num(tools.price_usd[row])))} $"
+    axis = "cap B of every posted price (m$)"
+    return (
+        Curve("Money against the cap", axis, "price of the winner (m$)", (Line("price", ends, (*money, money[-1]), "chosen", steps=True),),
+              current, longest, r"\tau' = \min(\tau, B),\quad p_{winner} \le \tau'", paid),
+        Curve("Success against the cap", axis, "one call solves it (%)", (Line("success", ends, (*success, success[-1]), "chosen", steps=True),),
+              current, longest, r"P = \mathrm{Sim}_{winner}\,(1 - p_{fail})\,r", filled),
+    )  # fmt: skip
+
+
+def value_against_worth(case: ValueCase) -> Curve:
+    """The expected value of the best order of tries over V: straight between breakpoints, bent upwards at each."""
+    p = case.parameters
+    longest = max(4 * p.worth_usd, 0.2)
+    bends = [] if case.refused else [one for one in case.events("worth_usd", 0.0, 10.0).tolist() if one < longest]
+    xs = sorted({0.0, *bends, p.worth_usd, longest})
+    ys = [0.0 if case.refused else case.value("worth_usd", x) for x in xs]
+    solved, cost = (0.0, 0.0) if case.refused else case.expected(p.worth_usd)
+    return Curve(
+        "Value against V", "V, worth of a solution ($)", "expected value ($)", (Line("best order of tries", tuple(xs), tuple(ys), "chosen"),),
+        p.worth_usd, longest, r"\mathrm{value} = V\,P_{solved} - E[\mathrm{cost}]",
+        f"{rounded(p.worth_usd)} $ · {rounded(solved)} − {rounded(cost)} $ = {rounded(p.worth_usd * solved - cost)} $",
+    )  # fmt: skip

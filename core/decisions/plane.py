@@ -1,0 +1,101 @@
+"""The winner over a plane of two parameters, and its lead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.decisions.case import NONE, Case, decide
+from core.decisions.ehrr_strips import MOVES_SERVERS, shortlistable
+from core.decisions.expected_value import ValueCase
+from core.domain.params import Knob
+from core.domain.trace import Array
+from core.routers.ehrr import EhrrEngine
+
+ROWS_AT_ONCE = 8
+REACH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """`winner` (Y, X) are rows of tools, -1 without a winner. `margin` (Y, X) is the lead: utility, infinite without a rival, or USD
+    under expected value."""
+
+    x: Array
+    y: Array
+    winner: NDArray[np.int64]
+    margin: Array
+    tools: Sequence[str]
+
+    @property
+    def contested(self) -> float:
+        """The share of the plane that the second most frequent winner has; 0 where at most one tool wins.
+
+        >>> won = np.array([[3, 3, 3, 3], [3, 5, 3, NONE]])
+        >>> Plane(np.arange(4.0), np.arange(2.0), won, won, ()).contested
+        0.125
+        """
+        counts = np.unique(self.winner[self.winner != NONE], return_counts=True)[1]
+        return float(np.sort(counts)[-2] / self.winner.size) if len(counts) > 1 else 0.0
+
+
+def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
+    """At most `count` values over a knob's range, or up to five times the value `near`; whole numbers where needed.
+
+    >>> knob = Knob("k", int, 5, "k", "", 1, 100, 1, "", "")
+    >>> len(values_of(knob, 200)), values_of(knob, 200, 1).tolist()
+    (100, [1.0, 2.0, 3.0, 4.0, 5.0])
+    """
+    low, high = float(knob.low or 0.0), float(knob.high or 1.0)
+    if near:
+        high = min(high, REACH * near)
+    values = np.linspace(low, high, count)
+    return np.unique(values.round()) if knob.kind is int else values
+
+
+def plane(case: Case, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
+    """The decision at every pair of values."""
+    ranges = {name: (float(values[0]), float(values[-1])) for name, values in ((x, x_values), (y, y_values))}
+    moving, now = [name for name in MOVES_SERVERS if name in ranges], case.parameters.weights_of_time()[0]
+    most = int(ranges["k"][1]) if "k" in ranges else case.parameters.k
+    parts = [y_values[at : at + ROWS_AT_ONCE] for at in range(0, len(y_values), ROWS_AT_ONCE)]
+    points = [{x: np.tile(x_values, len(rows)), y: np.repeat(rows, len(x_values))} for rows in parts]
+    if len(moving) < 2:
+        regions = [(name, *ranges[name], most) for name in moving]
+        case = shortlistable(case, [("alpha_s", now, now, most), *regions])
+    elif case.can_be_narrowed:
+        case = _shortlisted(case, points)
+    winners, margins = list[NDArray[np.int64]](), list[Array]()
+    for some in points:
+        found = decide(case, some)
+        winners.append(found.winner.reshape(-1, len(x_values)))
+        margins.append(found.runners_up()[1].reshape(-1, len(x_values)))
+    return Plane(x_values, y_values, np.concatenate(winners), np.concatenate(margins), case.context.tool_ids)
+
+
+def _shortlisted(case: Case, points: Sequence[Mapping[str, Array]]) -> Case:
+    """The case with those servers, and their tools, alone that are on the short-list at one of these points."""
+    count = len(case.context.server_names)
+    of_servers = case.context.narrowed(np.zeros(0, dtype=np.int64), np.arange(count))  # tools need no estimates yet
+    listed = np.zeros(count, dtype=np.bool_)
+    for some in points:
+        columns = {name: values[:, None] for name, values in some.items()}
+        layer = EhrrEngine.of(of_servers, case.parameters, None, columns).server_layer(case.match.servers)
+        listed |= layer.listed.any(axis=0)
+    return case.of_servers(np.flatnonzero(listed))
+
+
+def value_plane(case: ValueCase, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
+    """The first try at every pair of values, and how much more the best order that begins with it is worth than any other."""
+    shape = len(y_values), len(x_values)
+    winner, margin = np.full(shape, NONE, dtype=np.int64), np.zeros(shape)
+    for up, value in enumerate(y_values.tolist()):
+        row = replace(case, parameters=case.parameters.replaced({y: value}))
+        for across, at in enumerate(x_values.tolist()):
+            order = row.candidates(x, at)
+            if order:
+                winner[up, across], margin[up, across] = order[0], row.lead(x, at, order[0])
+    return Plane(x_values, y_values, winner, margin, case.context.tool_ids)

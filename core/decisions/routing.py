@@ -1,0 +1,282 @@
+"""Decisions as pages, commands and agents ask for them, and the effect of refusing on a catalog."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from weakref import ref
+
+import numpy as np
+from cachetools import LRUCache
+
+from core.catalogs.catalogs import CatalogService
+from core.catalogs.decision_log import ChosenParameters, DecisionLog
+from core.decisions.layer import Supposed, layered
+from core.domain.decision import SURE_FROM, Decision
+from core.domain.errors import UnknownNameError
+from core.domain.feedback import LabelledQuery, RefusalCurve
+from core.domain.params import Parameters
+from core.importers.shipped_catalogs import SAMPLE
+from core.learning.feedback import FeedbackService
+from core.planning.base import Planner, SubQuery, Usage
+from core.planning.plans import Plan
+from core.planning.rules import chosen_planner
+from core.relevance.calibration import LEAST_LABELS
+from core.relevance.refusal import limit_of, measured_curve, shipped_curve, understood
+from core.relevance.relevance_index import asked_text
+from core.relevance.requests import like_requests
+from core.relevance.scoring import SAME_HIGH, IndexScorer, nothing_fits
+from core.routers import ROUTERS
+from core.routers.base import AnyRouter
+from core.routers.context import RoutingContext
+from core.routers.parameters import LearningParameters
+from core.routers.presets import DEFAULT_PRESET, applied, preset_of
+from core.routers.why import fit_note, language_note, words_note
+
+KEPT = 8
+MOST_MEASURED = 500  # the newest; each takes some milliseconds
+
+
+@dataclass(eq=False)
+class RefusalService:
+    """Measures the trade-off of the knob `wrong_refusals`. Thread-safe."""
+
+    catalogs: CatalogService
+    feedback: FeedbackService
+
+    def __post_init__(self) -> None:
+        self._known: LRUCache[object, RefusalCurve] = LRUCache(KEPT)
+        self._lock = threading.Lock()
+
+    def limit(self, percent: float) -> float:
+        """P(nothing fits) from which the knob at `percent` refuses; 1 where it never does."""
+        return limit_of(percent)
+
+    def curve(self, catalog: str = SAMPLE) -> RefusalCurve:
+        """Wrong refusals against impossible sub-tasks refused. A labelled sub-task is made impossible by taking away its right
+        tools and those that do the same. Labels do not shift these decisions, because the curve is for new sub-tasks."""
+        rows = self.catalogs.catalog(catalog).tool_row
+        queries = tuple(one for one in self.feedback.queries(catalog) if any(tool in rows for tool in one.right))
+        if len(queries) < LEAST_LABELS:
+            return shipped_curve()
+        with self._lock:
+            known = self._known.get((catalog, queries))
+        if known is None:
+            scorer = self.catalogs.scorer(catalog)
+            chances = [
+                _chances(scorer, one, [rows[t] for t in one.right if t in rows]) for one in queries[-MOST_MEASURED:]
+            ]
+            known = measured_curve([yes for yes, _ in chances], [no for _, no in chances])
+            with self._lock:
+                self._known[catalog, queries] = known
+        return known
+
+
+def _chances(scorer: IndexScorer, query: LabelledQuery, right: list[int]) -> tuple[float, float]:
+    """P(nothing fits) of a sub-task as it is, and without the tools that can do it."""
+    found, own = scorer.found(query), scorer.index.own
+    like = like_requests(scorer.requests, scorer.encoder, asked_text(query.subtask, query.server_hint), found.vector)
+    gone = np.flatnonzero((own @ own[right].T).max(axis=1) >= SAME_HIGH)
+    left_out = (), (*right, *gone.tolist())
+    yes, no = (nothing_fits(scorer.index, found.raw, scorer.model, like, without) for without in left_out)
+    return yes, no
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Routing: one decision, recorded once and found again by id, or a plan.
+
+DECISIONS_KEPT, PREVIEWS_KEPT = 64, 64  # each takes about 100 kB; older ones are read from the store
+CONSOLE = "console"
+"""The origin of decisions on a page."""
+
+
+class RoutingService:
+    """Asks the routers, records decisions, and keeps the latest ones. Thread-safe."""
+
+    def __init__(self, catalogs: CatalogService, log: DecisionLog, planners: Mapping[str, Planner]) -> None:
+        self._catalogs = catalogs
+        self._log = log
+        self._planners = planners
+        self._routers: dict[str, AnyRouter] = {name: router(planners) for name, router in ROUTERS.items()}
+        self._by_id: LRUCache[str, Decision] = LRUCache(DECISIONS_KEPT)
+        # weak: decisions do not keep an outdated context alive
+        self._asked: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(DECISIONS_KEPT)
+        self._previewed: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(PREVIEWS_KEPT)
+        self._lock = threading.Lock()
+
+    def routers(self) -> tuple[type[AnyRouter], ...]:
+        """The routing algorithms, as declared."""
+        return tuple(ROUTERS.values())
+
+    def parameters(
+        self, router: str, values: Mapping[str, object] | None = None, *, preset: str = DEFAULT_PRESET
+    ) -> Parameters:
+        """A router's parameters: those of a preset, with some values set on top. Raises ParameterError, UnknownNameError."""
+        return applied(self._router(router).parameters, preset, values)
+
+    def route(
+        self,
+        subtask: str,
+        *,
+        catalog: str = SAMPLE,
+        router: str = "ehrr",
+        parameters: Parameters | None = None,
+        server_hint: str = "",
+        record: bool = True,
+        origin: str = CONSOLE,
+        visitor: str = "",
+        seen: Sequence[str] = (),
+        anew: bool = False,
+        at_once: bool = False,
+    ) -> Decision:
+        """Decide, and record the decision as an event if `record` is set. The same query over unchanged statistics gives the
+        same decision again, recorded once; `anew` makes and records another one. `visitor` is
+        named as the origin of changed parameters; `seen` are tools whose output the agent has, for a router that knows its state. `at_once` does not
+        wait for the vectors of the catalog, where words alone can decide.
+        """
+        algorithm = self._router(router)
+        chosen = algorithm.checked(parameters)
+        if not record:
+            context = self._context(catalog, router, chosen, at_once=at_once)
+            return self.decide(subtask, context, router, chosen, server_hint=server_hint)
+        set_by = ChosenParameters(chosen, origin, visitor)
+        chosen = algorithm.having_seen(chosen, seen)
+        context = self._context(catalog, router, chosen, at_once=at_once)
+        query = _asked(context, algorithm.id, chosen, subtask, server_hint)
+        asked = (*query, set_by.origin)
+        with self._lock:
+            known = self._asked.get(asked)
+            previewed = self._previewed.pop((*query, ()), None)
+        if known is not None and known[0]() is context and not anew:
+            self._log.repeated(algorithm, set_by)
+            return known[1]
+        if previewed is not None and previewed[0]() is context and not anew:
+            decision = replace(previewed[1], at=datetime.now(UTC))
+        else:
+            decision = algorithm.route(subtask, context, chosen, server_hint=server_hint)
+            decision = replace(_completed(decision, context, chosen), client=set_by.client)
+        self._log.decision(algorithm, decision, set_by)
+        with self._lock:
+            self._by_id[decision.id] = decision
+            self._asked[asked] = (ref(context), decision)
+        return decision
+
+    def preview(
+        self,
+        subtask: str,
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        server_hint: str = "",
+        supposed: tuple[Supposed, ...] = (),
+        at_once: bool = False,
+    ) -> Decision:
+        """The decision of `route`, without recording it. If `route` is asked afterwards, it records this decision, unless figures were
+        `supposed` for it."""
+        algorithm = self._router(router)
+        chosen = algorithm.checked(parameters)
+        context = self._context(catalog, router, chosen, at_once=at_once)
+        asked = _asked(context, router, chosen, subtask, server_hint)
+        with self._lock:
+            known = (self._asked.get((*asked, CONSOLE)) if not supposed else None) or self._previewed.get(
+                (*asked, supposed)
+            )
+        if known is not None and known[0]() is context:
+            return known[1]
+        figures = layered(context, supposed)
+        decision = _completed(algorithm.route(subtask, figures, chosen, server_hint=server_hint), figures, chosen)
+        with self._lock:
+            self._previewed[(*asked, supposed)] = (ref(context), decision)
+        return decision
+
+    def decide(
+        self, subtask: str, context: RoutingContext, router: str, parameters: Parameters, *, server_hint: str = ""
+    ) -> Decision:
+        """One decision over a context of one's own, not recorded."""
+        return self._router(router).route(subtask, context, parameters, server_hint=server_hint)
+
+    def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
+        """The parts of a question, one if it cannot be divided. Raises PlannerError."""
+        return chosen_planner(self._planners, planner).decompose(question)
+
+    def plan(
+        self,
+        question: str,
+        *,
+        planner: str = "rules",
+        catalog: str = SAMPLE,
+        router: str = "ehrr",
+        parameters: Parameters | None = None,
+        origin: str = CONSOLE,
+        visitor: str = "",
+        at_once: bool = False,
+    ) -> Plan:
+        """A question divided into parts, each with a recorded decision.
+
+        For a router that knows the agent's state, a step has seen what the steps that it needs bring: that changes what
+        the step is decided with, and is no change of parameters that anybody made.
+        """
+
+        def decide(text: str, seen: Sequence[str]) -> Decision:
+            return self.route(
+                text, catalog=catalog, router=router, parameters=parameters, origin=origin, visitor=visitor, seen=seen,
+                at_once=at_once,
+            )  # fmt: skip
+
+        parts = [(part.text, part.needs) for part in self.parts(question, planner=planner)]
+        return Plan.of(question, self._planners[planner].name, parts, decide)
+
+    def planners(self) -> Mapping[str, str]:
+        """The planners by their parameter value: `rules`, and the model if one is set."""
+        return {name: planner.name for name, planner in self._planners.items()}
+
+    def planner_usage(self) -> Usage | None:
+        """The calls, tokens and USD of the planning model since the start. Returns None without a model."""
+        return self._planners["model"].usage if "model" in self._planners else None
+
+    def decision(self, decision_id: str) -> Decision | None:
+        """A decision of this process by id. Returns None if it is not kept any more."""
+        with self._lock:
+            return self._by_id.get(decision_id)
+
+    def by_fit(self, router: str, parameters: Parameters | None) -> bool:
+        """Whether words alone can decide with this router, while a catalog has no vectors."""
+        algorithm = self._router(router)
+        return algorithm.by_fit(algorithm.checked(parameters))
+
+    def _context(self, catalog: str, router: str, parameters: Parameters, *, at_once: bool = False) -> RoutingContext:
+        learning = parameters if isinstance(parameters, LearningParameters) else None
+        return self._catalogs.context(catalog, learning, at_once=at_once and self.by_fit(router, parameters))
+
+    def _router(self, name: str) -> AnyRouter:
+        if name not in self._routers:
+            raise UnknownNameError(f"There is no router {name!r}; choose one of: {', '.join(self._routers)}.")
+        return self._routers[name]
+
+
+def _asked(
+    context: RoutingContext, router: str, parameters: Parameters, subtask: str, server_hint: str
+) -> tuple[object, ...]:
+    """The key of a query: equal for equal queries of any visitor."""
+    return id(context), router, parameters, subtask.strip(), server_hint.strip()
+
+
+def _completed(decision: Decision, context: RoutingContext, parameters: Parameters) -> Decision:
+    """A router's decision with what pages say beside it: how likely each tool fits, and the preset that the parameters are."""
+    # a router that ranks by something else has no fit
+    fit = decision.fit or context.matcher.fit(decision.subtask, decision.server_hint)[0]
+    fit = understood(fit, decision.subtask)
+    if fit.confidence == "sure" and decision.candidates:
+        winner = decision.candidates[0]
+        # "sure" is said of the tool that wins, not of a likelier one that it beats by time or price
+        if winner in decision.writing or fit.tools[winner] < SURE_FROM:
+            fit = replace(fit, confidence="unsure")
+    decision = replace(decision, fit=fit)
+    return replace(
+        decision,
+        preset=preset_of(parameters),
+        reason=decision.reason + fit_note(decision) + language_note(decision) + words_note(decision),
+    )

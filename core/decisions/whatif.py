@@ -1,0 +1,266 @@
+"""What if: exact answers on one sub-task for pages."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+
+from cachetools import LRUCache
+
+from core.catalogs.catalogs import CatalogService
+from core.decisions import counterfactuals as of_ehrr
+from core.decisions import expected_value as of_value
+from core.decisions import tornado
+from core.decisions.case import Case, ViewSignals
+from core.decisions.counterfactuals import Counterfactual, Room
+from core.decisions.ehrr_strips import shortlistable
+from core.decisions.ehrr_strips import strips as ehrr_strips
+from core.decisions.expected_value import ValueCase
+from core.decisions.expected_value import strips as value_strips
+from core.decisions.layer import Supposed, layered
+from core.decisions.plane import Plane, plane, value_plane, values_of
+from core.decisions.preset_comparison import Compared, compared
+from core.decisions.routing import RoutingService
+from core.decisions.strips import Strip, refusal_strip
+from core.domain.decision import Decision
+from core.domain.errors import WayfareError
+from core.domain.params import Parameters
+from core.domain.tasks import Task
+from core.importers.shipped_catalogs import SAMPLE
+from core.planning.rules import RulesPlanner
+from core.routers.base import checked_subtask, refusal
+from core.routers.context import Query, RoutingContext
+from core.routers.ehrr import EhrrParameters, counted_share, matched
+from core.routers.ehrr_batch import ManyTasks
+from core.routers.estimates import beliefs
+from core.routers.expected_value import ExpectedValueParameters, prospects
+from core.routers.parameters import FIT, LearningParameters
+from core.routers.presets import PRESETS, applied
+
+KEPT = 64
+QUERIES_KEPT = 8  # with the figures of every tool
+CELLS, VALUE_CELLS = (56, 36), (40, 26)  # of a plane
+COARSE, VALUE_COARSE = (12, 9), (5, 4)  # of a plane that is only looked at
+CONTESTED = 0.1  # of a plane, so that two winners are seen at once
+
+
+@dataclass(frozen=True, slots=True)
+class Contested:
+    """Two parameters whose plane has more than one winner, `near` the current values or only over the whole ranges."""
+
+    x: str
+    y: str
+    near: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A sub-task with catalog, router and parameters. `supposed` figures replace known ones. `at_once` is that of `RoutingService.route`."""
+
+    subtask: str
+    parameters: Parameters
+    catalog: str = SAMPLE
+    router: str = "ehrr"
+    hint: str = ""
+    supposed: tuple[Supposed, ...] = ()
+    at_once: bool = False
+
+
+@dataclass(eq=False)
+class WhatIfService:
+    """Decisions under other values. Records nothing. Thread-safe."""
+
+    catalogs: CatalogService
+    routing: RoutingService
+
+    def __post_init__(self) -> None:
+        self._known: LRUCache[object, tuple[RoutingContext, dict[str, Strip]]] = LRUCache(KEPT)
+        self._contested: LRUCache[object, tuple[RoutingContext, Contested | None]] = LRUCache(KEPT)
+        self._queries: LRUCache[object, tuple[RoutingContext, Query]] = LRUCache(QUERIES_KEPT)
+        self._lock = threading.Lock()
+
+    def strips(self, asked: Asked) -> dict[str, Strip]:
+        """The winner at every value, by parameter. Empty for another router than EHRR and expected value.
+
+        Raises WayfareError as the router does.
+        """
+        context = self._context(asked)
+        key = (id(context), asked)
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None and known[0] is context:
+            return known[1]
+        case = self._case(asked)
+        found = {} if case is None else _strips(case)
+        nothing = None if case is None else self._nothing(asked)
+        if case is not None and nothing is not None:
+            knobs = {knob.name: knob for knob in case.parameters.knobs()}
+            decided = (_strips(replace(case, refused="")) if case.refused else found)["n"].at(case.parameters.n)
+            found["wrong_refusals"] = refusal_strip(
+                knobs["wrong_refusals"], case.parameters.wrong_refusals, nothing, decided
+            )
+        with self._lock:
+            self._known[key] = context, found
+        return found
+
+    def decision(self, asked: Asked) -> Decision:
+        """The decision with the supposed figures; not recorded."""
+        return self.routing.decide(
+            asked.subtask, layered(self._context(asked), asked.supposed), asked.router, asked.parameters,
+            server_hint=asked.hint,
+        )  # fmt: skip
+
+    def case(self, asked: Asked) -> Case | None:
+        """The sub-task under EHRR with its similarities. Returns None for another router or a catalog without tools."""
+        case = self._case(asked)
+        return case if isinstance(case, Case) else None
+
+    def value_case(self, asked: Asked) -> ValueCase:
+        """The sub-task under expected value, with its own parameters or the defaults."""
+        context = layered(self._context(asked), asked.supposed)
+        parameters = asked.parameters if isinstance(asked.parameters, ExpectedValueParameters) else None
+        return _value_case(context, self._query(context, asked), parameters or ExpectedValueParameters())
+
+    def room(self, asked: Asked) -> Room | None:
+        """How far the winner may worsen. Returns None without a winner and for another router than EHRR and expected value."""
+        case = self._case(asked)
+        if isinstance(case, Case):
+            return of_ehrr.room(shortlistable(case, ()))
+        return None if case is None else of_value.room(case)
+
+    def counterfactual(self, asked: Asked, tool: str) -> Counterfactual:
+        """The changes that make this tool win. Raises WayfareError if the catalog does not have it."""
+        case = self._case(asked)
+        if case is None or tool not in case.context.tool_ids:
+            raise WayfareError(f"There is no tool {tool[:80]!r} to make win under this router.")
+        strips = self.strips(asked)
+        if isinstance(case, Case):
+            case = shortlistable(case, (), with_tool=tool)
+            return of_ehrr.counterfactual(case, strips, case.context.tool_ids.index(tool))
+        return of_value.counterfactual(case, strips, case.context.tool_ids.index(tool))
+
+    def plane(self, asked: Asked, x: str, y: str, *, near: bool = False) -> Plane | None:
+        """The winners over two parameters, over their whole ranges or `near` their current values. Returns None for another router
+        than EHRR and expected value."""
+        case = self._case(asked)
+        if case is None:
+            return None
+        return _plane(case, x, y, CELLS if isinstance(case, Case) else VALUE_CELLS, near=near)
+
+    def contested(self, asked: Asked, names: Sequence[str]) -> Contested | None:
+        """The first two of these parameters, the best known first, whose plane two tools share, near the current values before the
+        whole ranges; else those whose plane is shared the most. Returns None where one tool wins whatever two parameters
+        are, and for another router than EHRR and expected value."""
+        context = self._context(asked)
+        key = (id(context), asked, tuple(names))
+        with self._lock:
+            known = self._contested.get(key)
+        if known is not None and known[0] is context:
+            return known[1]
+        case = self._case(asked)
+        found = None if case is None else _contested(case, names)
+        with self._lock:
+            self._contested[key] = context, found
+        return found
+
+    def tornado(self, asked: Asked, tasks: Sequence[Task]) -> tornado.Tornado:
+        """How these labelled tasks depend on single knobs of EHRR. Raises WayfareError for another router."""
+        if not isinstance(asked.parameters, EhrrParameters):
+            raise WayfareError("Only EHRR is measured this way; choose it as the router.")
+        possible, decisions = self._possible(asked, tasks)
+        return tornado.measured(self._context(asked), possible, decisions, asked.parameters)
+
+    def presets(
+        self, asked: Asked, tasks: Sequence[Task], own: Mapping[str, Parameters] | None = None
+    ) -> tuple[Compared, ...]:
+        """The present knobs, named "", every preset of EHRR and the `own` sets, compared over the labelled ones of these tasks."""
+        possible, decisions = self._possible(asked, tasks)
+        named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}, **(own or {})}
+        sets = {name: one for name, one in named.items() if isinstance(one, EhrrParameters)}
+        winners = decisions.winners(list(sets.values()))
+        return compared(self._context(asked), possible, dict(zip(sets, winners, strict=True)))
+
+    def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], ManyTasks]:
+        """The tasks that a tool can do, and the decisions on them."""
+        matcher, planner = self._context(asked).matcher, RulesPlanner()
+        possible = [task for task in tasks if task.relevant]
+        queries = [Query(checked_subtask(one.subtask), one.server_hint.strip(), matcher, planner) for one in possible]
+        return possible, ManyTasks(queries, lambda parameters: self.catalogs.context(asked.catalog, parameters))
+
+    def _context(self, asked: Asked) -> RoutingContext:
+        learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
+        at_once = asked.at_once and self.routing.by_fit(asked.router, asked.parameters)
+        return self.catalogs.context(asked.catalog, learning, at_once=at_once)
+
+    def _nothing(self, asked: Asked) -> float | None:
+        """P(nothing fits), None while it is not known."""
+        context = layered(self._context(asked), asked.supposed)
+        return self._query(context, asked).fit().nothing
+
+    def _query(self, context: RoutingContext, asked: Asked) -> Query:
+        """The sub-task with its probabilities of fit, which are the same at all values of the knobs."""
+        text, hint = checked_subtask(asked.subtask), asked.hint.strip()
+        key = (id(context), text, hint)
+        with self._lock:
+            known = self._queries.get(key)
+        if known is not None and known[0] is context:
+            return known[1]
+        query = Query(text, hint, context.matcher, RulesPlanner())
+        with self._lock:
+            self._queries[key] = context, query
+        return query
+
+    def _case(self, asked: Asked) -> Case | ValueCase | None:
+        context = layered(self._context(asked), asked.supposed)
+        query = self._query(context, asked)
+        if not context.tool_ids:
+            return None
+        if isinstance(asked.parameters, EhrrParameters):
+            return _ehrr_case(context, query, asked.parameters)
+        if isinstance(asked.parameters, ExpectedValueParameters):
+            return _value_case(context, query, asked.parameters)
+        return None
+
+
+def _strips(case: Case | ValueCase) -> dict[str, Strip]:
+    return ehrr_strips(case) if isinstance(case, Case) else value_strips(case)
+
+
+def _contested(case: Case | ValueCase, names: Sequence[str]) -> Contested | None:
+    cells = COARSE if isinstance(case, Case) else VALUE_COARSE
+    most, best = 0.0, None
+    for near, (x, y) in product((True, False), combinations(names, 2)):
+        share = _plane(case, x, y, cells, near=near).contested
+        if share > most:
+            most, best = share, Contested(x, y, near)
+        if share >= CONTESTED:
+            break
+    return best
+
+
+def _plane(case: Case | ValueCase, x: str, y: str, cells: tuple[int, int], *, near: bool) -> Plane:
+    knobs = {knob.name: knob for knob in case.parameters.knobs()}
+    across, up = (
+        values_of(knobs[name], count, getattr(case.parameters, name) if near else None)
+        for name, count in zip((x, y), cells, strict=True)
+    )
+    return plane(case, x, y, across, up) if isinstance(case, Case) else value_plane(case, x, y, across, up)
+
+
+def _ehrr_case(context: RoutingContext, query: Query, parameters: EhrrParameters) -> Case:
+    return Case(
+        context,
+        matched(query, context, parameters),
+        parameters,
+        beliefs(context.statistics, parameters, rate=parameters.lambda_r),
+        refusal(query, parameters),
+        None if parameters.similarity == FIT else ViewSignals.of(context.matcher, query.text, query.hint, parameters),
+        counted_share(query.text, context, parameters, query.known_fit),
+    )
+
+
+def _value_case(context: RoutingContext, query: Query, parameters: ExpectedValueParameters) -> ValueCase:
+    known = prospects(query.fit().tools, context)
+    return ValueCase(context, known, context.matcher.likeness, parameters, refusal(query, parameters))

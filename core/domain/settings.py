@@ -1,0 +1,289 @@
+"""Everything that can be set from outside, read in one place: `Settings.from_environment` alone looks at the environment.
+
+| variable | what it sets |
+|---|---|
+| WAYFARE_DB | the store's file; `:memory:` keeps nothing |
+| WAYFARE_CACHE | the folder of what can be made again: the exported encoder, indexes of large catalogs, catalogs of virtual servers |
+| WAYFARE_CATALOG | the catalog that pages show first |
+| WAYFARE_ENCODER_DIFFERENCE | the file that tunes the encoder which estimates fit; `none`: the encoder as it was published |
+| WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
+| WAYFARE_MAX_ANSWER_MB | how large an answer of a server may be |
+| WAYFARE_MAX_SESSIONS | how many sessions with servers, and processes of theirs, there may be at once |
+| WAYFARE_INHERIT | further variables that servers inherit, as `AWS_PROFILE,MY_*` |
+| WAYFARE_IDLE_S | after how many seconds without a use a console ends that `wayfare mcp` started |
+| WAYFARE_WORDS_AFTER_S | how long pages and agents wait for a catalog's vectors before words alone decide |
+| WAYFARE_LOOK_HOURS | how often servers are asked whether their tools have changed; 0: never |
+| WAYFARE_TRACE_DAYS | how many days the traces of decisions are kept; their figures stay |
+| WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.servers.secret_file` |
+| WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
+| WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY | the language model of `planner=model`, read from `environment` by `core.planning` |
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
+
+import platformdirs
+
+from core.domain.errors import WayfareError
+from core.domain.progress import Report, silent
+
+FIRST_CATALOG = "sample"
+IN_MEMORY = ":memory:"
+MAX_ANSWER_MB = "WAYFARE_MAX_ANSWER_MB"
+NOTIFY_URL = "WAYFARE_NOTIFY_URL"
+MAX_ANSWER_BYTES = 10_000_000
+MAX_SESSIONS_NAME = "WAYFARE_MAX_SESSIONS"
+MAX_SESSIONS = 64
+IDLE = "WAYFARE_IDLE_S"
+IDLE_S = 900.0
+WORDS_AFTER = "WAYFARE_WORDS_AFTER_S"
+WORDS_AFTER_S = 0.5
+
+LOOK_HOURS = "WAYFARE_LOOK_HOURS"
+DEFAULT_LOOK_HOURS = 6.0
+TRACE_DAYS = "WAYFARE_TRACE_DAYS"
+DEFAULT_TRACE_DAYS = 30.0
+MOST_TRACE_DAYS = 36_500.0
+
+
+def utc_now() -> datetime:
+    """The clock of a running app."""
+    return datetime.now(UTC)
+
+
+def _bytes_of_mb(text: str) -> int:
+    """Raises WayfareError where the text is no number above 0.
+
+    >>> _bytes_of_mb("2.5")
+    2500000
+    """
+    try:
+        size = float(text) * 1e6
+    except ValueError:
+        size = math.nan
+    if not 1 <= size < math.inf:
+        raise WayfareError(f"{MAX_ANSWER_MB} is {text!r}; give a number of MB above 0, as 10.")
+    return int(size)
+
+
+def _idle_s(text: str) -> float:
+    """Raises WayfareError where the text is no number above 0.
+
+    >>> _idle_s("60")
+    60.0
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise WayfareError(f"{IDLE} is {text!r}; give a number of seconds above 0, as 900.")
+    return seconds
+
+
+def _count(text: str) -> int:
+    """Raises WayfareError where the text is no whole number above 0."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise WayfareError(f"{MAX_SESSIONS_NAME} is {text!r}; give a whole number above 0, as {MAX_SESSIONS}.")
+    return int(text)
+
+
+def _at_least_0(text: str, name: str, wanted: str) -> float:
+    """Raises WayfareError with what is `wanted` where the text is no number of at least 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise WayfareError(f"{name} is {text!r}; give a number of {wanted}.")
+    return number
+
+
+def _web_address(text: str) -> str:
+    """Raises WayfareError where the text is neither empty nor an address of the web. The text is not told: it may hold a secret."""
+    if text and not text.startswith(("http://", "https://")):
+        raise WayfareError(f"{NOTIFY_URL} is no address that begins with http:// or https://; give one, or unset it.")
+    return text
+
+
+def _user_db() -> Path:
+    return Path(platformdirs.user_data_dir("wayfare")) / "wayfare.duckdb"
+
+
+def _user_cache() -> Path:
+    return Path(platformdirs.user_cache_dir("wayfare"))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an app is made from. Without arguments: the user's own folders, and an empty environment.
+
+    `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
+    shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
+    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server, `max_sessions` the sessions with
+    servers, which `inherit` these variables; every `look_hours` servers are asked for their tools (0: never). Traces of decisions are kept for
+    `trace_days`. A console in the background ends after `idle_s` without a use.
+    Words alone decide if the vectors of a catalog are not there after `words_after_s`.
+    `notify_url` is told of calls that wait ("": none). `environment` is where
+    the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
+    """
+
+    db: Path | str = field(default_factory=_user_db)
+    cache: Path = field(default_factory=_user_cache)
+    catalog: str = FIRST_CATALOG
+    reranker: str = ""
+    encoder_difference: str = ""
+    max_answer_bytes: int = MAX_ANSWER_BYTES
+    max_sessions: int = MAX_SESSIONS
+    inherit: tuple[str, ...] = ()
+    idle_s: float = IDLE_S
+    look_hours: float = DEFAULT_LOOK_HOURS
+    words_after_s: float = WORDS_AFTER_S
+    trace_days: float = DEFAULT_TRACE_DAYS
+    notify_url: str = field(default="", repr=False)
+    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    seed: int | None = None
+    now: Callable[[], datetime] = utc_now
+
+    @classmethod
+    def from_environment(
+        cls, environ: Mapping[str, str] | None = None, *, db: Path | str | None = None, catalog: str | None = None
+    ) -> Self:
+        """The settings of an environment (None: that of this process); `db` and `catalog` go before its variables.
+
+        An empty variable is as good as none. Raises WayfareError where a limit is no number.
+
+        >>> settings = Settings.from_environment({"WAYFARE_DB": "/data/a.duckdb", "WAYFARE_CACHE": ""}, catalog="mine")
+        >>> str(settings.db), settings.catalog, settings.cache == Settings().cache
+        ('/data/a.duckdb', 'mine', True)
+        """
+        known = os.environ if environ is None else environ
+        chosen_db = db or known.get("WAYFARE_DB")
+        chosen_cache = known.get("WAYFARE_CACHE")
+        return cls(
+            db=Path(chosen_db) if chosen_db else _user_db(),
+            cache=Path(chosen_cache).expanduser() if chosen_cache else _user_cache(),
+            catalog=catalog or known.get("WAYFARE_CATALOG") or FIRST_CATALOG,
+            reranker=known.get("WAYFARE_RERANKER", "").strip(),
+            encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
+            max_answer_bytes=_bytes_of_mb(most) if (most := known.get(MAX_ANSWER_MB)) else MAX_ANSWER_BYTES,
+            inherit=tuple(name.strip() for name in known.get("WAYFARE_INHERIT", "").split(",") if name.strip()),
+            max_sessions=_count(most) if (most := known.get(MAX_SESSIONS_NAME)) else MAX_SESSIONS,
+            idle_s=_idle_s(idle) if (idle := known.get(IDLE)) else IDLE_S,
+            look_hours=_at_least_0(hours, LOOK_HOURS, "hours, as 6, or 0 for never")
+            if (hours := known.get(LOOK_HOURS))
+            else DEFAULT_LOOK_HOURS,
+            words_after_s=_at_least_0(after, WORDS_AFTER, "seconds, as 0.5, or 0 for at once")
+            if (after := known.get(WORDS_AFTER))
+            else WORDS_AFTER_S,
+            trace_days=min(_at_least_0(days, TRACE_DAYS, "days, as 30"), MOST_TRACE_DAYS)
+            if (days := known.get(TRACE_DAYS))
+            else DEFAULT_TRACE_DAYS,
+            notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
+            environment=known,
+        )
+
+    @property
+    def models_folder(self) -> Path:
+        """Where exported encoders are kept, a folder for each model."""
+        return self.cache / "models"
+
+    @property
+    def indexes_folder(self) -> Path | None:
+        """Where the built indexes of large catalogs are. None if nothing is kept.
+
+        >>> Settings(db="/data/b.duckdb", cache=Path("/cache")).indexes_folder.as_posix(), Settings(db=":memory:").indexes_folder
+        ('/cache/indexes', None)
+        """
+        return None if str(self.db) == IN_MEMORY else self.cache / "indexes"
+
+    @property
+    def greetings_file(self) -> Path | None:
+        """Where the way is kept in which each server is greeted. None if nothing is kept."""
+        return None if str(self.db) == IN_MEMORY else self.cache / "greetings.json"
+
+    @property
+    def virtual_folder(self) -> Path:
+        """Where the catalogs are that virtual servers are started from."""
+        return self.cache / "virtual"
+
+    @property
+    def networks_folder(self) -> Path:
+        """Where the networks that somebody saved are: beside the store, or beside the user's own where it is in memory.
+
+        >>> Settings(db="/data/b.duckdb").networks_folder.as_posix()
+        '/data/networks'
+        """
+        return self._data_folder / "networks"
+
+    @property
+    def secrets_path(self) -> Path | None:
+        """Where values of servers are kept, encrypted: beside the store. None if nothing is kept.
+
+        >>> Settings(db="/data/b.duckdb").secrets_path.as_posix(), Settings(db=":memory:").secrets_path
+        ('/data/b.duckdb.secrets', None)
+        """
+        if str(self.db) == IN_MEMORY:
+            return None
+        file = Path(self.db).expanduser().absolute()
+        return file.with_name(f"{file.name}.secrets")
+
+    @property
+    def tuned_encoder(self) -> Path:
+        """Where `wayfare train-encoder` puts its result unless it is told otherwise: beside the store."""
+        return self._data_folder / "encoder-difference.npz"
+
+    @property
+    def _data_folder(self) -> Path:
+        file = _user_db() if str(self.db) == IN_MEMORY else Path(self.db).expanduser().absolute()
+        return file.parent
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How the console of this process was started. The command line sets it, the pages read it.
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The options of `wayfare up`. `url` is the address for other processes of this machine, `hosts` are further host names
+    of the endpoint. With `sign_in` the pages are only for operators who have signed in. `started_by` is the command that started
+    the console. It ends after `idle_s` without a use (0: never). `stop` ends it in order.
+
+    Without `settings` the environment is read.
+    """
+
+    settings: Settings | None = None
+    report: Report = silent
+    url: str = ""
+    hosts: frozenset[str] = frozenset()
+    sign_in: bool = False
+    started_by: str = "wayfare up"
+    idle_s: float = 0.0
+    stop: Callable[[], None] = lambda: None
+
+
+_launch = Launch()
+
+
+def set_launch(launch: Launch) -> None:
+    """Sets the options with which the console of this process starts."""
+    global _launch  # noqa: PLW0603 - one console in a process
+    _launch = launch
+
+
+def launched() -> Launch:
+    """Returns the options with which the console of this process was started."""
+    return _launch
+
+
+def own_url() -> str:
+    """Returns the address of the console of this process, or that of one that was started without options."""
+    return launched().url or "http://127.0.0.1:8501"

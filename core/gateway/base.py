@@ -1,0 +1,351 @@
+"""The request, the answer and the error that all tools of the endpoint share."""
+
+from __future__ import annotations
+
+import copy
+import json
+import secrets
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, NamedTuple, Self
+
+import mcp_types
+from cachetools import LRUCache
+from mcp.shared.dispatcher import ProgressFnT
+
+from core.app import App
+from core.domain.catalog import ServerId
+from core.domain.errors import ParameterError, UnknownNameError
+from core.domain.execution import WAYFARE, ClientSide, SessionOwner
+from core.domain.params import Parameters, Value
+from core.domain.settings import FIRST_CATALOG
+from core.governance.server_requests import ResourceLink
+from core.routers import ROUTERS
+from core.routers.presets import DEFAULT_PRESET, applied
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Options of the endpoint, set by an operator or a client: the catalog, the router, the time limit of a call.
+
+DEFAULT_ROUTER = "ehrr"
+SWITCH = ("on", "off")
+SHORTEST_S, LONGEST_S = 0.1, 3600.0
+
+
+@dataclass(frozen=True)
+class EndpointOptions:
+    """The defaults are those of the console. `timeout_s` limits one call of a tool. `fallback` calls the next
+    candidates of a search if a read-only tool does not answer. `mirror` holds server names, with * and ?; their
+    tools are listed in place of Wayfare's own. `further` names more catalogs that are served beside the first.
+
+    >>> options = EndpointOptions.of_pairs([("router", "expected_value"), ("set", "n=5"), ("fallback", "on")], catalog="mine")
+    >>> options.catalog, options.router, options.settings, options.timeout_s, options.fallback
+    ('mine', 'expected_value', {'n': '5'}, 60.0, True)
+    >>> EndpointOptions.of_pairs([("catalog", "home"), ("catalog", "work")]).catalogs
+    ('home', 'work')
+    """
+
+    catalog: str = FIRST_CATALOG
+    router: str = DEFAULT_ROUTER
+    preset: str = DEFAULT_PRESET
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout_s: float = 60.0
+    fallback: bool = False
+    mirror: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
+
+    @property
+    def catalogs(self) -> tuple[str, ...]:
+        """All catalogs that are served, the first one first."""
+        return tuple(dict.fromkeys((self.catalog, *self.further)))
+
+    @classmethod
+    def of_pairs(cls, pairs: Iterable[tuple[str, str]], *, catalog: str = FIRST_CATALOG) -> Self:
+        """Returns the options of the address
+        `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&mirror=SERVER&set=K=V`. `catalog` may be
+        repeated.
+
+        Raises ParameterError for an unknown name, an invalid time, or a mirror of several catalogs.
+        """
+        chosen: dict[str, str] = {}
+        catalogs: list[str] = []
+        timeout_s, fallback = cls.timeout_s, cls.fallback
+        settings: dict[str, str] = {}
+        mirror: list[str] = []
+        for name, value in pairs:
+            if name == "set" and "=" in value:
+                key, _, text = value.partition("=")
+                settings[key.strip()] = text.strip()
+            elif name == "timeout":
+                timeout_s = _seconds(value)
+            elif name == "fallback" and value in SWITCH:
+                fallback = value == "on"
+            elif name == "mirror" and value:
+                mirror.append(value)
+            elif name == "catalog":
+                catalogs.append(value)
+            elif name in {"router", "preset"}:
+                chosen[name] = value
+            else:
+                raise ParameterError(
+                    f"The address has {name}={value}; it takes catalog, router, preset, timeout, fallback=on|off, mirror=SERVER and set=K=V."
+                )
+        first, *further = dict.fromkeys(catalogs) or (catalog,)
+        return cls(
+            first, **chosen, settings=settings, timeout_s=timeout_s, fallback=fallback, mirror=tuple(mirror), further=tuple(further)
+        )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.mirror and len(self.catalogs) > 1:
+            raise ParameterError("A mirror shows servers of one catalog. Name one catalog, or leave the mirror out.")
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Returns the options as pairs for an address."""
+        named = [
+            *(("catalog", catalog) for catalog in self.catalogs),
+            ("router", self.router),
+            ("preset", self.preset),
+            ("timeout", f"{self.timeout_s:g}"),
+            ("fallback", "on" if self.fallback else "off"),
+        ]
+        named += [("mirror", server) for server in self.mirror]
+        return [*named, *(("set", f"{name}={value}") for name, value in self.settings.items())]
+
+    def parameters(self, n: int | None = None, *, usual: Mapping[str, Value] | None = None) -> Parameters:
+        """Returns the router's parameters, with `n` candidates if the router has that knob. The `usual` values hold if the address
+        names no preset; knobs of the address come first. Raises UnknownNameError, ParameterError."""
+        if self.router not in ROUTERS:
+            raise UnknownNameError(f"There is no router {self.router!r}; choose one of: {', '.join(ROUTERS)}.")
+        kind = ROUTERS[self.router].parameters
+        counted = n is not None and any(knob.name == "n" for knob in kind.knobs())
+        settings = {**(usual or {}), **self.settings} if self.preset == DEFAULT_PRESET else self.settings
+        return _parameters(kind, self.preset, tuple(settings.items()), n if counted else None)
+
+
+@lru_cache(maxsize=1024)  # clients ask with few addresses, many times
+def _parameters(
+    kind: type[Parameters], preset: str, settings: tuple[tuple[str, Value], ...], n: int | None
+) -> Parameters:
+    return applied(kind, preset, {**dict(settings), **({} if n is None else {"n": n})})
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not SHORTEST_S <= seconds <= LONGEST_S:
+        raise ParameterError(f"timeout={text} is not between {SHORTEST_S:g} and {LONGEST_S:g} seconds.")
+    return seconds
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Long results and linked resources: a client gets the first part at once, and the rest by a handle.
+
+KEPT_CHARS = 64 * 1024 * 1024
+MOST_LINKS = 10_000
+
+
+class KeptText(NamedTuple):
+    """A text to read on, and the server that returned it."""
+
+    text: str
+    source: ServerId
+
+
+class ResultStore:
+    """The full texts of results that were cut, kept for the client that received them. The oldest leave when 64 Mi
+    characters are reached. Thread-safe; nothing is written to disk.
+
+    >>> store = ResultStore().of("ann")
+    >>> handle = store.keep(KeptText("a long text", ServerId("demo", "files")))
+    >>> store.text(handle).text, store.of("bob").text(handle), store.text("another")
+    ('a long text', None, None)
+    """
+
+    def __init__(self, kept_chars: int = KEPT_CHARS) -> None:
+        self._texts: LRUCache[tuple[str, str], KeptText] = LRUCache(kept_chars, getsizeof=lambda kept: len(kept.text))
+        self._links: LRUCache[tuple[str, str], ResourceLink] = LRUCache(MOST_LINKS)
+        self._lock = threading.Lock()
+        self._client = ""
+
+    def of(self, client: str) -> Self:
+        """Returns the same store as one client sees it."""
+        seen = copy.copy(self)
+        seen._client = client
+        return seen
+
+    def keep(self, kept: KeptText, handle: str = "") -> str:
+        """Keeps a text and returns its handle: the given one, or a random one that cannot be guessed. Only the
+        beginning is kept of a text that is longer than the whole store."""
+        handle = handle or secrets.token_urlsafe(12)
+        with self._lock:
+            self._texts[self._client, handle] = kept._replace(text=kept.text[: int(self._texts.maxsize)])
+        return handle
+
+    def text(self, handle: str) -> KeptText | None:
+        """Returns the text of a handle, or None if it belongs to another client or is no longer kept."""
+        with self._lock:
+            return self._texts.get((self._client, handle))
+
+    def keep_link(self, link: ResourceLink) -> str:
+        """Keeps a link and returns the handle under which it is read later."""
+        handle = secrets.token_urlsafe(12)
+        with self._lock:
+            self._links[self._client, handle] = link
+        return handle
+
+    def link(self, handle: str) -> ResourceLink | None:
+        """Returns the link of a handle, or None if the handle is of a text, belongs to another client or is no longer
+        kept."""
+        with self._lock:
+            return self._links.get((self._client, handle))
+
+
+Answer = mcp_types.CallToolResult
+
+
+class Refusal(Exception):
+    """Why a request was refused: a short name, the reason, and advice."""
+
+    def __init__(self, error: str, why: str, advice: str) -> None:
+        super().__init__(why)
+        self.error = error
+        self.why = why
+        self.advice = advice
+
+    def answer(self) -> Answer:
+        """The error as the agent gets it."""
+        return answer({"error": self.error, "why": self.why, "try": self.advice}, is_error=True)
+
+
+async def no_progress(progress: float, total: float | None = None, message: str | None = None) -> None:
+    """Ignores progress, for a client that wants none."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One tools/call: the tool, its arguments, the client and the options. `client` is the name that the client gives
+    itself, or the name of its token if the token is `known`; `announced` is always the former. `side` reaches the client
+    during the request. A `mirrored` call wants the
+    unchanged result of the tool."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    options: EndpointOptions = field(default_factory=EndpointOptions)
+    client: str = ""
+    known: bool = False
+    announced: str = ""
+    side: ClientSide | None = None
+    progress: ProgressFnT = no_progress
+    mirrored: bool = False
+
+
+@dataclass(frozen=True)
+class PartRequest:
+    """A request other than tools/call: its method and parameters in the protocol's types, the client, and the owner of its sessions."""
+
+    method: str
+    params: Any
+    options: EndpointOptions
+    client: str = ""
+    known: bool = False
+    announced: str = ""
+    owner: SessionOwner = WAYFARE
+
+
+@dataclass(frozen=True)
+class Services:
+    """The services that tools use. `result_tokens` limits the part of a result that is returned at once."""
+
+    app: App
+    results: ResultStore = field(default_factory=ResultStore)
+    result_tokens: int = 8_000
+
+    def of(self, client: str) -> Services:
+        """Returns the services for a request of one client, without the results of other clients."""
+        return replace(self, results=self.results.of(client))
+
+
+@dataclass(frozen=True)
+class AgentTool:
+    """One tool of the endpoint: its definition, which is constant, and its function."""
+
+    definition: mcp_types.Tool
+    run: Callable[[Services, Request], Awaitable[Answer]]
+
+
+def answer(
+    document: Mapping[str, Any],
+    content: Sequence[mcp_types.ContentBlock] | None = None,
+    *,
+    is_error: bool = False,
+    meta: dict[str, Any] | None = None,
+) -> Answer:
+    """Returns a structured answer. Without `content` the document is also its text, for clients that read only text."""
+    blocks: list[mcp_types.ContentBlock] = list(content or [text_block(compact(document))])
+    return Answer(content=blocks, structured_content=dict(document), is_error=is_error, _meta=meta)
+
+
+def text_block(text: str) -> mcp_types.TextContent:
+    """Returns a text as content."""
+    return mcp_types.TextContent(type="text", text=text)
+
+
+def compact(document: object) -> str:
+    """Returns the JSON text whose tokens are counted.
+
+    >>> compact({"a": [1, "ü"]})
+    '{"a":[1,"ü"]}'
+    """
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def object_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    """Returns the schema of an object with exactly these properties."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def list_of(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the schema of a list of objects that have at least these properties."""
+    return {
+        "type": "array",
+        "items": {"type": "object", "properties": dict(properties), "required": list(properties)},
+    }
+
+
+def or_null(kind: str) -> dict[str, Any]:
+    """Returns the schema of a value that may be unknown. Each branch has one type, because some clients reject a list
+    of types."""
+    return {"anyOf": [{"type": kind}, {"type": "null"}]}
+
+
+ERROR = object_schema({name: {"type": "string"} for name in ("error", "why", "try")}, ["error", "why", "try"])
+"""The schema of an error: some clients validate errors against the output schema, too."""
+
+
+def definition(
+    name: str,
+    title: str,
+    description: str,
+    properties: Mapping[str, Any],
+    required: Sequence[str],
+    output: Mapping[str, Any],
+    hints: mcp_types.ToolAnnotations,
+) -> mcp_types.Tool:
+    """Returns a tool's definition. Its mark asks clients that load tools on demand to keep this one loaded."""
+    return mcp_types.Tool(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=object_schema(properties, required),
+        output_schema={"type": "object", "anyOf": [object_schema(output, [n for n in output if n != "note"]), ERROR]},
+        annotations=hints,
+        _meta={"anthropic/alwaysLoad": True},
+    )

@@ -1,0 +1,279 @@
+"""Clients of mirrors are told when what they are offered changes: a catalog was edited, a server switched off, a definition accepted.
+
+Up to 2025-11-25 a session that has listed tools is told. From 2026-07-28 on a client asks for it with `subscriptions/listen`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+import anyio.to_thread
+import mcp_types
+from cachetools import LRUCache
+from mcp import MCPError
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+    event_to_notification,
+)
+
+from core.app import App
+from core.domain.catalog import ServerId
+from core.domain.errors import WayfareError
+from core.domain.execution import SessionOwner
+from core.gateway.base import PartRequest, Refusal
+from core.gateway.endpoint import Endpoint
+from core.gateway.mirror import chosen
+from core.gateway.mirrored_parts import errors_of_the_protocol
+from core.gateway.uses import Uses
+
+EVERY_S = 1.0
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
+"""Waits between two tries to subscribe at a server that ended its session."""
+MOST, MOST_URIS = 1024, 64
+EVENTS = {"tools": ToolsListChanged(), "resources": ResourcesListChanged(), "prompts": PromptsListChanged()}
+_log = logging.getLogger(__name__)
+
+
+Tell = Callable[[ServerEvent], Awaitable[None]]
+Subscription = tuple[SessionOwner, ServerId, str]
+"""The client in whose session with a server a resource is subscribed to."""
+
+
+class TellsClients(Protocol):
+    """Tells clients of changes: those of this process's own endpoint, or those that a console tells of."""
+
+    async def listed(self, session_id: str, session: Any, request: PartRequest, tools: list[mcp_types.Tool], /) -> None:
+        """A session of the older protocol has this list now."""
+        ...
+
+    async def subscribe(
+        self, session_id: str, session: Any, request: PartRequest, uri: str, /, *, wanted: bool
+    ) -> None:
+        """Begins or ends a subscription of a session of the older protocol to a resource. Raises MCPError."""
+        ...
+
+    async def listen(self, context: Any, params: Any, request: PartRequest, /) -> Any:
+        """Answers `subscriptions/listen` until the client leaves. Raises MCPError."""
+        ...
+
+
+@dataclass(eq=False)
+class Listener:
+    """A client that is told of changes: its request for tools, and what it knows of the state that its lists follow from."""
+
+    request: PartRequest
+    tell: Tell
+    tools: str
+    state: tuple[Any, ...]
+    parts: tuple[Any, ...]
+    uris: dict[str, tuple[ServerId, int]] = field(default_factory=dict[str, tuple[ServerId, int]])
+    """The resources that it has subscribed to: the server, and how often that has said that the resource changed."""
+
+
+class Changes:
+    """The listeners of one endpoint. All methods belong to its event loop."""
+
+    def __init__(self, app: App, endpoint: Endpoint, uses: Uses) -> None:
+        self._app = app
+        self._uses = uses
+        self._endpoint = endpoint
+        self._sessions: LRUCache[str, Listener] = LRUCache(MOST)
+        self._streams: set[Listener] = set()
+        self._subscribers: Counter[Subscription] = Counter()
+        self._tries: dict[ServerId, tuple[float, float]] = {}
+        """When a lost subscription at a server was begun again, and how long the next try waits, in s."""
+
+    async def listed(self, session_id: str, session: Any, request: PartRequest, tools: list[mcp_types.Tool]) -> None:
+        """See `TellsClients`."""
+        before = self._sessions.get(session_id)
+        made = Listener(request, by_notification(session), fingerprint(tools), *await self._state(request))
+        if before is not None:
+            made.uris = before.uris
+        self._sessions[session_id] = made
+
+    async def subscribe(self, session_id: str, session: Any, request: PartRequest, uri: str, *, wanted: bool) -> None:
+        """See `TellsClients`."""
+        if session_id not in self._sessions:
+            await self.listed(session_id, session, request, await self._endpoint.offered(request))
+        listener = self._sessions[session_id]
+        with errors_of_the_protocol():
+            if wanted:
+                await self._subscribe(listener, uri)
+            else:
+                await self._unsubscribe(listener, [uri])
+
+    async def left(self, session_id: str) -> None:
+        """Forgets a session of the older protocol that has ended: no server is started for it again."""
+        gone = self._sessions.pop(session_id, None)
+        if gone is not None:
+            await self._unsubscribe(gone, list(gone.uris))
+
+    async def _subscribe(self, listener: Listener, uri: str) -> None:
+        if uri in listener.uris:
+            return
+        if len(listener.uris) >= MOST_URIS:
+            raise MCPError(mcp_types.INVALID_PARAMS, f"A client may subscribe to {MOST_URIS} resources at once.")
+        server = await self._endpoint.parts.subscribed(listener.request, uri)
+        listener.uris[uri] = server, self._app.upkeep.updates(server, uri)
+        self._subscribers[listener.request.owner, server, uri] += 1
+
+    async def _unsubscribe(self, listener: Listener, uris: Iterable[str]) -> None:
+        """Ends subscriptions; that at a server ends with its last subscriber."""
+        for uri in uris:
+            server, _ = listener.uris.pop(uri, (None, 0))
+            if server is None:
+                continue
+            one = listener.request.owner, server, uri
+            self._subscribers[one] -= 1
+            if not self._subscribers[one]:
+                del self._subscribers[one]
+                try:
+                    await self._endpoint.parts.subscribe(server, uri, listener.request.owner, wanted=False)
+                except (MCPError, WayfareError) as error:
+                    _log.info("%s of %s: %s", uri, server.server, error)
+
+    async def listen(self, context: Any, params: Any, request: PartRequest) -> Any:
+        """See `TellsClients`."""
+        if len(self._streams) >= MOST:
+            raise MCPError(mcp_types.INTERNAL_ERROR, "Too many clients listen")
+        bus = InMemorySubscriptionBus()
+        listener = Listener(request, bus.publish, await self._tools(request), *await self._state(request))
+        async with self._listening(listener, params.notifications.resource_subscriptions or ()):
+            honoured = params.notifications.model_copy(update={"resource_subscriptions": list(listener.uris) or None})
+            return await ListenHandler(bus)(context, params.model_copy(update={"notifications": honoured}))
+
+    @asynccontextmanager
+    async def _listening(self, listener: Listener, uris: Iterable[str]) -> AsyncGenerator[None]:
+        if not listener.request.options.mirror:  # Wayfare's own tools never change
+            yield
+            return
+        self._streams.add(listener)
+        try:
+            for uri in uris:
+                with suppress(MCPError), errors_of_the_protocol():  # it is not among those that are acknowledged
+                    await self._subscribe(listener, uri)
+            with self._uses.use("agent", listener.request.client) if listener.uris else nullcontext():
+                yield
+        finally:
+            self._streams.discard(listener)
+            with anyio.CancelScope(shield=True):
+                await self._unsubscribe(listener, list(listener.uris))
+
+    async def watch(self) -> None:
+        """Tells listeners of changes, until it is cancelled."""
+        async with anyio.create_task_group() as tasks:
+            while True:
+                await anyio.sleep(EVERY_S)
+                for session_id, listener in list(self._sessions.items()):
+                    if not await self._told(listener):
+                        await self.left(session_id)
+                for listener in list(self._streams):
+                    await self._told(listener)
+                if self._subscribers:
+                    for one in await anyio.to_thread.run_sync(self._lost, list(self._subscribers)):
+                        tasks.start_soon(self._begin_again, one)
+
+    def _lost(self, subscribed: list[Subscription]) -> list[Subscription]:
+        """Returns the subscriptions that have lost their session and may be begun again now."""
+        now_s, found = time.monotonic(), list[Subscription]()
+        for owner, server, uri in subscribed:
+            tried_s, wait_s = self._tries.get(server, (-math.inf, 0.0))
+            if now_s >= tried_s + wait_s and self._endpoint.parts.lost(server, uri, owner):
+                found.append((owner, server, uri))
+        for server in {server for _, server, _ in found}:
+            tried_s, wait_s = self._tries.get(server, (-math.inf, 0.0))
+            often = now_s < tried_s + 2 * LONGEST_WAIT_S
+            self._tries[server] = now_s, min(2 * wait_s, LONGEST_WAIT_S) if often else FIRST_WAIT_S
+        return found
+
+    async def _begin_again(self, lost: Subscription) -> None:
+        """Opens the next session with a server by a subscription that the last one had."""
+        owner, server, uri = lost
+        if lost not in self._subscribers:
+            return
+        try:
+            await self._endpoint.parts.subscribe(server, uri, owner, wanted=True)
+        except (MCPError, WayfareError) as error:
+            _log.info("%s of %s is not heard of: %s", uri, server.server, error)
+
+    async def _told(self, listener: Listener) -> bool:
+        """Tells a listener what has changed. Returns whether it is still there."""
+        try:
+            state, parts = await self._state(listener.request)
+            kinds = ["resources", "prompts"] if parts != listener.parts else []
+            if state != listener.state or kinds:
+                self._endpoint.forget(listener.request.options.catalog)
+                tools = await self._tools(listener.request)
+                kinds += ["tools"] if tools != listener.tools else []
+                listener.tools = tools
+            listener.state, listener.parts = state, parts
+            for kind in kinds:
+                await listener.tell(EVENTS[kind])
+            if "resources" in kinds:  # perhaps it may not read them any more
+                await self._unsubscribe(listener, [uri for uri in listener.uris if not self._may_read(listener, uri)])
+            for uri, (server, known) in list(listener.uris.items()):
+                updates = self._app.upkeep.updates(server, uri)
+                if updates != known:
+                    listener.uris[uri] = server, updates
+                    await listener.tell(ResourceUpdated(uri=uri))
+        except Exception as error:  # noqa: BLE001  whatever became of one client: the others are told
+            _log.debug("a client is told no changes any more: %s", error)
+            return False
+        return True
+
+    def _may_read(self, listener: Listener, uri: str) -> bool:
+        server, _ = listener.uris[uri]
+        return server.server in listener.parts[0] and self._endpoint.parts.may_read(listener.request, server.server)
+
+    async def _tools(self, request: PartRequest) -> str:
+        try:
+            return fingerprint(await self._endpoint.offered(request))
+        except MCPError:
+            return ""  # it may see nothing now
+
+    async def _state(self, request: PartRequest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return await anyio.to_thread.run_sync(self._read_state, request)
+
+    def _read_state(self, request: PartRequest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Returns everything that the tools of a client follow from, and the same for its resources and prompts."""
+        name, governance = request.options.catalog, self._app.governance
+        try:
+            catalog = self._app.catalogs.catalog(name)
+            servers = tuple(chosen(governance.admission, request.client, catalog, request.options.mirror))
+        except (WayfareError, Refusal):  # it was removed, or has none of these servers
+            catalog, servers = None, ()
+        clients = governance.clients
+        client = governance.policy, clients.in_force(request.client), clients.any_client, clients.without_token
+        return (id(catalog), catalog, governance.definitions.version, client), (
+            servers,
+            client,
+            self._app.upkeep.heard(name),
+        )
+
+
+def by_notification(session: Any) -> Tell:
+    """Tells a session of the older protocol."""
+
+    async def tell(event: ServerEvent) -> None:
+        await session.send_notification(event_to_notification(event, {}))
+
+    return tell
+
+
+def fingerprint(tools: list[mcp_types.Tool]) -> str:
+    """Returns what makes a list another one."""
+    return json.dumps([tool.model_dump(mode="json") for tool in tools])

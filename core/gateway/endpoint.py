@@ -1,0 +1,197 @@
+"""The handling of one tools/call: arguments are checked, the tool runs, errors become sentences."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, cast
+
+import anyio.to_thread
+import mcp_types
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS
+
+from core.domain.catalog import Tool, definition_tokens
+from core.domain.errors import StoreError, WayfareError
+from core.domain.json_schema import arguments_fault
+from core.domain.once import made_once
+from core.domain.untrusted_text import one_line, visible
+from core.gateway.base import AgentTool, Answer, PartRequest, Refusal, Request, Services
+from core.gateway.describe import DESCRIBE
+from core.gateway.execute import EXECUTE, EXECUTE_READONLY
+from core.gateway.improve import ADD_REQUESTS, IMPROVING, TOOLS_WITHOUT_REQUESTS, improving_prompts
+from core.gateway.mirror import call_mirrored, mirrored
+from core.gateway.mirrored_parts import MirroredParts, answered
+from core.gateway.passing_on import READ_RESULT
+from core.gateway.report import REPORT
+from core.gateway.search import SEARCH
+from core.gateway.several import Several
+from core.governance.calls import NotAllowedError
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The tools of the endpoint in the order of every client's list, and the instructions for clients.
+
+TOOLS: tuple[AgentTool, ...] = (SEARCH, DESCRIBE, EXECUTE, EXECUTE_READONLY, READ_RESULT, REPORT)
+DEFINITIONS = [tool.definition for tool in TOOLS]
+IMPROVING_DEFINITIONS = [TOOLS_WITHOUT_REQUESTS.definition, ADD_REQUESTS.definition]
+"""Listed only for clients that may write example requests."""
+INSTRUCTIONS = (
+    "Wayfare stands for all MCP servers that its operator has connected. For each step of your work call search_tools with "
+    "that step in one sentence; call the best candidate with execute_tool, or execute_readonly_tool if it only reads, and "
+    "give the route_id of the search; afterwards say with report_outcome whether it helped. An error says what to try."
+)
+
+
+@made_once
+def own_tokens() -> int:
+    """Returns the tokens of the definitions of the endpoint's tools, counted as those of a catalog are."""
+    own = (Tool("", one.name, one.description or "", input_schema=one.input_schema) for one in DEFINITIONS)
+    return sum(map(definition_tokens, own))
+
+
+_log = logging.getLogger(__name__)
+_TOOLS = {tool.definition.name: tool for tool in (*TOOLS, TOOLS_WITHOUT_REQUESTS, ADD_REQUESTS)}
+
+
+class Endpoint:
+    """Serves any number of clients at once over one app."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._parts = MirroredParts(services)
+
+    async def call(self, request: Request) -> Answer:
+        """Returns the answer to a request. Raises only on cancellation."""
+        began = time.perf_counter()
+        await self._note(request)
+        answer = await self._answer(request)
+        said: Any = answer.structured_content or {}
+        error = str(said.get("error", "tool_error")) if answer.is_error else ""
+        tool = request.tool if request.tool in _TOOLS else "unknown"
+        self._services.app.telemetry.answered(tool, time.perf_counter() - began, error)
+        return answer
+
+    async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
+        """Returns the tools that a client sees. Raises MCPError if the options name something unknown, or the client
+        may see nothing."""
+        await self._note(request)
+        return await self.offered(request)
+
+    async def offered(self, request: PartRequest) -> list[mcp_types.Tool]:
+        """Returns the same for somebody who is to be told of changes. Raises MCPError."""
+        options = request.options
+        if not options.mirror:
+            return [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS
+        try:
+            client = self._services.app.governance.admission.identified(request.client, known=request.known)
+            return await anyio.to_thread.run_sync(mirrored, self._services, options, client)
+        except (Refusal, WayfareError) as error:
+            raise MCPError(INVALID_PARAMS, visible(str(error))) from error
+
+    @property
+    def parts(self) -> MirroredParts:
+        """What mirrored servers have beside tools."""
+        return self._parts
+
+    def forget(self, catalog: str) -> None:
+        """Drops what is cached of the lists of a catalog's servers."""
+        self._parts.forget(catalog)
+
+    async def part(self, request: PartRequest) -> Any:
+        """Returns the answer to a request about prompts, or to a mirror client's about resources and prompts. Raises MCPError."""
+        if not request.options.mirror:
+            return improving_prompts(request, allowed=self._improves(request))
+        return await answered(self._parts, request)
+
+    def _improves(self, request: PartRequest) -> bool:
+        admission = self._services.app.governance.admission
+        return admission.improves(request.client, known=request.known)
+
+    async def _note(self, request: Request | PartRequest) -> None:
+        visits, who = self._services.app.governance.visits, (request.announced, request.client if request.known else "")
+        if not visits.again(*who):
+            with suppress(StoreError):  # the request itself tells
+                await anyio.to_thread.run_sync(visits.note, *who)
+
+    async def _answer(self, request: Request) -> Answer:
+        try:
+            return await self._run(request)
+        except Refusal as refusal:
+            return refusal.answer()
+        except NotAllowedError as error:
+            return Refusal(error.error, visible(error.why), visible(error.advice)).answer()
+        except WayfareError as error:
+            return Refusal(
+                "not_possible", visible(str(error)), "Change what the sentence names and call again."
+            ).answer()
+        except Exception:  # noqa: BLE001  a defect becomes an error for the agent and keeps its connection open
+            _log.exception("the endpoint failed at %s", request.tool)
+            failure = Refusal("internal_error", "Wayfare itself failed; its log says where.", "Try something else.")
+            return failure.answer()
+
+    async def _run(self, request: Request) -> Answer:
+        if len(request.options.catalogs) > 1:
+            return await Several(self._services.app, request, self._run).answered()
+        admission, catalog = self._services.app.governance.admission, request.options.catalog
+        request = replace(request, client=admission.enter(request.client, catalog, known=request.known))
+        services = self._services.of(request.client)
+        tool = _TOOLS.get(request.tool)
+        if request.options.mirror and request.tool != READ_RESULT.definition.name:
+            if fault := _not_text(dict(request.arguments)):
+                raise Refusal(
+                    "invalid_arguments", f"{one_line(request.tool, 100)}: {fault}.", "Send valid JSON in UTF-8."
+                )
+            return await call_mirrored(services, request)
+        if tool is None:
+            raise Refusal(
+                "unknown_tool",
+                f"Wayfare has no tool {one_line(request.tool, 100)!r} of its own; it has {', '.join(one.name for one in DEFINITIONS)}.",
+                "Tools of the connected servers are called through execute_tool.",
+            )
+        if request.tool in IMPROVING:
+            admission.check_improve(request.client, catalog, known=request.known)
+        arguments = _unpacked(dict(request.arguments))
+        if fault := _not_text(arguments):
+            raise Refusal("invalid_arguments", f"{request.tool}: {fault}.", "Send valid JSON in UTF-8.")
+        if fault := arguments_fault(tool.definition.input_schema, arguments):
+            raise Refusal(
+                "invalid_arguments", f"{request.tool}: {visible(fault)}.", "Change the arguments to fit its schema."
+            )
+        return await tool.run(services, replace(request, arguments=arguments))
+
+
+def _not_text(arguments: dict[str, Any]) -> str:
+    r"""Returns why the arguments cannot be written as JSON in UTF-8, or "".
+
+    >>> _not_text({"task": "\ud800"}), _not_text({"n": float("nan")}), _not_text({"n": 1})
+    ('a text has half a character', 'a number is not finite', '')
+    """
+    try:
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        return "a text has half a character"
+    except ValueError:
+        return "a number is not finite"
+    except RecursionError:
+        return "the arguments are nested too deep"
+    return ""
+
+
+def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments with the inner object parsed: models sometimes write it as JSON text.
+
+    >>> _unpacked({"tool": "a::b", "arguments": '{"n": 1}'})
+    {'tool': 'a::b', 'arguments': {'n': 1}}
+    """
+    inner = arguments.get("arguments")
+    if isinstance(inner, str):
+        try:
+            found: object = json.loads(inner)
+        except (ValueError, RecursionError):
+            return arguments
+        if isinstance(found, dict):
+            return {**arguments, "arguments": cast("dict[str, Any]", found)}
+    return arguments

@@ -1,0 +1,400 @@
+"""`/mcp` on the console's port: streamable HTTP for both eras of the protocol, and its access rules.
+
+By default only this machine may connect, under one of its own names. The operator may add host names. A page of another
+site whose name resolves to this machine (DNS rebinding) has a foreign Host; a page that posts from elsewhere has a
+foreign Origin: both are refused. A request under an added name needs a client's token, and so does every request if the
+policy says so. The refusal says where the metadata of RFC 9728 are.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import math
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from starlette.datastructures import Headers, QueryParams
+from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request as HttpRequest
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from core.catalogs.server_sign_ins import CALLBACK
+from core.domain.errors import WayfareError
+from core.domain.settings import FIRST_CATALOG
+from core.gateway.entrance import TOO_MANY, Entrance
+from core.gateway.uses import Uses
+
+if TYPE_CHECKING:
+    from core.app import App
+    from core.gateway.base import PartRequest
+    from core.gateway.base import Request as AgentRequest
+    from core.gateway.changes import Changes
+    from core.governance.governance import GovernanceService
+
+PATH = "/mcp"
+METADATA_PATH = "/.well-known/oauth-protected-resource"
+_log = logging.getLogger(__name__)
+CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
+INVALID_REQUEST, ENDING = -32600, -32028
+"""Codes of JSON-RPC. The last is from its range for server errors; the codes that MCP names mean something else."""
+SESSION_IDLE_S = 86_400.0
+"""A session of a client lasts longer than those with servers that belong to it."""
+SESSION_ID = "mcp-session-id"
+METRICS_FOR_ALL = (
+    "/metrics names every catalog, server and client: send the token of a client whose scope is everything."
+)
+OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
+R = TypeVar("R", bound="AgentRequest | PartRequest")
+T = TypeVar("T")
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
+    """Returns why a request is refused, or "". `other_names` are hosts beside those of this machine, each `name` or
+    `name:port`.
+
+    >>> ask = lambda **headers: {"type": "http", "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 8501),
+    ...     "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
+    >>> stranger(ask(host="localhost:8501")), stranger(ask(host="localhost:8501", origin="http://localhost:8501"))
+    ('', '')
+    >>> behind_a_port = {**ask(host="localhost:8501"), "client": ("10.0.2.100", 5)}
+    >>> stranger(behind_a_port), stranger(behind_a_port, frozenset({"localhost:8501"}))
+    ('Only this machine may use the endpoint under that name.', '')
+    >>> stranger(ask(host="evil.example:8501"))
+    "The host 'evil.example:8501' is not one that this endpoint answers to."
+    >>> stranger(ask(host="localhost:8501", origin="http://localhost:3000"))
+    "Pages of 'http://localhost:3000' may not use this endpoint."
+    """
+    headers, port = Headers(scope=scope), (scope.get("server") or ("", None))[1]
+    own = {f"{name}:{port}" for name in OWN_NAMES} | (set(OWN_NAMES) if port in {80, 443} else set[str]())
+    hosts, origins = headers.getlist("host"), headers.getlist("origin")
+    host = hosts[0].lower() if len(hosts) == 1 else ""
+    if host not in own | other_names:
+        return f"The host {host[:100]!r} is not one that this endpoint answers to."
+    if host in own - other_names and not _is_loopback(scope):
+        return "Only this machine may use the endpoint under that name."
+    foreign = [origin for origin in origins if origin.lower() not in {f"http://{host}", f"https://{host}"}]
+    return f"Pages of {foreign[0][:100]!r} may not use this endpoint." if foreign else ""
+
+
+def _is_loopback(scope: Scope) -> bool:
+    try:
+        return ipaddress.ip_address((scope.get("client") or ("", 0))[0]).is_loopback
+    except ValueError:
+        return False
+
+
+class EndpointApp:
+    """An ASGI app for the route `/mcp`. It loads the protocol's packages at the first request.
+
+    `app` returns the services, `catalog` is the default of clients whose address names none, `other_names` are further
+    hosts, `uses` counts the requests of each client, `entrance` bounds those that wait.
+    """
+
+    def __init__(
+        self,
+        app: Callable[[], App],
+        *,
+        catalog: str = FIRST_CATALOG,
+        other_names: frozenset[str] = frozenset(),
+        uses: Uses | None = None,
+        entrance: Entrance | None = None,
+    ):
+        self._entrance = Entrance() if entrance is None else entrance
+        self._uses = Uses() if uses is None else uses
+        self._app = app
+        self._catalog = catalog
+        self.other_names = other_names
+        self._wanted, self._ready = anyio.Event(), anyio.Event()
+        self._served: tuple[Asgi, Asgi] | None = None
+        self._governance: GovernanceService | None = None
+        self._changes: Changes | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests are served at once. The first question has the endpoint opened."""
+        self._wanted.set()
+        return self._ready.is_set()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Serves until the end of the block."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._serve)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if refused := await self.refused(scope):
+            return await refused(scope, receive, send)
+        if self._served is None:
+            return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
+        served = self._served["mirror" in QueryParams(scope.get("query_string", b""))]
+        try:
+            known = await self._known(scope, send)
+            await self._entrance.serve(
+                served, scope, _whole_body(receive), known, scope.get(CLIENT, ""), self._note_busy
+            )
+        except ClientDisconnect:
+            _log.debug("A client left before its request was read.")
+
+    def _note_busy(self, client: str, wait_s: int) -> None:
+        if self._governance is not None:
+            self._governance.admission.note_busy(client, wait_s)
+
+    async def refused(self, scope: Scope) -> JSONResponse | None:
+        """Returns the refusal of a request, or None if it may enter; its scope has the client then."""
+        if reason := stranger(scope, self.other_names):
+            return _error(403, reason)
+        self._wanted.set()
+        await self._ready.wait()
+        if problem := self._unauthorized(scope):
+            return _error(401, problem, headers={"WWW-Authenticate": _challenge(scope, problem)})
+        return self._too_many(scope)
+
+    def _too_many(self, scope: Scope) -> JSONResponse | None:
+        """Returns the refusal of a client above its request rate: an error of this request, so that its session goes on."""
+        if self._governance is None or CLIENT not in scope:
+            return None
+        wait_s = math.ceil(self._governance.admission.http_wait_s(scope[CLIENT]))
+        if not wait_s:
+            return None
+        message = f"Too many requests of this client: go on in {wait_s} s."
+        return _error(429, message, TOO_MANY, {"Retry-After": str(wait_s)}, data={"error": "rate_limited"})
+
+    async def _known(self, scope: Scope, send: Send) -> Send:
+        """Returns `send` with a cookie for a client that nothing else tells from others. Ends the sessions of a client that leaves."""
+        from core.gateway.server import COOKIE, NEW_ID, session_key
+
+        request, scope[NEW_ID] = HttpRequest(scope), secrets.token_urlsafe(16)
+        ids = [id_ for id_ in (request.cookies.get(COOKIE), request.headers.get(SESSION_ID)) if id_]
+        if request.method == "DELETE" and self._changes is not None:
+            await self._changes.left(request.headers.get(SESSION_ID, ""))
+            if len(ids) == 1:  # with both, one of several sessions ends
+                self._app().pool.forget(session_key(ids[0]))
+        if ids or CLIENT in scope:
+            return send
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and SESSION_ID not in Headers(raw=message["headers"]):
+                cookie = f"{COOKIE}={scope[NEW_ID]}; Path={PATH}; HttpOnly; SameSite=Strict"
+                message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode())]
+            await send(message)
+
+        return sent
+
+    def metadata_routes(self) -> list[Route]:
+        """Returns the routes of the RFC 9728 metadata: for the host, and for `/mcp`, the only protected resource."""
+        return [Route(METADATA_PATH, self._metadata), Route(METADATA_PATH + PATH, self._metadata)]
+
+    async def _metadata(self, request: HttpRequest) -> JSONResponse:
+        """Returns the RFC 9728 metadata: tokens go in the header. There is no authorization server, the operator makes
+        them."""
+        if reason := stranger(request.scope, self.other_names):
+            return JSONResponse({"error": reason}, status_code=403)
+        return JSONResponse(
+            {
+                "resource": f"{_own_url(request.scope)}{PATH}",
+                "resource_name": "Wayfare",
+                "bearer_methods_supported": ["header"],
+            }
+        )
+
+    def _unauthorized(self, scope: Scope) -> str:
+        """Returns why a request needs a token, or another one, or "" if it may go on: then its scope has the client."""
+        headers, governance = Headers(scope=scope), self._governance
+        if governance is None:
+            return ""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme:
+            client = governance.clients.of_token(token.strip()) if scheme.lower() == "bearer" else None
+            if client is None:
+                return "The token is unknown or was revoked; the operator makes one on the page Govern."
+            scope[CLIENT] = client.name
+            return ""
+        if headers.get("host", "").lower() in self.other_names or governance.policy.tokens == "always":
+            return "This endpoint needs a token: send Authorization: Bearer with the token from the operator."
+        return ""
+
+    async def _serve(self) -> None:
+        await self._wanted.wait()
+        try:
+            own, mirrors, changes = await anyio.to_thread.run_sync(self._made)
+        except WayfareError:  # the console's pages show the error
+            self._ready.set()
+            return
+        except Exception:  # noqa: BLE001  requests get an answer in any case, and the console goes on
+            _log.exception("the endpoint cannot be served")
+            self._ready.set()
+            return
+        async with own.run(), mirrors.run():
+            self._served, self._changes = (own.handle_request, mirrors.handle_request), changes
+            self._ready.set()
+            await changes.watch()
+
+    def _made(self) -> tuple[Any, Any, Changes]:
+        """Returns the sessions with Wayfare's own tools, those with mirrors, and what tells the latter of changes."""
+        app = self._app()
+        app.pool.get()  # it imports the protocol's packages, possibly in another thread right now
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from core.gateway.base import EndpointOptions, Services
+        from core.gateway.changes import Changes
+        from core.gateway.endpoint import Endpoint
+        from core.gateway.server import Context, mcp_server
+
+        def options_of(context: Context) -> EndpointOptions:
+            request: HttpRequest | None = context.request
+            pairs = [] if request is None else request.query_params.multi_items()
+            return EndpointOptions.of_pairs(pairs, catalog=self._catalog)
+
+        def client_of(context: Context) -> str:
+            request: HttpRequest | None = context.request
+            return "" if request is None else request.scope.get(CLIENT, "")
+
+        self._governance = app.governance
+        endpoint = Endpoint(Services(app))
+        changes = Changes(app, endpoint, self._uses)
+        call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
+        made = partial(mcp_server, call, options_of, client_of, listing=listing, changes=changes)
+        manager = partial(StreamableHTTPSessionManager, session_idle_timeout=SESSION_IDLE_S)
+        return manager(made(prompts=endpoint.part)), manager(made(part=part)), changes
+
+    def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:
+        """Returns `answer` with each request counted as a use of its client. It raises MCPError if the console ends."""
+        from mcp import MCPError
+
+        async def answered(request: R) -> T:
+            if self._uses.ending:
+                raise MCPError(ENDING, "The console ends; nothing was done. Send the request again to the next one.")
+            with self._uses.use("agent", request.client):
+                return await answer(request)
+
+        return answered
+
+
+def _error(
+    status: int, message: str, code: int = INVALID_REQUEST, headers: dict[str, str] | None = None, **more: object
+) -> JSONResponse:
+    """Returns a refusal as an error of JSON-RPC."""
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message, **more}}
+    return JSONResponse(body, status_code=status, headers=headers)
+
+
+def _challenge(scope: Scope, problem: str) -> str:
+    """Returns the WWW-Authenticate header (RFC 6750). A missing token or another scheme is no error."""
+    said = f'Bearer resource_metadata="{_own_url(scope)}{METADATA_PATH}{PATH}"'
+    if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
+        return said
+    return f'{said}, error="invalid_token", error_description="{problem}"'
+
+
+def _whole_body(receive: Receive) -> Receive:
+    """Passes on messages. Raises ClientDisconnect if the client leaves before the body is complete, where the
+    protocol's package would log a traceback."""
+    complete = False
+
+    async def received() -> Message:
+        nonlocal complete
+        message = await receive()
+        if message["type"] == "http.disconnect" and not complete:
+            raise ClientDisconnect
+        complete = complete or not message.get("more_body", False)
+        return message
+
+    return received
+
+
+def _own_url(scope: Scope) -> str:
+    """Returns our address as the request used it; its host was checked."""
+    return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}"
+
+
+# `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.
+
+
+async def _readiness(endpoint: EndpointApp, app: App | None, catalog: str) -> dict[str, str]:
+    is_open = endpoint.is_open  # asked first: it has the protocol's packages loaded
+    if app is None:
+        return {"status": "starting"}
+    if problem := app.store.problem:
+        return {"status": "not storing", "why": problem}
+    ready = is_open and await anyio.to_thread.run_sync(app.readiness.is_ready, catalog)
+    return {"status": "ready" if ready else "starting"}
+
+
+def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog: str) -> list[Route]:
+    """Returns the routes; `app` returns the app if it is open already."""
+
+    async def healthz(request: Request) -> Response:
+        """Answers 200 as soon as pages can be served."""
+        if reason := stranger(request.scope, endpoint.other_names):
+            return JSONResponse({"status": reason}, status_code=403)
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(request: Request) -> Response:
+        """Answers 200 once all that a first search needs is open, embedded and loaded."""
+        if reason := stranger(request.scope, endpoint.other_names):
+            return JSONResponse({"status": reason}, status_code=403)
+        told = await _readiness(endpoint, app(), catalog)
+        return JSONResponse({"catalog": catalog, **told}, status_code=200 if told["status"] == "ready" else 503)
+
+    async def metrics(request: Request) -> Response:
+        """Returns totals of the log and the current state of governance."""
+        if refused := await endpoint.refused(request.scope):
+            return refused
+        from core.governance.status import CONTENT_TYPE, Metrics
+
+        opened = app()
+        if opened is None:
+            return JSONResponse({"status": "starting"}, status_code=503)
+        if not opened.governance.admission.sees_all(request.scope.get(CLIENT, "")):
+            return _error(403, METRICS_FOR_ALL)
+        page = Metrics(opened.store, opened.governance, opened.pool.states, opened.settings.now)
+        return Response(await anyio.to_thread.run_sync(page.text), media_type=CONTENT_TYPE)
+
+    return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
+
+
+# `/oauth/callback`: where an authorization server sends the operator's browser after a sign-in to an upstream server.
+
+MOST_CALLBACK_CHARS = 4_096
+CALLBACK_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+    "Referrer-Policy": "no-referrer",
+}
+CALLBACK_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">
+<title>Wayfare</title><body style="font: 1.1rem/1.5 system-ui, sans-serif; margin: 20vh auto; max-width: 28rem; padding: 0 1rem">
+<h1 style="font-size: 1.4rem">{title}</h1><p>{text}</p></body></html>"""
+TAKEN = CALLBACK_PAGE.format(
+    title="You can close this window", text="Wayfare has the answer. Its Catalog page shows the result."
+)
+UNKNOWN = CALLBACK_PAGE.format(
+    title="No sign-in waits for this", text="It has ended, or was begun again. Begin it on Wayfare's Catalog page."
+)
+
+
+def callback_route(app: Callable[[], App | None]) -> Route:
+    """Returns the route; `app` returns the app if it is open. Only an answer with the `state` of a sign-in that waits is taken, once."""
+
+    async def callback(request: Request) -> Response:
+        given, opened = dict(request.query_params), app()
+        if not given:
+            return HTMLResponse(TAKEN, 200, CALLBACK_HEADERS)
+        small = len(request.url.query) <= MOST_CALLBACK_CHARS
+        if opened is None or not small or not await anyio.to_thread.run_sync(opened.sign_ins.answered, given):
+            return HTMLResponse(UNKNOWN, 400, CALLBACK_HEADERS)
+        return RedirectResponse(CALLBACK, 303, CALLBACK_HEADERS)  # the code stays in no history
+
+    return Route(CALLBACK, callback)

@@ -1,0 +1,349 @@
+"""`wayfare mcp`: the stdio side of the console that serves the store, which is started if there is none."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlencode, urlsplit
+
+import anyio
+import anyio.to_thread
+import mcp_types
+from anyio.abc import TaskGroup, TaskStatus
+from mcp import MCPError
+from mcp.client import Transport
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import Subscription
+from mcp.server.stdio import stdio_server
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from core.domain.errors import WayfareError
+from core.domain.execution import CLIENT_SIDE, NOBODY
+from core.domain.settings import IN_MEMORY, Settings
+from core.gateway.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
+from core.gateway.door import CONNECT_S, IN_A_FILE, TOKEN, Owner, console_of, owner_of
+from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
+from core.gateway.entrance import TOO_MANY
+from core.gateway.fallback import MOST_TRIES
+from core.gateway.http_app import ENDING, PATH
+from core.gateway.joined_changes import JoinedChanges
+from core.gateway.server import COOKIE, mcp_server
+from core.governance.approval_rules import LONGEST_HOLD_S
+from core.governance.server_requests import own_session
+
+if TYPE_CHECKING:
+    from core.governance.server_requests import OwnSession
+
+ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
+LIST_S = 1.0  # a client waits so long for its list of tools while the console starts
+ENDING_S = 10.0
+"""How long a console that was killed may take connections, and lose them, on a busy machine."""
+T = TypeVar("T")
+Whose = tuple[str, frozenset[str], bool]
+"""The name of a client, its abilities, and whether it is asked during a call: the console asks it in the way of its own revision."""
+FORGOTTEN = "Session terminated"  # the SDK's words for a 404: the next console knows no session, and took no request
+REPEATABLE = {
+    tool.name
+    for tool in (*DEFINITIONS, *IMPROVING_DEFINITIONS)
+    if tool.annotations is not None and tool.annotations.idempotent_hint
+}
+
+
+class OwnerLostError(Exception):
+    """The console does not answer. A request that is `unsent` was not taken by it."""
+
+    def __init__(self, message: str, *, unsent: bool = False) -> None:
+        super().__init__(message)
+        self.unsent = unsent
+
+
+def _refused(error: MCPError) -> Answer:
+    return Refusal("not_possible", error.message, "Change what the sentence names and call again.").answer()
+
+
+class JoinedOwner:
+    """Sessions with the console: one for each client name with its abilities. Lives in a task group."""
+
+    def __init__(self, url: str, options: EndpointOptions, tasks: TaskGroup, token: str, id_: str = "") -> None:
+        self._limit_s = options.timeout_s * (MOST_TRIES if options.fallback else 1) + ANSWER_S
+        self._url = url
+        self._address = f"{url}{PATH}?{urlencode(options.pairs())}"
+        self._tasks = tasks
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {"Cookie": f"{COOKIE}={id_}"}
+        self._sessions: dict[Whose, OwnSession] = {}
+        self._left = anyio.Event()
+
+    def leave(self) -> None:
+        """Ends the sessions."""
+        self._left.set()
+
+    async def goodbye(self) -> None:
+        """Tells the console that the client has left, so that its servers end."""
+        with suppress(Exception), anyio.move_on_after(CONNECT_S):
+            async with create_mcp_http_client(headers=self._headers) as http:
+                await http.delete(self._address)
+
+    async def call(self, request: Request) -> Answer:
+        """Returns the console's answer. Its questions reach the client. Raises OwnerLostError."""
+        CLIENT_SIDE.set(request.side)  # each request has a context of its own
+        whose = _whose(request.client)
+        try:
+            session = await self._ready_session(whose, repeatable=request.tool in REPEATABLE)
+        except MCPError as error:
+            return _refused(error)
+        try:
+            heard = None if request.progress is no_progress else request.progress
+            return await session.call(request.tool, request.arguments, self._limit_s, heard)
+        except Exception as error:
+            said = self._said(whose, error)
+            if said.code not in {mcp_types.INVALID_PARAMS, TOO_MANY}:  # the tool may have done its work
+                self._sessions.pop(whose, None)
+                raise OwnerLostError(said.message) from error
+            return _refused(said)
+
+    async def _ready_session(self, whose: Whose, *, repeatable: bool) -> OwnSession:
+        """Returns a session. A call that must not be repeated is sent only if the console is still there. Raises MCPError if
+        the console refuses, and OwnerLostError, by which nothing was sent."""
+        known = self._sessions.get(whose)
+        try:
+            if known is None:
+                return await self._session(whose)
+            if not repeatable:
+                address = urlsplit(self._url)
+                with anyio.fail_after(CONNECT_S):
+                    await (await anyio.connect_tcp(address.hostname or "", address.port or 80)).aclose()
+            return known
+        except Exception as error:
+            try:
+                said = self._said(whose, error)
+            except OwnerLostError as lost:
+                raise OwnerLostError(str(lost), unsent=True) from error
+            raise said from error
+
+    async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
+        """Returns the console's list. Raises MCPError if the console refuses, OwnerLostError."""
+        return await self._asked(request, lambda session: session.tools())
+
+    async def part(self, request: PartRequest) -> Any:
+        """Returns what the console has beside tools. Raises MCPError if the console refuses, OwnerLostError."""
+        return await self._asked(request, lambda session: session.answer(request.method, request.params))
+
+    async def _asked(self, request: PartRequest, ask: Callable[[OwnSession], Awaitable[T]]) -> T:
+        whose = _whose(request.client)
+        try:
+            return await ask(await self._session(whose))
+        except Exception as error:
+            raise self._said(whose, error) from error
+
+    def _said(self, whose: Whose, error: BaseException) -> MCPError:
+        """Returns the console's error inside an exception of a session. Raises OwnerLostError if it did not answer, or ends."""
+        inner = error
+        while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
+            inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
+        code = inner.code if isinstance(inner, MCPError) else mcp_types.CONNECTION_CLOSED
+        unsent = code == ENDING or str(inner) == FORGOTTEN
+        if isinstance(inner, MCPError) and code != mcp_types.CONNECTION_CLOSED and not unsent:
+            return inner
+        self._sessions.pop(whose, None)
+        raise OwnerLostError(str(error), unsent=unsent) from error
+
+    async def _session(self, whose: Whose) -> OwnSession:
+        return self._sessions.get(whose) or await self._tasks.start(self._keep, whose)
+
+    @asynccontextmanager
+    async def listening(
+        self, request: PartRequest, wanted: mcp_types.SubscriptionFilter
+    ) -> AsyncGenerator[Subscription]:
+        """Yields what the console tells of changes. Raises the errors of the transport, SubscriptionLost."""
+        given, info = wanted.model_dump(exclude_none=True), _info(request.client)
+        async with (
+            self._http() as target,
+            own_session(target, info, request.owner.abilities, legacy=False) as session,
+            session.listen(**given) as events,
+        ):
+            yield events
+
+    @asynccontextmanager
+    async def _http(self) -> AsyncGenerator[Transport]:
+        """Yields a connection to the console."""
+        async with create_mcp_http_client(headers=self._headers) as http:
+            yield streamable_http_client(
+                self._address, http_client=http, max_sse_event_size=None
+            )  # the owner has a limit
+
+    async def _keep(self, whose: Whose, *, task_status: TaskStatus[OwnSession]) -> None:
+        (name, abilities, legacy), ready = whose, False
+        try:
+            async with self._http() as target, own_session(target, _info(name), abilities, legacy) as session:
+                await session.tools()
+                self._sessions[whose] = session
+                ready = True
+                task_status.started(session)
+                await self._left.wait()
+        except Exception:
+            self._sessions.pop(whose, None)
+            if not ready:  # later errors are reported by the call that meets them
+                raise
+
+
+def _info(name: str) -> mcp_types.Implementation:
+    return mcp_types.Implementation(name=name, version="stdio")
+
+
+def _whose(client: str) -> Whose:
+    side = CLIENT_SIDE.get()
+    return (client, NOBODY, False) if side is None else (client, side.abilities, side.asked_during)
+
+
+async def _tries() -> AsyncGenerator[None]:
+    """Yields for each try: two, and more while a console that was killed may still take connections."""
+    end = anyio.current_time() + ENDING_S
+    yield
+    yield
+    while anyio.current_time() < end:
+        await anyio.sleep(0.2)
+        yield
+
+
+class StdioBackend:
+    """Answers requests through the console that serves the store. Finds or starts the next one if it has ended."""
+
+    def __init__(self, settings: Settings, options: EndpointOptions) -> None:
+        self._settings = settings
+        self._options = options
+        self._joined: JoinedOwner | None = None
+        self._id = secrets.token_urlsafe(16)
+        self._lock = anyio.Lock()
+
+    async def call(self, tasks: TaskGroup, request: Request) -> Answer:
+        """Returns the answer. If the console has ended, the request is sent to the next one, unless its tool may have been called
+        already."""
+        async for _ in _tries():
+            try:
+                joined = await self.joined(tasks)
+            except WayfareError as error:
+                return Refusal("not_reachable", str(error), "Tell the operator what the sentence says.").answer()
+            try:
+                return await joined.call(request)
+            except OwnerLostError as error:
+                await self._forget(joined)
+                if not (error.unsent or request.tool in REPEATABLE):
+                    break
+        return Refusal(
+            "connection_lost",
+            "Wayfare's console ended during the call, or does not answer. Whether the tool was called is unknown.",
+            "The tool may have done its work: look before you call it again, unless it just reads.",
+        ).answer()
+
+    async def listed(self, tasks: TaskGroup, request: PartRequest) -> list[mcp_types.Tool]:
+        """Returns the tools that the client sees. The tools that all clients have are given without the console if it is still
+        starting; errors are left to the client's first call."""
+        if request.options.mirror:
+            return await self._repeated(tasks, lambda joined: joined.listed(request))
+        found, over = list[mcp_types.Tool](), anyio.Event()
+
+        async def ask() -> None:
+            with suppress(OwnerLostError, MCPError, WayfareError):
+                found.extend(await (await self.joined(tasks)).listed(request))
+            over.set()
+
+        tasks.start_soon(ask)
+        with anyio.move_on_after(LIST_S):
+            await over.wait()
+        return found or DEFINITIONS
+
+    async def part(self, tasks: TaskGroup, request: PartRequest) -> Any:
+        """Returns Wayfare's prompts, or what mirrored servers have beside tools."""
+        return await self._repeated(tasks, lambda joined: joined.part(request))
+
+    async def _repeated(self, tasks: TaskGroup, ask: Callable[[JoinedOwner], Awaitable[T]]) -> T:
+        """Returns the answer to a request that only reads, and is repeated if the console has ended. Raises MCPError."""
+        async for _ in _tries():
+            try:
+                joined = await self.joined(tasks)
+            except WayfareError as error:
+                raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from error
+            try:
+                return await ask(joined)
+            except OwnerLostError:
+                await self._forget(joined)
+        raise MCPError(mcp_types.INTERNAL_ERROR, "Wayfare's console does not answer.")
+
+    async def joined(self, tasks: TaskGroup) -> JoinedOwner:
+        """Returns the sessions with the console. Raises WayfareError if none can be started."""
+        async with self._lock:
+            if self._joined is None:
+                self._joined = self._with(await anyio.to_thread.run_sync(console_of, self._settings), tasks)
+            return self._joined
+
+    async def running(self, tasks: TaskGroup) -> JoinedOwner | None:
+        """Returns sessions with the console that runs now, of the caller's own. None without one."""
+        owner = await anyio.to_thread.run_sync(owner_of, self._settings.db)
+        return None if owner is None else self._with(owner, tasks)
+
+    def _with(self, console: Owner, tasks: TaskGroup) -> JoinedOwner:
+        token = self._settings.environment.get(TOKEN, "").strip()
+        return JoinedOwner(console.url, self._options, tasks, token, self._id)
+
+    async def goodbye(self) -> None:
+        """Tells the console that the client has left."""
+        if self._joined is not None:
+            await self._joined.goodbye()
+
+    async def _forget(self, lost: JoinedOwner) -> None:
+        lost.leave()
+        async with self._lock:
+            if self._joined is lost:
+                self._joined = None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The stdio server, for clients that start a command: standard output carries only the protocol.
+
+
+def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
+    """Speaks MCP on standard input and output until the input ends. Raises WayfareError if it cannot serve."""
+    options.parameters()  # wrong options fail at the start, not at the first search
+    if str(settings.db) == IN_MEMORY:
+        raise WayfareError(IN_A_FILE)
+    backend = StdioBackend(settings, options)
+
+    def leave(*_: object) -> None:
+        os._exit(0)  # a thread may block on the input, and native code may still run in another
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, leave)
+
+    async def begin(tasks: TaskGroup) -> None:
+        """Finds or starts the console while the client says hello. Ends the process with a sentence if that fails."""
+        try:
+            await backend.joined(tasks)
+        except WayfareError as error:
+            sys.stderr.write(f"{error}\n")
+            sys.stderr.flush()
+            os._exit(2)
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(begin, tasks)
+            served = mcp_server(
+                partial(backend.call, tasks),
+                lambda _: options,
+                listing=partial(backend.listed, tasks),
+                part=partial(backend.part, tasks) if options.mirror else None,
+                prompts=partial(backend.part, tasks),
+                changes=JoinedChanges(backend, tasks) if options.mirror else None,
+            )
+            async with stdio_server() as (reader, writer):
+                await served.run(reader, writer, served.create_initialization_options())
+            await backend.goodbye()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+    leave()

@@ -1,0 +1,139 @@
+"""The mirror: the tools of chosen servers under their own names, for clients that want no search. Calls are handled as
+those of `execute_tool`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from typing import Any, cast
+
+import mcp_types
+from mcp.shared.inbound import X_MCP_HEADER_KEY
+
+from core.domain.catalog import Catalog, Tool
+from core.domain.untrusted_text import one_line
+from core.gateway.base import Answer, EndpointOptions, Refusal, Request, Services
+from core.gateway.describe import MOST_NEAR, shown_description, shown_output_schema, shown_schema
+from core.gateway.execute import execute_tool
+from core.gateway.offering import Offering
+from core.gateway.passing_on import READ_RESULT
+from core.governance.admission import Admission
+from core.virtual.launch import hint_names
+
+LONGEST = 64
+"""The longest name that every client accepts."""
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
+TITLE_CHARS = 200
+
+
+def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
+    """Returns the tools of the chosen servers that a client may use, and `read_result` for results that are cut."""
+    admission, extras = services.app.governance.admission, services.app.governance.definitions.extras
+    tools = _tools(services, options, client)
+    listed = [
+        mcp_types.Tool.model_validate(
+            extras(options.catalog, tool)
+            | dict(
+                name=name,
+                title=one_line(tool.title, TITLE_CHARS) or None,
+                description=shown_description(tool.description),
+                inputSchema=_without_headers(shown_schema(tool)),
+                annotations=hint_names(tool.hints),
+                outputSchema=shown_output_schema(tool),
+            )
+        )
+        for name, tool in tools.items()
+        if admission.allows(client, options.catalog, tool)
+    ]
+    return [*listed, READ_RESULT.definition]
+
+
+def _without_headers(schema: Any) -> Any:
+    """Returns a schema without header requests to our clients. Our session with the server sends such headers itself.
+
+    >>> _without_headers({"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}})
+    {'properties': {'region': {'type': 'string'}}}
+    """
+    if isinstance(schema, Mapping):
+        named = cast("Mapping[str, Any]", schema)
+        marks = {name for name, part in named.items() if name == X_MCP_HEADER_KEY and isinstance(part, str)}
+        return {name: _without_headers(part) for name, part in named.items() if name not in marks}
+    return schema
+
+
+async def call_mirrored(services: Services, request: Request) -> Answer:
+    """Calls a tool by its mirrored name. Raises Refusal, NotAllowedError."""
+    tools = _tools(services, request.options, request.client)
+    tool = tools.get(request.tool)
+    if tool is None:
+        offering, last = Offering.of(services.app, request), request.tool.rpartition("__")[2]
+        near = [name for name, one in tools.items() if last in name and offering.names(one)][:MOST_NEAR]
+        meant = f"Did you mean {', '.join(near)}? " if near else ""
+        raise Refusal(
+            "unknown_tool",
+            f"There is no tool {one_line(request.tool, 100)!r} in this mirror.",
+            f"{meant}List the tools again: they may have changed.",
+        )
+    asked: dict[str, Any] = {"tool": tool.id, "arguments": dict(request.arguments)}
+    return await execute_tool(services, replace(request, arguments=asked, mirrored=True), read_only=False)
+
+
+def _tools(services: Services, options: EndpointOptions, client: str) -> dict[str, Tool]:
+    """Returns the tools in the client's scope by their names, which depend on no other."""
+    catalog, admission = services.app.catalogs.catalog(options.catalog), services.app.governance.admission
+    servers = set(chosen(admission, client, catalog, options.mirror))
+    found = (tool for tool in catalog.tools if tool.server in servers)
+    inside = (tool for tool in found if not admission.outside(client, catalog.name, tool))
+    return names(inside, reserved={READ_RESULT.definition.name})
+
+
+def chosen(admission: Admission, client: str, catalog: Catalog, servers: Collection[str]) -> list[str]:
+    """Returns the servers that match a pattern, among those of which something is in the client's scope. Raises Refusal for a pattern
+    without a match. A server that is switched off is one."""
+    inside = [one for one in (*catalog.servers, *catalog.off) if admission.sees_server(client, catalog.name, one)]
+    for pattern in servers:
+        if not any(fnmatchcase(server.name, pattern) for server in inside):
+            raise Refusal(
+                "unknown_server",
+                f"No server in catalog {catalog.name!r} that this client may use is called {one_line(pattern, 100)!r}.",
+                "Change mirror= in the address of the endpoint.",
+            )
+    on = [one.name for one in inside if one.name in catalog.server_row]
+    return [name for name in on if any(fnmatchcase(name, pattern) for pattern in servers)]
+
+
+def names(tools: Iterable[Tool], *, reserved: Collection[str] = ()) -> dict[str, Tool]:
+    """Returns tools by unique names: the tool's own name if no other tool has it, else the name with its server's, in
+    characters that every client accepts.
+
+    >>> tools = [Tool("files", "read"), Tool("mail", "read"), Tool("mail", "send it!"), Tool("a", "x" * 70)]
+    >>> [*names(tools)][:3], [len(name) for name in names(tools)]
+    (['files__read', 'mail__read', 'send_it_'], [11, 10, 8, 64])
+    """
+    listed = list(tools)
+    own = Counter(_plain(tool.name) for tool in listed)
+    wanted = [
+        _plain(tool.name) if own[_plain(tool.name)] == 1 and _plain(tool.name) not in reserved
+        else f"{_plain(tool.server)}__{_plain(tool.name)}"
+        for tool in listed
+    ]  # fmt: skip
+    often = Counter(wanted)
+    return {
+        name if often[name] == 1 and 0 < len(name) <= LONGEST else _marked(name, tool): tool
+        for name, tool in zip(wanted, listed, strict=True)
+    }
+
+
+def _plain(name: str) -> str:
+    return NOT_IN_NAMES.sub("_", name)
+
+
+def _marked(name: str, tool: Tool) -> str:
+    """Returns a name that only this tool has."""
+    mark = sha256(tool.id.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST - 9]}_{mark}"

@@ -1,0 +1,315 @@
+"""What mirrored servers have beside tools: resources, templates, prompts and completion. The server that owns a part
+answers for it.
+
+Prompts are named as mirrored tools are. A URI is read from the first server by name that lists it, else from the first
+with a matching template, else from the first that returns it: results of tools may link to unlisted URIs.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import mcp_types
+from cachetools import TTLCache
+from mcp import MCPError
+
+from core.domain.catalog import ServerId, Tool, ToolHints
+from core.domain.errors import WayfareError
+from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, SessionOwner
+from core.domain.tokens import count_tokens
+from core.domain.untrusted_text import one_line, visible
+from core.gateway.base import EndpointOptions, PartRequest, Refusal, Services, compact
+from core.gateway.describe import shown_description, small
+from core.gateway.mirror import chosen, names
+from core.gateway.passing_on import MOST_BINARY_CHARS, beside, servers_own, text_of
+from core.governance.calls import NotAllowedError
+from core.governance.server_requests import READ
+
+_log = logging.getLogger(__name__)
+LIST_S = 10.0
+"""Time limit of a list. A server that does not answer is left out."""
+KEPT_S, MOST_LISTS = 60.0, 256
+NAME_CHARS = 200
+RESULTS: dict[str, type[Any]] = {
+    RESOURCES: mcp_types.ListResourcesResult,
+    TEMPLATES: mcp_types.ListResourceTemplatesResult,
+    PROMPTS: mcp_types.ListPromptsResult,
+}
+GET, COMPLETE = "prompts/get", "completion/complete"
+NEEDED = {RESOURCES: READ, TEMPLATES: READ, PROMPTS: GET}
+"""The permission for a list: a client that may not read a server's resources does not see them."""
+NOT_THERE = {
+    mcp_types.INVALID_PARAMS,
+    mcp_types.METHOD_NOT_FOUND,
+    -32002,
+}  # the last is the code for resources up to 2025-11-25
+EXPRESSION, OPERATOR = re.compile(r"\{[^{}]*\}"), re.compile(r"\{[+#/?&;.][^{}]*\}")
+"""The expressions of a template, and those with an operator, which match more than one segment."""
+Lists = dict[str, list[Any]]
+ServerList = tuple[ServerId, str]
+
+
+@dataclass
+class MirroredParts:
+    """Serves any number of clients. Lists are cached for a minute, to find the owner of a name."""
+
+    services: Services
+    _kept: TTLCache[ServerList, list[Any]] = field(
+        default_factory=lambda: TTLCache[ServerList, list[Any]](MOST_LISTS, KEPT_S), init=False
+    )
+
+    async def answer(self, request: PartRequest) -> Any:
+        """Returns the lists of all servers, or the owner's answer. Raises MCPError, Refusal, NotAllowedError,
+        WayfareError."""
+        app = self.services.app
+        client = app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
+        request = replace(request, client=client)
+        if request.method in RESULTS:
+            found = await self.lists(request.options, request.client, request.method, fresh=True)
+            return RESULTS[request.method](
+                **{ITEMS[request.method]: _of_all(request.method, found)}, ttl_ms=int(KEPT_S * 1000), cache_scope="private"
+            )  # fmt: skip
+        params: Any = request.params
+        ref = getattr(params, "ref", params)
+        if isinstance(ref, mcp_types.GetPromptRequestParams | mcp_types.PromptReference):
+            tool = await self._prompt(request, ref.name)
+            own = {"name": tool.name}
+            changed = ref.model_copy(update=own)
+            params = changed if ref is params else params.model_copy(update={"ref": changed})
+            return await self._sent(replace(request, params=params), tool.server)
+        error: MCPError | None = None
+        for server in await self._owners(request, str(ref.uri)):
+            try:
+                return await self._sent(request, server)
+            except MCPError as said:
+                error = error or said
+                if said.code not in NOT_THERE:
+                    break
+        unknown = f"No server here has {one_line(str(ref.uri), NAME_CHARS)}."
+        raise error or MCPError(mcp_types.INVALID_PARAMS, unknown, {"uri": str(ref.uri)})
+
+    def forget(self, catalog: str) -> None:
+        """Drops the cached lists of a catalog's servers."""
+        for known in [one for one in self._kept if one[0].catalog == catalog]:
+            self._kept.pop(known, None)
+
+    async def lists(self, options: EndpointOptions, client: str, method: str, *, fresh: bool) -> Lists:
+        """Returns each chosen server's list, as far as the client may use it, by server in order of name. Raises
+        Refusal, WayfareError."""
+        catalog = await anyio.to_thread.run_sync(self.services.app.catalogs.catalog, options.catalog)
+        admission, found = self.services.app.governance.admission, dict[str, list[Any]]()
+        asked = sorted(chosen(admission, client, catalog, options.mirror))
+        asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
+        async with anyio.create_task_group() as tasks:
+            tasks.cancel_scope.deadline = anyio.current_time() + LIST_S
+            for server in asked:
+                tasks.start_soon(self._list, ServerId(catalog.name, server), method, fresh, found)
+        return {server: found[server] for server in asked if found.get(server)}
+
+    async def _list(self, server: ServerId, method: str, fresh: bool, found: Lists) -> None:
+        kept = None if fresh else self._kept.get((server, method))
+        if kept is None:
+            try:
+                kept = await _in_thread(lambda: self.services.app.server_requests.list(server, method, limit_s=LIST_S))
+            except (MCPError, WayfareError) as error:
+                _log.info("%s of %s: %s", method, server.server, error)
+                return
+            self._kept[server, method] = kept
+        found[server.server] = kept
+
+    async def subscribed(self, request: PartRequest, uri: str) -> ServerId:
+        """Subscribes to a resource at the server that has it. Raises MCPError, Refusal, NotAllowedError, WayfareError."""
+        app, options = self.services.app, request.options
+        client = app.governance.admission.enter(request.client, options.catalog, known=request.known)
+        request = replace(request, client=client)
+        error: Exception | None = None
+        for server in await self._owners(request, uri, listed=True):
+            id_, tool = ServerId(options.catalog, server), _request(server, READ)
+            await _in_thread(lambda: app.governance.request(client, options.catalog, tool))  # noqa: B023 - awaited here
+            try:
+                await self.subscribe(id_, uri, request.owner, wanted=True)
+                return id_
+            except MCPError as said:
+                error = error or said
+        raise error or MCPError(mcp_types.INVALID_PARAMS, f"No server here has {one_line(uri, NAME_CHARS)}.")
+
+    def may_read(self, request: PartRequest, server: str) -> bool:
+        """Whether a client may read the resources of a server."""
+        admission = self.services.app.governance.admission
+        return admission.may_request(request.client, request.options.catalog, _request(server, READ))
+
+    async def subscribe(self, server: ServerId, uri: str, owner: SessionOwner, *, wanted: bool) -> None:
+        """Begins or ends a subscription at a server. Raises MCPError, WayfareError."""
+        requests = self.services.app.server_requests
+        await _in_thread(lambda: requests.subscribe(server, uri, owner, wanted=wanted, limit_s=LIST_S))
+
+    def lost(self, server: ServerId, uri: str, owner: SessionOwner) -> bool:
+        """Whether a subscription has lost its session with a server that is still in its catalog."""
+        try:
+            return not self.services.app.server_requests.hears(server, uri, owner)
+        except WayfareError:
+            return False
+
+    async def _prompt(self, request: PartRequest, name: str) -> Tool:
+        """Returns the prompt with this mirrored name under its server's name. Raises MCPError."""
+        for fresh in (False, True):
+            found = prompts(await self.lists(request.options, request.client, PROMPTS, fresh=fresh))
+            if name in found:
+                return found[name]
+        raise MCPError(mcp_types.INVALID_PARAMS, f"There is no prompt {one_line(name, NAME_CHARS)!r} here.")
+
+    async def _owners(self, request: PartRequest, uri: str, *, listed: bool = False) -> list[str]:
+        """Returns the servers to ask for a URI: the one that lists it, else those that might have it. `listed`: only the former."""
+        resources = await self.lists(request.options, request.client, RESOURCES, fresh=False)
+        for server, items in resources.items():
+            if any(str(one.uri) == uri for one in items):
+                return [server]
+        templates = await self.lists(request.options, request.client, TEMPLATES, fresh=False)
+        for server, items in templates.items():
+            if any(uri == one.uri_template or fits_template(uri, one.uri_template) for one in items):
+                return [server]
+        return [] if listed else sorted({*resources, *templates})
+
+    async def _sent(self, request: PartRequest, server: str) -> Any:
+        """Sends one counted request. Raises MCPError, NotAllowedError, WayfareError."""
+        app, options = self.services.app, request.options
+        tool, id_ = _request(server, request.method), ServerId(options.catalog, server)
+        await _in_thread(lambda: app.governance.request(request.client, options.catalog, tool))
+        answer = await _in_thread(
+            lambda: app.server_requests.send(id_, request.method, request.params, limit_s=options.timeout_s)
+        )
+        texts, size = _texts(answer)
+        if meta := servers_own(getattr(answer, "meta", None)):
+            texts += compact(meta)
+        if size > MOST_BINARY_CHARS:
+            raise MCPError(
+                mcp_types.INTERNAL_ERROR, f"{size:,} characters; at most {MOST_BINARY_CHARS:,} are passed on."
+            )
+        tokens = await _in_thread(lambda: count_tokens(texts)) if texts else 0
+        if tokens:
+            await _in_thread(lambda: app.governance.read_on(request.client, id_, tokens, whole=True))
+        return answer
+
+
+def prompts(lists: Mapping[str, Iterable[Any]]) -> dict[str, Tool]:
+    """Returns the prompts of all servers by their mirrored names."""
+    return names(Tool(server, prompt.name) for server, listed in lists.items() for prompt in listed)
+
+
+def fits_template(uri: str, template: str) -> bool:
+    """Whether a URI matches a template (RFC 6570), in linear time. A simple expression matches any text of one segment.
+    An expression with an operator, and each one after it, matches any text.
+
+    >>> fits_template("db://t/7/row", "db://t/{id}/row"), fits_template("db://t/7/8", "db://t/{id}"), fits_template("f:///a/b", "f:///{+path}")
+    (True, False, True)
+    """
+    operator = OPERATOR.search(template)
+    alone = template.count("/", 0, None if operator is None else operator.start())
+    segments, expected = uri.split("/", alone), template.split("/", alone)
+    if len(segments) != len(expected) or (operator is None and "/" in segments[-1]):
+        return False
+    return all(
+        _in_order(segment, EXPRESSION.split(pattern)) for segment, pattern in zip(segments, expected, strict=True)
+    )
+
+
+def _in_order(text: str, literals: list[str]) -> bool:
+    """Whether a text begins with the first part, ends with the last, and has the others between them in order. The
+    earliest match of a part leaves most room for the next, so no backtracking is needed."""
+    first, last = literals[0], literals[-1]
+    if len(literals) == 1:
+        return text == first
+    at, end = len(first), len(text) - len(last)
+    if at > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for literal in literals[1:-1]:
+        found = text.find(literal, at, end)
+        if found < 0:
+            return False
+        at = found + len(literal)
+    return True
+
+
+def _of_all(method: str, lists: Lists) -> list[Any]:
+    """Returns one list. If two servers have the same URI, the first by name wins; prompts have unique names. Texts come
+    without invisible characters."""
+    if method == PROMPTS:
+        own = {tool.id: name for name, tool in prompts(lists).items()}
+        items = {own[f"{server}::{one.name}"]: one for server, listed in lists.items() for one in listed}
+        return [_shown(one, name=name) for name, one in items.items()]
+    found: dict[str, tuple[str, Any]] = {}
+    for server, listed in lists.items():
+        for one in listed:
+            uri = str(one.uri if method == RESOURCES else one.uri_template)
+            owner, _ = found.setdefault(uri, (server, one))
+            if owner != server:
+                _log.warning("%s is listed by %s and by %s: the mirror gives the former's", uri, owner, server)
+    return [_shown(one) for _, one in found.values()]
+
+
+def _shown(item: Any, **changed: Any) -> Any:
+    texts = {"title": one_line(item.title or "", NAME_CHARS), "description": shown_description(item.description or "")}
+    shown = {
+        **{name: text or None for name, text in texts.items()},
+        "icons": small(item.icons),
+        "meta": small(item.meta),
+    }
+    if isinstance(item, mcp_types.Prompt) and item.arguments:
+        said = {one.name: shown_description(one.description or "") or None for one in item.arguments}
+        shown["arguments"] = [one.model_copy(update={"description": said[one.name]}) for one in item.arguments]
+    return item.model_copy(update={**shown, **changed})
+
+
+def _request(server: str, method: str) -> Tool:
+    """Returns a request as governance sees it: a read-only tool of the server."""
+    return Tool(server, method, hints=ToolHints(read_only=True))
+
+
+def _texts(answer: Any) -> tuple[str, int]:
+    """Returns the text that a client gets, and the number of characters including binary data."""
+    if isinstance(answer, mcp_types.ReadResourceResult):
+        texts = [one.text for one in answer.contents if isinstance(one, mcp_types.TextResourceContents)]
+        texts += [compact(one.meta) for one in answer.contents if one.meta]
+        blobs = sum(len(one.blob) for one in answer.contents if isinstance(one, mcp_types.BlobResourceContents))
+        return "\n".join(texts), sum(map(len, texts)) + blobs
+    if isinstance(answer, mcp_types.GetPromptResult):
+        content = [one.content for one in answer.messages]
+        others = [compact(said) for one in content if (said := beside(one))]
+        return "\n".join(filter(None, [text_of(content), *others, answer.description])), sum(
+            len(one.model_dump_json()) for one in content
+        )
+    if isinstance(answer, mcp_types.CompleteResult):
+        text = "\n".join(answer.completion.values)
+        return text, len(text)
+    return "", 0
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+async def answered(parts: MirroredParts, request: PartRequest) -> Any:
+    """Returns the answer to a request. Raises MCPError, also for other errors."""
+    with errors_of_the_protocol():
+        return await parts.answer(request)
+
+
+@contextmanager
+def errors_of_the_protocol() -> Generator[None]:
+    """Raises MCPError for other errors of the block."""
+    try:
+        yield
+    except MCPError:
+        raise
+    except (Refusal, NotAllowedError) as error:
+        said = {"error": error.error, "try": visible(error.advice)}
+        raise MCPError(mcp_types.INVALID_REQUEST, visible(error.why), said) from error
+    except WayfareError as error:
+        raise MCPError(mcp_types.INTERNAL_ERROR, visible(str(error))) from error

@@ -1,0 +1,134 @@
+"""`report_outcome`: whether a search helped. It is stored as a label and moves later searches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anyio.to_thread
+import mcp_types
+
+from core.catalogs.decision_log import AGENT
+from core.domain.feedback import By
+from core.domain.leaks import masked
+from core.domain.outcome import OutcomeKind
+from core.gateway.base import AgentTool, Answer, Refusal, Request, Services, answer, definition
+from core.gateway.offering import Offering
+from core.learning.feedback import MOST_NOTE_CHARACTERS
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A search by its route id, from memory or from the store. Only the client that made it may refer to it.
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The sub-task and the candidates of a route id, as far as its client may see them now. `gated` means that only
+    these may be called under it."""
+
+    id: str
+    subtask: str
+    server_hint: str
+    offered: tuple[str, ...]
+    gated: bool
+
+
+def route_of(services: Services, request: Request, route_id: str) -> Route:
+    """Returns the client's decision of a route id; blocks. Raises Refusal."""
+    whose = (request.options.catalog, request.client)
+    decision = services.app.routing.decision(route_id)
+    if decision is not None and (decision.catalog, decision.client) == whose:
+        ids = [decision.tools.ids[row] for row in decision.candidates]
+        gated = decision.parameters.get("hallucination_gate") is not False
+        return Route(decision.id, decision.subtask, decision.server_hint, _offered(services, request, ids), gated)
+    services.app.store.events.flush()
+    event = services.app.store.activity.decision(route_id)
+    if event is None or (event.catalog, event.client) != whose:
+        raise Refusal(
+            "unknown_route",
+            f"There is no route {route_id!r} in catalog {request.options.catalog!r}.",
+            "Take the route_id that search_tools gave, or leave it out.",
+        )
+    ids = [tool["tool"] for tool in json.loads(event.candidates_json)]
+    gated = json.loads(event.parameters_json).get("hallucination_gate") is not False
+    return Route(event.id, event.subtask, event.server_hint, _offered(services, request, ids), gated)
+
+
+def _offered(services: Services, request: Request, ids: Sequence[str]) -> tuple[str, ...]:
+    """Returns the candidates that the client may see. The search hid the others, too."""
+    catalog, offering = services.app.catalogs.catalog(request.options.catalog), Offering.of(services.app, request)
+    rows = ((id_, catalog.tool_row.get(id_)) for id_ in ids)
+    return tuple(id_ for id_, row in rows if row is not None and offering.names(catalog.tools[row]))
+
+
+LONGEST_ROUTE = 1_000
+"""Characters of a route id; that of a search in several catalogs has one part for each."""
+REACHED = {OutcomeKind.OK.value, OutcomeKind.TOOL_ERROR.value}
+
+
+async def report_outcome(services: Services, request: Request) -> Answer:
+    """Stores one label. Raises Refusal if there is nothing to label."""
+    return answer(await anyio.to_thread.run_sync(_label, services, request))
+
+
+def _label(services: Services, request: Request) -> dict[str, Any]:
+    given = request.arguments
+    route = route_of(services, request, given["route_id"])
+    tool = _judged(services, request, route)
+    services.app.feedback.label(
+        route.subtask,
+        tool,
+        right=given["useful"],
+        catalog=request.options.catalog,
+        server_hint=route.server_hint,
+        decision_id=route.id,
+        note=masked(given.get("note", "")),
+        by=By(request.client, AGENT),
+    )
+    return {"route_id": route.id, "tool": tool, "useful": given["useful"]}
+
+
+def _judged(services: Services, request: Request, route: Route) -> str:
+    """Returns the tool of the report: the last one that the client reached under this route, or the first candidate if
+    it called none."""
+    services.app.store.events.flush()
+    made = services.app.store.activity.decision_outcomes(route.id)
+    calls = [call for call in made if call.client == request.client]  # a person may have called another tool under it
+    reached = [f"{call.server}::{call.tool}" for call in calls if call.kind in REACHED]
+    if reached:
+        return reached[-1]
+    if calls:
+        raise Refusal(
+            "nothing_to_report",
+            "No call under this route reached its tool, so its fit is unknown.",
+            "The failed calls are recorded already; try another candidate and report that one.",
+        )
+    if not route.offered:
+        raise Refusal(
+            "nothing_to_report", "That search offered no tool.", "Search again in other words, or with a server_hint."
+        )
+    return route.offered[0]
+
+
+REPORT = AgentTool(
+    definition(
+        "report_outcome",
+        "Report whether it was of use",
+        "Say whether the tool that you executed under a route_id did what you needed (if you executed none: whether the first "
+        "candidate fits). Later searches for similar tasks use this report.",
+        {
+            "route_id": {"type": "string", "maxLength": LONGEST_ROUTE},
+            "useful": {"type": "boolean"},
+            "note": {"type": "string", "maxLength": MOST_NOTE_CHARACTERS, "description": "Why, in a sentence."},
+        },
+        ["route_id", "useful"],
+        {
+            "route_id": {"type": "string"},
+            "tool": {"type": "string", "description": "The tool that the report is about."},
+            "useful": {"type": "boolean"},
+        },
+        mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
+    ),
+    report_outcome,
+)  # fmt: skip

@@ -1,0 +1,317 @@
+"""`search_tools`: a sub-task in, the few tools worth trying out, each with its cost and the reason why it is listed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import anyio.to_thread
+import mcp_types
+import numpy as np
+
+from core.app import App
+from core.catalogs.background_jobs import Job
+from core.catalogs.decision_log import AGENT
+from core.domain.catalog import Catalog, Json, Tool, first_sentence
+from core.domain.decision import Decision
+from core.domain.json_schema import referenced
+from core.domain.leaks import masked
+from core.domain.tokens import count_tokens
+from core.domain.trace import DROPS, Drop
+from core.domain.untrusted_text import one_line
+from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
+from core.gateway.offering import NOT_ALLOWED, Offering, Shown
+from core.routers.context import per_catalog
+from core.routers.why import fit_sentence, why_tool, writes_note
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A tool's input schema as one short line, sufficient for a model to call the tool.
+
+MOST_ARGUMENTS = 12
+MOST_VALUES = 6
+DEEPEST = 2
+"""How deep nested alternatives are followed."""
+NAME_CHARS, VALUE_CHARS, TYPE_CHARS, SENTENCE_CHARS = 40, 24, 160, 140
+
+
+def signature(tool: Tool) -> str:
+    """Returns the name, the arguments with their types (`?` marks an optional one) and the purpose of a tool.
+
+    >>> schema = {"type": "object", "required": ["path"], "properties": {
+    ...     "path": {"type": "string"}, "mode": {"enum": ["text", "lines"]}, "tags": {"type": "array", "items": {"type": "string"}}}}
+    >>> signature(Tool("files", "read", "Reads a file. Returns its text.", input_schema=schema))
+    'read(path: string, mode?: "text"|"lines", tags?: string[]) -- Reads a file.'
+    """
+    schema = tool.input_schema or {}
+    properties = _mapping(schema.get("properties"))
+    required = schema.get("required")
+    needed: set[object] = set(cast("list[object]", required)) if _is_names(required) else set()
+    names = sorted(properties, key=lambda name: name not in needed)
+    parts = [
+        f"{one_line(name, NAME_CHARS)}{'' if name in needed else '?'}: {_type(schema, properties[name])}"
+        for name in names[:MOST_ARGUMENTS]
+    ]
+    more = [f"… {len(names) - MOST_ARGUMENTS} more"] if len(names) > MOST_ARGUMENTS else []
+    about = one_line(first_sentence(tool.description), SENTENCE_CHARS)
+    return f"{one_line(tool.name, 2 * NAME_CHARS)}({', '.join([*parts, *more])}){f' -- {about}' if about else ''}"
+
+
+@per_catalog
+def _signatures(catalog: Catalog) -> dict[int, str]:  # noqa: ARG001 - the key of the cache
+    """The signatures of the tools of a catalog that were listed before, by row: a schema is read once."""
+    return {}
+
+
+def _type(root: Json, schema: object, depth: int = 0) -> str:
+    """Returns the type of one argument in a few words."""
+    found = _mapping(schema)
+    if "$ref" in found:
+        found = _mapping(referenced(root, found["$ref"]))
+    if "const" in found:
+        return _value(found["const"])
+    if isinstance(found.get("enum"), list):
+        values = cast("list[object]", found["enum"])
+        shown = [_value(value) for value in values[:MOST_VALUES]]
+        return "|".join([*shown, *(["…"] if len(values) > MOST_VALUES else [])]) or "any"
+    for key in ("anyOf", "oneOf"):
+        if isinstance(found.get(key), list):
+            alternatives = cast("list[object]", found[key])[:MOST_VALUES]
+            kinds = [_type({}, one, depth + 1) if depth < DEEPEST else "any" for one in alternatives]
+            return one_line("|".join(dict.fromkeys(kinds)), TYPE_CHARS) or "any"
+    kind: object = found.get("type", "any")
+    if isinstance(kind, list):
+        return "|".join(one_line(str(one), VALUE_CHARS) for one in cast("list[object]", kind)[:MOST_VALUES])
+    if kind == "array":
+        inner = _mapping(found.get("items")).get("type", "any")
+        return f"{one_line(str(inner), VALUE_CHARS)}[]"
+    return one_line(str(kind), VALUE_CHARS)
+
+
+def _value(value: object) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False, default=str), VALUE_CHARS)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in cast("list[object]", value))
+
+
+MOST_TOKENS = 2_000
+MOST_CANDIDATES = 20
+MOST_DOWN = 3
+LEFT_OUT_TOKENS = 200
+WHY_CHARS = 240
+NUMBER = or_null("number")
+CANDIDATE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tool": {"type": "string", "description": "Its name for describe_tool and execute_tool."},
+        "signature": {"type": "string", "description": "Arguments with types; ? marks an optional one."},
+        "fit": {**NUMBER, "description": "Probability that this tool can do the task if any tool can."},
+        "success": {**NUMBER, "description": "Probability that one call of it works."},
+        "price_usd": {**NUMBER, "description": "Price of one call; null: unpriced, which is not free."},
+        "expected_s": {**NUMBER, "description": "Expected seconds until a call succeeds."},
+        "why": {"type": "string"},
+    },
+    "required": ["tool", "signature", "fit", "success", "price_usd", "expected_s", "why"],
+}
+NOTHING = "No tool was found among those that this client may see."
+DROP_WORDS = {
+    Drop.NOT_SHORTLISTED: "on servers that match less",
+    Drop.REJECTED: "on servers that ask more than was offered",
+    Drop.NOT_AFFORDABLE: "too dear",
+    Drop.OUTRANKED: "ranked lower",
+    Drop.PRUNED: "not in the curated list",
+    Drop.BELOW_THRESHOLD: "below the threshold",
+    Drop.GATED: "with unmet preconditions",
+    Drop.NOT_RETRIEVED: "not retrieved",
+    Drop.REFUSED: "refused, because no tool fits well enough",
+    Drop.NOT_WORTH: "not worth a try",
+}
+
+
+async def search_tools(services: Services, request: Request) -> Answer:
+    """Records one decision and returns its candidates."""
+    document = await anyio.to_thread.run_sync(_search, services.app, request)
+    return answer(document)
+
+
+def _search(app: App, request: Request) -> dict[str, Any]:
+    given, options, offering = request.arguments, request.options, Offering.of(app, request)
+    usual = app.agent_knobs.of(options.router)
+    n: int | None = given.get("n")
+    job = app.readiness.soon(options.catalog)
+    decision = app.routing.route(
+        masked(given["task"]),
+        catalog=options.catalog,
+        router=options.router,
+        parameters=options.parameters(n if offering.is_whole else MOST_CANDIDATES, usual=usual),
+        server_hint=masked(given.get("server_hint", "")),
+        origin=AGENT,
+        visitor=request.client,
+        anew=True,
+        at_once=True,
+    )
+    catalog = app.catalogs.catalog(decision.catalog)
+    rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
+    tools = {row: catalog.tools[now] for row, now in rows_now if now is not None}  # the catalog may have changed since
+    shown = offering.shown(tools, n or getattr(options.parameters(usual=usual), "n", MOST_CANDIDATES))
+    found = [_candidate(decision, catalog, row, _why(decision, row, tools[row], offering, shown)) for row in shown.rows]
+    found += _down(decision, catalog, offering, shown.rows)
+    kept = found if n is not None else fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
+    reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a tool outside the client's scope
+    notes = (*_by_words(app, decision, job), *shown.notes)
+    total = None if app.governance.admission.limited(request.client) else len(decision.tools.ids)
+    nothing = not shown.rows and total is None  # whether a tool outside the scope fits is not told
+    return {
+        "route_id": decision.id,
+        "confidence": "nothing" if nothing else "unsure" if decision.fit is None else decision.fit.confidence,
+        "candidates": kept,
+        "left_out": _left_out(decision, shown.rows, len(found), len(kept), notes, reason, total),
+    }
+
+
+def _by_words(app: App, decision: Decision, job: Job | None) -> tuple[str, ...]:
+    """Returns how far the vectors are, if words alone decided, and what that means."""
+    if not decision.by_words:
+        return ()
+    failed = job is not None and job.error is not None
+    how_far = (
+        "By words alone, because the vectors could not be made: tell the operator."
+        if failed
+        else str(app.catalogs.embedding(decision.catalog))
+    )
+    return (
+        f"{how_far} Fit is rough meanwhile, and it is not known whether no tool fits: use the tools' own words, or ask again later.",
+    )
+
+
+def _down(decision: Decision, catalog: Catalog, offering: Offering, listed: Sequence[int]) -> list[dict[str, Any]]:
+    """Returns the tools that fit and are on servers that are down: an agent can wait for them, or tell the operator."""
+    if decision.fit is None or not offering.down:
+        return []
+    known = ((row, catalog.tool_row.get(tool)) for row, tool in enumerate(decision.tools.ids) if row not in listed)
+    fits = [(row, float(decision.fit.tools[row]), catalog.tools[now]) for row, now in known if now is not None]
+    return [_candidate(decision, catalog, row, why) for row, why in offering.fits_and_is_down(fits, MOST_DOWN)]
+
+
+def _why(decision: Decision, row: int, tool: Tool, offering: Offering, shown: Shown) -> str:
+    """Returns why a candidate is listed, what to know before it is called, and why it comes last. Names of other tools are left
+    out if the client may not see some of them."""
+    if shown.nameless:
+        place = shown.rows.index(row) + 1
+        why = f"Candidate {place} of {len(shown.rows)}: {decision.score} {decision.tool_at(row).utility:.3f}.{writes_note(decision, row)}"
+    else:
+        why = why_tool(decision, row)
+    said = ["It comes last."] if offering.is_last(tool) else []
+    return " ".join([*said, *filter(None, [one_line(offering.caution(tool), WHY_CHARS)]), one_line(why, WHY_CHARS)])
+
+
+def _candidate(decision: Decision, catalog: Catalog, row: int, why: str) -> dict[str, Any]:
+    tool, known = decision.tool_at(row), _signatures(catalog)
+    now = catalog.tool_row[tool.tool]
+    if now not in known:
+        known[now] = signature(catalog.tools[now])
+    return {
+        "tool": tool.tool,
+        "signature": known[now],
+        "fit": None if decision.fit is None else _rounded(decision.fit.tools[row], 3),
+        "success": _rounded(tool.success, 3),
+        "price_usd": None if tool.price_usd is None else _rounded(tool.price_usd, 6),
+        "expected_s": _rounded(tool.time_cost_s, 2),
+        "why": why,
+    }
+
+
+def fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[str, Any]]:
+    """Returns the first candidates that fit into the limit together."""
+    if sum(len(compact(one).encode()) + 1 for one in found) <= limit_tokens:  # a token has at least one byte
+        return list(found)
+    kept: list[dict[str, Any]] = []
+    for one in found:
+        limit_tokens -= count_tokens(compact(one)) + 1
+        if limit_tokens < 0:
+            break
+        kept.append(one)
+    return kept
+
+
+def _left_out(
+    decision: Decision,
+    shown: Sequence[int],
+    found: int,
+    kept: int,
+    notes: Sequence[str],
+    reason: str,
+    total: int | None,
+) -> str:
+    """Returns one line: how many tools there are, at which stage the others were dropped, how likely nothing fits beside the first
+    `shown`, and how to see more. Without a `total` nothing is counted, because a part is outside the client's scope."""
+    counts = "" if total is None else f" of {total} tools{_dropped(decision)}"
+    parts = [f"{kept}{counts or f' tools that this client may use; others are not counted: {NOT_ALLOWED}'}.", *notes]
+    if not found and reason:
+        parts.append(one_line(_for_agents(reason), WHY_CHARS))
+    if found > kept:
+        parts.append(f"{found - kept} more candidates were too long for one answer: ask with n.")
+    if decision.fit is not None:
+        if decision.fit.language:
+            parts.append(f"The task reads as {decision.fit.language}: say it in English.")
+        if decision.fit.nothing is not None and total is not None:  # it counts on tools outside the scope
+            row = next(iter(shown), None)
+            name = "" if row is None else one_line(decision.tools.ids[row], WHY_CHARS)
+            parts.append(fit_sentence(decision.fit, row, name))
+    parts.append("Give n or server_hint, or say the task in other words, to see others.")
+    return " ".join(parts)
+
+
+def _dropped(decision: Decision) -> str:
+    """Returns how many tools were dropped at each stage, as a phrase."""
+    codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
+    numbers = {DROPS[code]: int(np.count_nonzero(decision.tools.dropped == code)) for code in codes}
+    counts = [(number, DROP_WORDS[drop]) for drop, number in numbers.items()]
+    dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
+    return f"; left out: {dropped}" if dropped else ""
+
+
+def _for_agents(reason: str) -> str:
+    """Returns a reason without advice on knobs, which only the operator can turn.
+
+    >>> _for_agents("None of the 5 short-listed servers accepted the posted price; raise p_bs, p_ofs or the budget cap.")
+    'None of the 5 short-listed servers accepted the posted price. Tell the operator.'
+    """
+    why, advice, _ = reason.partition("; raise ")
+    return f"{why}. Tell the operator." if advice else reason
+
+
+def _rounded(value: float, digits: int) -> float | None:
+    return round(float(value), digits) if math.isfinite(value) else None
+
+
+SEARCH = AgentTool(
+    definition(
+        "search_tools",
+        "Search tools",
+        "Find the tools for one step of your work among all connected MCP servers. Say in one sentence what has to be done, "
+        "with the kind of input and output. The answer has the tools that are worth trying, best first, with their arguments, "
+        "the probability that they fit and work, price and time, and a route_id to give to execute_tool and report_outcome.",
+        {
+            "task": {"type": "string", "minLength": 1, "maxLength": 4_000, "description": "What this one step has to do."},
+            "server_hint": {"type": "string", "maxLength": 400, "description": "The kind of server, or its name, if known."},
+            "n": {"type": "integer", "minimum": 1, "maximum": MOST_CANDIDATES, "description": "How many tools to show."},
+        },
+        ["task"],
+        {
+            "route_id": {"type": "string"},
+            "confidence": {"enum": ["sure", "unsure", "nothing"], "description": "nothing: probably no tool fits."},
+            "candidates": {"type": "array", "items": CANDIDATE},
+            "left_out": {"type": "string", "description": "What was left out and why."},
+        },
+        mcp_types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
+    ),
+    search_tools,
+)  # fmt: skip

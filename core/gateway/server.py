@@ -1,0 +1,342 @@
+"""The endpoint over MCP: the list of its tools, and each call with the name of its client."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import mcp_types
+from cachetools import LRUCache
+from mcp import MCPError
+from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions
+from mcp.server.lowlevel import Server as McpServer
+from mcp.server.models import InitializationOptions
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import LOG_LEVEL_META_KEY
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from opentelemetry.context import attach, detach
+from opentelemetry.propagate import extract
+
+from core.domain.errors import WayfareError
+from core.domain.execution import CLIENT_SIDE, NOBODY, SESSION_OWNER, WAYFARE, ClientSide, SessionOwner
+from core.domain.untrusted_text import one_line
+from core.gateway.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
+from core.gateway.changes import TellsClients
+from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIONS
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Trace context of a client: the protocol's package reads `_meta`; here are the HTTP headers.
+
+
+async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Middleware around the package's own, which prefers `_meta`."""
+    headers = getattr(ctx.request, "headers", None)
+    if headers is None or "traceparent" not in headers:
+        return await call_next(ctx)
+    token = attach(extract({name: headers[name] for name in ("traceparent", "tracestate") if name in headers}))
+    try:
+        return await call_next(ctx)
+    finally:
+        detach(token)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Whose sessions with servers a request uses: each client has its own, because servers keep state in them.
+
+Context = ServerRequestContext[Any, Any]
+COOKIE, NEW_ID = "wayfare-client", "wayfare.new_id"
+"""The cookie tells clients without a token and without a session apart: from 2026-07-28 on the protocol has no sessions. The other is the
+key in the scope of a request for the cookie that it gets."""
+
+
+def session_key(id_: str) -> str:
+    """Returns the owner's key of a session or a cookie. It is shown, so it does not let anybody into the session."""
+    return f"session {hashlib.sha256(id_.encode()).hexdigest()[:16]}"
+
+
+def owned(client_of: Callable[[Context], str], *, mirror: bool) -> ServerMiddleware[Any]:
+    """Returns the middleware that notes the owner of a request. Only servers of a mirror may ask it."""
+
+    async def noted(ctx: Context, call_next: CallNext) -> HandlerResult:
+        owner = _owner(client_of, ctx)
+        token = SESSION_OWNER.set(replace(owner, abilities=_abilities(ctx)) if mirror else owner)
+        try:
+            return await call_next(ctx)
+        finally:
+            SESSION_OWNER.reset(token)
+
+    return noted
+
+
+def _owner(client_of: Callable[[Context], str], context: Context) -> SessionOwner:
+    """Returns the client of the token, else of the cookie, else of the session. Nothing tells a client that has none from others: it is one
+    of its own, until it sends the cookie that this request gives it."""
+    request: Any = context.request
+    if request is None:
+        return WAYFARE
+    if known := client_of(context):
+        return SessionOwner(f"token {known}", known)
+    id_ = request.cookies.get(COOKIE) or _session(context)
+    key = session_key(id_ or request.scope[NEW_ID])
+    return SessionOwner(key, f"{client_name(context)} ({key[8:14]})", passing=not id_)
+
+
+def _abilities(context: Context) -> frozenset[str]:
+    """Returns the questions of servers that a client can answer."""
+    session, between = context.session, context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    declared = session.client_capabilities
+    able = frozenset(name for name in ABILITIES if getattr(declared, name, None) is not None)
+    return able if between or session.can_send_request else NOBODY
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How mirrored servers reach the client: its abilities, and the level of log messages that it wants.
+
+ABILITIES = ("sampling", "elicitation", "roots")
+ANSWERS: dict[str, type[Any]] = {
+    "sampling/createMessage": mcp_types.CreateMessageResult,
+    "elicitation/create": mcp_types.ElicitResult,
+    "roots/list": mcp_types.ListRootsResult,
+}
+FIRST_LEVEL = "info"
+"""The log level of a client that did not set one."""
+MOST_SESSIONS = 1024
+SENT_S = 5.0
+
+
+class ClientSides:
+    """The log levels that clients set, by session, and the client's side of a single request."""
+
+    def __init__(self) -> None:
+        self._levels: LRUCache[str, str] = LRUCache(MOST_SESSIONS)
+
+    async def set_level(self, context: Context, params: mcp_types.SetLevelRequestParams) -> mcp_types.EmptyResult:
+        """Handles `logging/setLevel` of clients up to 2025-11-25."""
+        self._levels[_session(context)] = params.level
+        return mcp_types.EmptyResult()
+
+    async def with_side(
+        self, context: Context, params: Any, client: str, work: Callable[[ClientSide], Awaitable[Any]], *, mirror: bool
+    ) -> Any:
+        """Returns the result of `work`, or the question in its place. Messages of servers are sent before it. Only servers of a
+        mirror may ask the client; Wayfare itself always may."""
+        over, sent = asyncio.Event(), list[Future[Any]]()
+        side = self._side(context, params, client, over, sent)
+        token = CLIENT_SIDE.set(side if mirror else None)
+        try:
+            answer = await work(side)
+        finally:
+            CLIENT_SIDE.reset(token)
+            over.set()
+        if sent:
+            await asyncio.wait([asyncio.wrap_future(one) for one in sent], timeout=SENT_S)
+        return side.questions[-1] if side.questions else answer
+
+    def _side(
+        self, context: Context, params: Any, client: str, over: asyncio.Event, sent: list[Future[Any]]
+    ) -> ClientSide:
+        """Returns the client's side of a request. `sent` gets the messages that are sent to it before the request is `over`."""
+        loop, session = asyncio.get_running_loop(), context.session
+        between = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        declared = session.client_capabilities
+        meta: Any = context.meta or {}
+        level = meta.get(LOG_LEVEL_META_KEY, "") if between else self._levels.get(_session(context), FIRST_LEVEL)
+
+        def started(work: Coroutine[Any, Any, Any]) -> Future[Any]:
+            return asyncio.run_coroutine_threadsafe(work, loop)
+
+        def log(said: mcp_types.LoggingMessageNotificationParams) -> None:
+            message, late = mcp_types.LoggingMessageNotification(params=said), over.is_set()
+            if late and between:  # such a client has no stream for it
+                return
+            told = started(session.send_notification(message, None if late else context.request_id))
+            if not late:
+                sent.append(told)
+
+        async def answer(request: Any) -> Any:
+            wanted = getattr(declared, "elicitation", None)
+            if between:
+                raise MCPError(mcp_types.INVALID_REQUEST, "This client cannot be asked during a call")
+            if getattr(request.params, "mode", "") == "url" and getattr(wanted, "url", None) is None:
+                raise MCPError(mcp_types.INVALID_PARAMS, "This client opens no addresses")
+            related = ServerMessageMetadata(related_request_id=context.request_id)
+            return await session.send_request(request, ANSWERS[request.method], metadata=related)
+
+        answers = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
+        return ClientSide(
+            client, _abilities(context), between, level, log, lambda request: started(answer(request)), answers
+        )
+
+
+def _session(context: Context) -> str:
+    """Returns the session of a client. There is one over stdio: ""."""
+    headers = getattr(context.request, "headers", None)
+    return "" if headers is None else headers.get("mcp-session-id", "")
+
+
+Call = Callable[[Request], Awaitable[Answer]]
+Part = Callable[[PartRequest], Awaitable[Any]]
+Listing = Callable[[PartRequest], Awaitable[list[mcp_types.Tool]]]
+DISCOVERED = CacheHint(ttl_ms=3_600_000, scope="public")  # the same for every client, as long as Wayfare runs
+LISTED_MS = 60_000  # the list belongs to one client, and may change
+CLIENT_CHARS = 80
+PARTS: dict[str, type[mcp_types.RequestParams]] = {
+    "resources/list": mcp_types.PaginatedRequestParams,
+    "resources/templates/list": mcp_types.PaginatedRequestParams,
+    "resources/read": mcp_types.ReadResourceRequestParams,
+    "prompts/list": mcp_types.PaginatedRequestParams,
+    "prompts/get": mcp_types.GetPromptRequestParams,
+    "completion/complete": mcp_types.CompleteRequestParams,
+}
+"""What a mirror has beside tools. Wayfare itself has prompts."""
+OWN_PARTS = ("prompts/list", "prompts/get")
+MIRROR_INSTRUCTIONS = (
+    "These are the tools, resources and prompts of servers that an operator has connected and governs. A result that was cut is "
+    "read on with read_result. An error says what to try."
+)
+SCHEMAS = {tool.name: tool.input_schema for tool in (*DEFINITIONS, *IMPROVING_DEFINITIONS)}
+
+
+class TellingServer(McpServer[Any]):
+    """A server that tells its clients when its lists change."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any
+    ) -> InitializationOptions:
+        """Returns the options of a session of the older protocol."""
+        told = notification_options or NotificationOptions(True, True, True)
+        return super().create_initialization_options(told, *more, **named)
+
+
+def mcp_server(
+    call: Call,
+    options_of: Callable[[Context], EndpointOptions],
+    client_of: Callable[[Context], str] = lambda _: "",
+    *,
+    listing: Listing,
+    part: Part | None = None,
+    prompts: Part | None = None,
+    changes: TellsClients | None = None,
+) -> McpServer[Any]:
+    """Returns the server. `call` answers a request, `options_of` returns its options, `client_of` the client of its
+    token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests,
+    `prompts` those about Wayfare's own prompts. `changes` tells clients when their lists change."""
+
+    sides, asked = ClientSides(), partial(_asked, options_of, client_of)
+
+    async def listed(context: Context, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
+        request = asked(context, "tools/list", params)
+        tools = await listing(request)
+        if request.options.mirror and changes is not None and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            await changes.listed(_session(context), context.session, request, tools)
+        return mcp_types.ListToolsResult(tools=tools, ttl_ms=LISTED_MS, cache_scope="private")
+
+    async def called(
+        context: Context, params: mcp_types.CallToolRequestParams
+    ) -> Answer | mcp_types.InputRequiredResult:
+        try:
+            whose = asked(context, "tools/call", params)
+        except MCPError as error:
+            return Refusal("not_possible", error.message, "Change the address of the endpoint.").answer()
+        request = Request(
+            tool=params.name,
+            arguments=params.arguments or {},
+            options=whose.options,
+            client=whose.client,
+            known=whose.known,
+            announced=whose.announced,
+            progress=context.session.report_progress if "progress_token" in (params.meta or {}) else no_progress,
+        )
+        return await sides.with_side(
+            context,
+            params,
+            request.client,
+            lambda side: call(replace(request, side=side)),
+            mirror=bool(request.options.mirror),
+        )
+
+    server = (McpServer[Any] if changes is None else TellingServer)(
+        "wayfare",
+        version=version("wayfare"),
+        title="Wayfare",
+        description="Finds, calls and learns the tools of all connected MCP servers.",
+        instructions=INSTRUCTIONS if part is None else MIRROR_INSTRUCTIONS,
+        cache_hints={"server/discover": DISCOVERED},
+        get_tool_input_schema=SCHEMAS.get,
+        on_list_tools=listed,
+        on_call_tool=called,
+        on_subscriptions_listen=None if changes is None else partial(_listened, changes, asked),
+    )
+    server.middleware[:0] = [traced, owned(client_of, mirror=part is not None)]
+    _answer_prompts(server, prompts, asked)
+    if part is not None:
+
+        async def answered(method: str, context: Context, params: Any) -> Any:
+            request = asked(context, method, params)
+            return await sides.with_side(context, params, request.client, lambda _: part(request), mirror=True)
+
+        server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, sides.set_level)
+        if changes is not None:
+            _pass_subscriptions_on(server, changes, asked)
+        for method, params_type in PARTS.items():
+            server.add_request_handler(method, params_type, partial(answered, method))
+    return server
+
+
+def _answer_prompts(server: McpServer[Any], prompts: Part | None, asked: Callable[..., PartRequest]) -> None:
+    """Handles requests about Wayfare's own prompts."""
+    if prompts is None:
+        return
+
+    async def prompted(method: str, context: Context, params: Any) -> Any:
+        return await prompts(asked(context, method, params))
+
+    for method in OWN_PARTS:
+        server.add_request_handler(method, PARTS[method], partial(prompted, method))
+
+
+async def _listened(changes: TellsClients, asked: Callable[..., PartRequest], context: Context, params: Any) -> Any:
+    """Answers `subscriptions/listen` of clients from 2026-07-28 on."""
+    return await changes.listen(context, params, asked(context, "tools/list", None))
+
+
+def _pass_subscriptions_on(server: McpServer[Any], changes: TellsClients, asked: Callable[..., PartRequest]) -> None:
+    """Handles subscriptions to resources of clients up to 2025-11-25."""
+
+    async def subscribed(wanted: bool, context: Context, params: Any) -> mcp_types.EmptyResult:
+        request = asked(context, "resources/subscribe", params)
+        await changes.subscribe(_session(context), context.session, request, str(params.uri), wanted=wanted)
+        return mcp_types.EmptyResult()
+
+    server.add_request_handler("resources/subscribe", mcp_types.SubscribeRequestParams, partial(subscribed, True))
+    server.add_request_handler("resources/unsubscribe", mcp_types.UnsubscribeRequestParams, partial(subscribed, False))
+
+
+def _asked(
+    options_of: Callable[[Context], EndpointOptions],
+    client_of: Callable[[Context], str],
+    context: Context,
+    method: str,
+    params: Any,
+) -> PartRequest:
+    """Returns a request with its options and client. Raises MCPError for wrong options."""
+    known, announced = client_of(context), client_name(context)
+    try:
+        whose = known or announced, bool(known), announced, SESSION_OWNER.get()
+        return PartRequest(method, params, options_of(context), *whose)
+    except WayfareError as error:
+        raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
+
+
+def client_name(context: Context) -> str:
+    """Returns the name that the client gives itself, in one line without invisible characters, or "unknown"."""
+    params = context.session.client_params
+    return one_line(params.client_info.name if params is not None else "", CLIENT_CHARS) or "unknown"

@@ -1,0 +1,194 @@
+"""Several catalogs behind one address: a search asks each of them, and a tool is written `catalog/server::tool`.
+
+Each catalog decides by itself, with its own statistics, policy and log. A request about one tool goes to its catalog. Example requests are written for the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import anyio.to_thread
+
+from core.app import App
+from core.domain.catalog import Tool
+from core.domain.errors import WayfareError
+from core.domain.untrusted_text import visible
+from core.gateway.base import Answer, Refusal, Request, answer
+from core.gateway.improve import IMPROVING
+from core.gateway.search import LEFT_OUT_TOKENS, MOST_CANDIDATES, MOST_TOKENS, fitting
+from core.governance.calls import NotAllowedError
+
+JOINED = "+"
+SUREST = ("sure", "unsure", "nothing")
+Run = Callable[[Request], Awaitable[Answer]]
+
+
+class Route(NamedTuple):
+    """The search of one catalog."""
+
+    catalog: str
+    id: str
+
+
+def split_route(text: str, catalogs: Sequence[str]) -> tuple[Route, ...]:
+    """Returns the searches of a joined route id; catalogs that are not served are left out.
+
+    >>> split_route("work/d2+home/d1", ("home", "work"))
+    (Route(catalog='work', id='d2'), Route(catalog='home', id='d1'))
+    """
+    found = (part.rpartition("/") for part in text.split(JOINED))
+    return tuple(Route(catalog, id_) for catalog, _, id_ in found if catalog in catalogs)
+
+
+def merged(lists: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Returns the candidates of several lists. Each list keeps its order; the head with the greatest
+    P(fit) x P(success) comes next, which is comparable across catalogs, unlike a similarity.
+
+    >>> one = lambda tool, fit: {"tool": tool, "fit": fit, "success": 1.0}
+    >>> [found["tool"] for found in merged([[one("a", 0.5), one("b", 0.9)], [one("c", 0.6), one("d", None)]])]
+    ['c', 'a', 'b', 'd']
+    """
+    left = [list(found) for found in lists]
+    order: list[dict[str, Any]] = []
+    while any(left):
+        best = max(filter(None, left), key=lambda found: (found[0]["fit"] or 0.0) * (found[0]["success"] or 0.0))
+        order.append(best.pop(0))
+    return order
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """One request to several catalogs. `run` admits and answers a request to one."""
+
+    app: App
+    request: Request
+    run: Run
+
+    async def answered(self) -> Answer:
+        """Returns the answer. Raises Refusal, NotAllowedError, WayfareError."""
+        given = self.request.arguments
+        if self.request.tool in IMPROVING:
+            return await self._run(self.request.options.catalog, given)
+        if self.request.tool == "search_tools":
+            return await self._searched()
+        if self.request.tool == "describe_tool" and isinstance(given.get("tools"), list):
+            return await self._described([str(name) for name in given["tools"]])
+        if isinstance(given.get("tool"), str):
+            return await self._called(given["tool"])
+        if self.request.tool == "report_outcome" and isinstance(given.get("route_id"), str):
+            return await self._reported(given["route_id"])
+        return await self._run(self.request.options.catalog, given)
+
+    async def _run(self, catalog: str, arguments: Any) -> Answer:
+        options = replace(self.request.options, catalog=catalog, further=())
+        try:
+            return await self.run(replace(self.request, options=options, arguments=arguments))
+        except Refusal as refusal:
+            raise Refusal(refusal.error, f"Catalog {catalog!r}: {refusal.why}", refusal.advice) from refusal
+
+    async def _searched(self) -> Answer:
+        catalogs = self.request.options.catalogs
+        asked = [self._run(catalog, self.request.arguments) for catalog in catalogs]
+        found = dict(zip(catalogs, await asyncio.gather(*asked, return_exceptions=True), strict=True))
+        documents: dict[str, dict[str, Any]] = {}
+        errors: list[Exception] = []
+        for catalog, one in found.items():
+            if isinstance(one, Answer):
+                documents[catalog] = _document(one)
+            elif isinstance(one, (Refusal, NotAllowedError, WayfareError)):
+                errors.append(one)
+            else:
+                raise one
+        if not documents:
+            raise errors[0]
+        lists = [
+            [{**one, "tool": f"{catalog}/{one['tool']}"} for one in document["candidates"]]
+            for catalog, document in documents.items()
+        ]
+        candidates = merged(lists)
+        most = self.request.arguments.get("n")
+        if isinstance(most, int):
+            shown = candidates[: min(most, MOST_CANDIDATES)]
+        else:
+            shown = fitting(candidates, MOST_TOKENS - LEFT_OUT_TOKENS)
+        order = dict.fromkeys([*(one["tool"].partition("/")[0] for one in shown), *documents])
+        said = [f"Catalog {catalog}: {document['left_out']}" for catalog, document in documents.items()]
+        return answer(
+            {
+                "route_id": JOINED.join(f"{catalog}/{documents[catalog]['route_id']}" for catalog in order),
+                "confidence": min((document["confidence"] for document in documents.values()), key=SUREST.index),
+                "candidates": shown,
+                "left_out": " ".join([*said, *(visible(str(error)) for error in errors)]),
+            }
+        )
+
+    async def _described(self, names: Sequence[str]) -> Answer:
+        tools: list[dict[str, Any]] = []
+        for name in dict.fromkeys(names):
+            catalog, bare = await anyio.to_thread.run_sync(self._place, name)
+            document = _document(await self._run(catalog, {"tools": [bare]}))
+            tools += [{**tool, "tool": f"{catalog}/{tool['tool']}"} for tool in document["tools"]]
+        return answer({"tools": tools})
+
+    async def _called(self, name: str) -> Answer:
+        catalog, bare = await anyio.to_thread.run_sync(self._place, name)
+        arguments = {**self.request.arguments, "tool": bare}
+        routes = dict(split_route(str(arguments.get("route_id", "")), self.request.options.catalogs))
+        if catalog in routes:
+            arguments["route_id"] = routes[catalog]
+        elif routes:  # that search had nothing in this catalog
+            del arguments["route_id"]
+        found = await self._run(catalog, arguments)
+        document = _document(found)
+        if "tool" in document:
+            document["tool"] = f"{catalog}/{document['tool']}"
+        return found.model_copy(update={"structured_content": document})
+
+    async def _reported(self, route_id: str) -> Answer:
+        routes = split_route(route_id, self.request.options.catalogs)
+        if not routes:
+            return await self._run(self.request.options.catalog, self.request.arguments)
+        route = await anyio.to_thread.run_sync(self._last_used, routes)
+        found = await self._run(route.catalog, {**self.request.arguments, "route_id": route.id})
+        document = {**_document(found), "route_id": route_id}
+        document["tool"] = f"{route.catalog}/{document['tool']}"
+        return answer(document)
+
+    @property
+    def _client(self) -> str:
+        admission = self.app.governance.admission
+        return admission.identified(self.request.client, known=self.request.known)
+
+    def _last_used(self, routes: Sequence[Route]) -> Route:
+        """Returns the search under which the client called a tool, or the first one; blocks."""
+        store = self.app.store
+        store.events.flush()
+        calls = ((route, store.activity.decision_outcomes(route.id)) for route in routes)
+        used = [route for route, made in calls if any(call.client == self._client for call in made)]
+        return (used or list(routes))[0]
+
+    def _place(self, name: str) -> tuple[str, str]:
+        """Returns the catalog of a tool and its name there; blocks. A name without a catalog is taken if one catalog alone
+        has it among the tools of this client. Raises Refusal."""
+        catalogs = self.request.options.catalogs
+        for catalog in catalogs:
+            if name.startswith(f"{catalog}/"):
+                return catalog, name.removeprefix(f"{catalog}/")
+        admission, found = self.app.governance.admission, list[str]()
+        for catalog in catalogs:
+            opened = self.app.catalogs.catalog(catalog)
+            row = opened.tool_row.get(name)
+            tool: Tool | None = None if row is None else opened.tools[row]
+            if tool is not None and admission.allows(self._client, catalog, tool):
+                found.append(catalog)
+        if len(found) == 1:
+            return found[0], name
+        why = f"More than one catalog has {name!r}." if found else f"{name!r} names no tool of {' or '.join(catalogs)}."
+        raise Refusal("unknown_tool", visible(why), "Write catalog/server::tool as search_tools gives it.")
+
+
+def _document(found: Answer) -> dict[str, Any]:
+    return dict(found.structured_content or {})

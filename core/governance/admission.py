@@ -1,0 +1,272 @@
+"""Refused requests in the sealed log, each with client, tool, reason and remedy, and the checks of a request."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from dataclasses import KW_ONLY, dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
+
+from core.catalogs.decision_log import AGENT
+from core.domain.catalog import Server, Tool, ToolHints
+from core.domain.governance_events import RefusedRequest
+from core.domain.limits import Bucket
+from core.governance import refusals
+from core.governance.calls import NotAllowedError
+from core.governance.clients import ANONYMOUS, OWN_NAMES, ClientRegister
+from core.governance.definitions import KnownDefinitions
+from core.governance.policy import Policy
+from core.governance.scope import Scope
+from core.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+AGAIN = timedelta(seconds=30)
+"""The same refusal of the same client is counted for so long before it is written again."""
+MOST_KNOWN = 1024
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Burst:
+    """One refusal that was written at `begun`, its newest repetition, and how many there were that nothing is written of."""
+
+    begun: datetime
+    newest: RefusedRequest
+    unwritten: int = 0
+
+
+@dataclass(eq=False)
+class RefusedRequests:
+    """Thread-safe. A client that repeats itself cannot fill the log: repetitions are one record with a count, which is written
+    with the next refusal of its kind, or by `write_due`."""
+
+    store: Store
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._bursts: LRUCache[Key, _Burst] = LRUCache(MOST_KNOWN)
+        self._due: datetime | None = None  # when the oldest burst is over
+
+    @contextmanager
+    def recorded(self, client: str, catalog: str, tool: str, origin: str) -> Generator[None]:
+        """Keep the refusal that the block raises, and raise it on. `tool` is `server::tool`, "" where it is about none."""
+        try:
+            yield
+        except NotAllowedError as error:
+            self._keep(error, (client, catalog, tool, error.error), origin)
+            raise
+        finally:
+            self.write_due()
+
+    def write_due(self, *, everything: bool = False) -> None:
+        """Write the counts of ended bursts, or of all."""
+        now = self.now()
+        with self._lock:
+            if not everything and (self._due is None or now < self._due):
+                return
+            over = [key for key, burst in self._bursts.items() if everything or burst.begun + AGAIN <= now]
+            ended = [self._bursts.pop(key) for key in over]
+            self._due = min((burst.begun + AGAIN for burst in self._bursts.values()), default=None)
+        self._write(*ended)
+
+    def _keep(self, error: NotAllowedError, key: Key, origin: str) -> None:
+        now = self.now()
+        client, catalog, tool, name = key
+        server, _, own = tool.partition("::")
+        record = RefusedRequest(now, client, catalog, server, own, name, error.why, error.advice, origin, 0)
+        with self._lock:
+            known = self._bursts.get(key)
+            if known is not None and now < known.begun + AGAIN:
+                self._bursts[key] = _Burst(known.begun, record, known.unwritten + 1)
+                return
+            full = known is None and len(self._bursts) >= MOST_KNOWN
+            forgotten = [self._bursts.popitem()[1]] if full else []
+            self._bursts[key] = _Burst(now, record)
+            self._due = now + AGAIN if self._due is None else self._due
+            unwritten = 0 if known is None else known.unwritten
+        self._write(*forgotten)
+        self.store.events.append_later(replace(record, repeated=unwritten))
+
+    def _write(self, *bursts: _Burst) -> None:
+        """A record of each burst for its newest repetition, which counts the others."""
+        for burst in bursts:
+            if burst.unwritten:
+                self.store.events.append_later(replace(burst.newest, repeated=burst.unwritten - 1))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Who is let in: the names and tokens of clients, their scopes and rates, the policy's lists, and definitions that are held back.
+
+HTTP_TIMES = 5.0
+"""HTTP requests that a client may make for each request of a tool that it may: a session's beginning, lists, notifications."""
+HTTP_AT_ONCE = 30.0
+"""So many at once at least: a client with a low rate can begin a session, too."""
+
+
+@dataclass(eq=False)
+class Admission:
+    """Thread-safe. `policy` gives the one in force, `clock` is monotonic, `now` the time of day."""
+
+    clients: ClientRegister
+    definitions: KnownDefinitions
+    refused: RefusedRequests
+    policy: Callable[[], Policy]
+    _: KW_ONLY
+    now: Callable[[], datetime]
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of_tools: dict[str, Bucket] = {}
+        self._of_all: dict[str, Bucket] = {}  # HTTP requests
+
+    def identified(self, client: str, *, known: bool) -> str:
+        """The name under which a request counts. `known` is that it came with the client's token. Without one it is the name that the
+        client gives itself, or `ANONYMOUS` where there are clients, budgets or a rate. Raises NotAllowedError where it may use nothing."""
+        policy = self.policy()
+        if known or not (self.clients.any_client or policy.budgets or policy.per_minute):
+            return client
+        with self.refused.recorded(ANONYMOUS, "", "", AGENT):
+            if self.clients.without_token is None:
+                raise refusals.token_needed()
+        return ANONYMOUS
+
+    def without_token_words(self) -> str:
+        """The permissions of a request of this machine without a token, in a sentence for the operator."""
+        if self.policy().tokens == "always":
+            return "A request to /mcp without a token may do nothing: the policy asks everybody for one."
+        scope = self.clients.without_token
+        if scope is None:
+            return (
+                "A request of this machine without a token may do nothing, because a client's scope is limited. "
+                f"A client {ANONYMOUS!r} lets it in, with a scope for less than everything."
+            )
+        told = "" if self.clients.in_force(ANONYMOUS) else f" A client {ANONYMOUS!r} gives it a scope."
+        return (
+            f"A request of this machine without a token is the client {ANONYMOUS!r}; it may use {scope.words()}.{told}"
+        )
+
+    def enter(self, client: str, catalog: str, *, known: bool) -> str:
+        """Let a request of any tool in; gives the name under which it counts, see `identified`. Raises NotAllowedError."""
+        client = self.identified(client, known=known)
+        with self.refused.recorded(client, catalog, "", AGENT):
+            if not known and client in OWN_NAMES:
+                raise refusals.name_taken(client)
+            if not known and client != ANONYMOUS and self.clients.in_force(client) is not None:
+                raise refusals.not_authorized(client)
+            if reason := self._scope(client).catalog_refusal(catalog):
+                raise refusals.catalog_not_allowed(client, reason)
+            per_minute = self._per_minute(client)
+            if wait_s := self._waits(self._of_tools, client, per_minute, 1.0):
+                raise refusals.rate_limited(client, per_minute, wait_s, self.now())
+        return client
+
+    def http_wait_s(self, client: str) -> float:
+        """How long the client of a token has to wait with any HTTP request at all, s; 0 where this one may go on. Who heeds the error
+        that `enter` raises never comes here: there is room for `HTTP_TIMES` as many."""
+        per_minute = HTTP_TIMES * self._per_minute(client)
+        wait_s = self._waits(self._of_all, client, per_minute, HTTP_AT_ONCE)
+        if wait_s:
+            with suppress(NotAllowedError), self.refused.recorded(client, "", "", AGENT):
+                raise refusals.flooding(client, per_minute, wait_s, self.now())
+        return wait_s
+
+    def note_busy(self, client: str, wait_s: float) -> None:
+        """Record that a request was answered with "busy"."""
+        with suppress(NotAllowedError), self.refused.recorded(client, "", "", AGENT):
+            raise refusals.busy(wait_s)
+
+    def describe(self, client: str, catalog: str, tool: Tool) -> None:
+        """Let a client read a definition. Raises NotAllowedError for a tool that it may neither see nor use."""
+        with self.refused.recorded(client, catalog, tool.id, AGENT):
+            self.check(client, catalog, tool)
+
+    def check(self, client: str, catalog: str, tool: Tool) -> bool:
+        """Whether a tool's present definition is known. Raises NotAllowedError, unrecorded, if the client may neither see nor use it."""
+        policy = self.policy()
+        if reason := policy.refusal(tool) or self.outside(client, catalog, tool):
+            raise refusals.tool_not_allowed(tool.id, reason)
+        state = self.definitions.state(catalog, tool)
+        if state == "waiting":
+            raise refusals.definition_waits(tool.id, self.definitions.error(catalog, tool))
+        if policy.changed_definitions and state in {"changed", "denied"}:
+            raise refusals.definition_changed(tool.id, denied=state == "denied")
+        return state == "known"
+
+    def improves(self, client: str, *, known: bool) -> bool:
+        """Whether a client may write example requests. `known` is that its request came with its token."""
+        return self._scope(client if known else ANONYMOUS).improve
+
+    def check_improve(self, client: str, catalog: str, *, known: bool) -> None:
+        """Let a client write example requests. Raises NotAllowedError."""
+        with self.refused.recorded(client, catalog, "", AGENT):
+            if not self.improves(client, known=known):
+                raise refusals.may_not_improve(client)
+
+    def requestable(self, client: str, catalog: str, request: Tool) -> None:
+        """Let a request in that is no call of a tool: `server::resources/read`, as a tool that only reads. Raises NotAllowedError."""
+        if reason := self.policy().refusal(request) or self._scope(client).refusal(catalog, request):
+            raise refusals.tool_not_allowed(request.id, reason)
+
+    def may_request(self, client: str, catalog: str, request: Tool) -> bool:
+        """Whether a client may make such a request."""
+        try:
+            self.requestable(client, catalog, request)
+        except NotAllowedError:
+            return False
+        return True
+
+    def allows(self, client: str, catalog: str, tool: Tool) -> bool:
+        """Whether a client may see and use a tool."""
+        try:
+            self.check(client, catalog, tool)
+        except NotAllowedError:
+            return False
+        return True
+
+    def outside(self, client: str, catalog: str, tool: Tool) -> str:
+        """Why a tool is outside a client's scope, or "". A changed definition counts as the more dangerous of both."""
+        return self._scope(client).refusal(catalog, self.definitions.cautious(catalog, tool))
+
+    def unseen(self, client: str, catalog: str, tool: Tool) -> bool:
+        """Whether a tool does not exist for a client that may only read: a tool that reads, under the same name, would be inside its scope."""
+        reading = replace(tool, hints=ToolHints(read_only=True))
+        return bool(self.outside(client, catalog, tool)) and not self._scope(client).refusal(catalog, reading)
+
+    def sees_server(self, client: str, catalog: str, server: Server) -> bool:
+        """Whether something of a server is in a client's scope: a tool, or its resources."""
+        known = (*server.tools, Tool(server.name, "resources/read", hints=ToolHints(read_only=True)))
+        return not self._scope(client).limited or any(not self.outside(client, catalog, one) for one in known)
+
+    def sees_all(self, client: str) -> bool:
+        """Whether a client may know of every catalog, server and tool; "" is a request without a token."""
+        scope = self._scope(client) if client else self.clients.without_token
+        return scope is not None and not (scope.limited or scope.catalogs)
+
+    def limited(self, client: str) -> bool:
+        """Whether there are tools that a client may not use."""
+        policy = self.policy()
+        return self._scope(client).limited or bool(policy.allow or policy.deny)
+
+    def _scope(self, client: str) -> Scope:
+        """The scope of a client. Without a token, it is everything that the policy allows."""
+        known = None if client in OWN_NAMES else self.clients.in_force(client)
+        return Scope() if known is None else known.scope
+
+    def _per_minute(self, client: str) -> float:
+        """The tool requests a minute that a client may make. 0 is no limit."""
+        own = self._scope(client).per_minute
+        return self.policy().per_minute if own is None else own
+
+    def _waits(self, buckets: dict[str, Bucket], client: str, per_minute: float, least: float) -> float:
+        if per_minute <= 0:
+            return 0.0
+        with self._lock:
+            return buckets.setdefault(client, Bucket(least)).wait_s(per_minute, self.clock())

@@ -1,0 +1,323 @@
+"""Clients of the endpoint, and operators of the pages: their names, the hashes of their tokens, and what each may use."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from cachetools import LRUCache
+from itsdangerous import BadData, URLSafeSerializer
+
+from core.domain.documents import digest
+from core.domain.errors import UnknownNameError, WayfareError
+from core.domain.governance_events import OPERATOR, ClientChange
+from core.domain.limits import Breaker, BreakerRules
+from core.domain.untrusted_text import one_line
+from core.governance.scope import Scope
+from core.store import Store
+
+MOST_NAME_CHARS = 80
+TOKEN_START = "wf_"  # noqa: S105 - how tokens begin, so that people and scanners know one
+MADE, CHANGED, REVOKED = "made", "changed", "revoked"
+AGENT_LOOP = "wayfare agent"
+ANONYMOUS = "anonymous"
+"""The client of a request without a token, if there are clients or budgets. Its own name does not count."""
+OWN_NAMES = {OPERATOR: "the person at its pages", AGENT_LOOP: "its agent loop"}
+"""The names under which calls of a person and of the agent loop are governed. A client cannot have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client with a token, in force or revoked; `seen` is when it was here last since Wayfare started."""
+
+    name: str
+    scope: Scope
+    since: datetime
+    revoked: bool = False
+    seen: datetime | None = None
+
+
+@dataclass(eq=False)
+class ClientRegister:
+    """All clients that were ever made. Thread-safe; a revoked one is a stranger with its next request."""
+
+    store: Store
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clients: dict[str, Client] = {}
+        self._by_hash: dict[str, str] = {}
+        self.read_anew()
+
+    def read_anew(self) -> None:
+        """Take over every change in the store."""
+        with self._lock:
+            for change in self.store.governance.clients():
+                self._take(change)
+
+    def all(self) -> tuple[Client, ...]:
+        """Those in force first, each kind by name."""
+        return tuple(sorted(self._clients.values(), key=lambda client: (client.revoked, client.name)))
+
+    def in_force(self, name: str) -> Client | None:
+        """The client of a name. Returns None for an unknown, revoked or expired one."""
+        client = self._clients.get(name)
+        return None if client is None or client.revoked or client.scope.expired(self.now()) else client
+
+    @property
+    def any_in_force(self) -> bool:
+        """Whether any client has a token."""
+        return any(self.in_force(name) is not None for name in tuple(self._by_hash.values()))
+
+    @property
+    def any_client(self) -> bool:
+        """Whether a client of the endpoint is in force. Operators do not count."""
+        return any(not one.scope.pages for one in self._in_force())
+
+    @property
+    def without_token(self) -> Scope | None:
+        """The scope of a request without a token, None if it may use nothing: the scope of `ANONYMOUS` if it has one. Otherwise
+        everything, as long as every client may use everything, so that omitting the token gives no advantage."""
+        own = self.in_force(ANONYMOUS)
+        if own is not None and not own.scope.pages:
+            return own.scope
+        scopes = {replace(one.scope, improve=False) for one in self._in_force()}
+        return Scope() if scopes <= {Scope(), Scope(pages=True)} else None
+
+    @property
+    def any_operator(self) -> bool:
+        """Whether an operator can sign in to the pages."""
+        return any(one.scope.pages for one in self._in_force())
+
+    def make(self, name: str, scope: Scope | None = None, *, origin: str) -> str:
+        """Make a client. Returns its token, which is shown only once, or "" for `ANONYMOUS`. Raises WayfareError for an unusable name."""
+        if not name.strip() or name != one_line(name, MOST_NAME_CHARS):
+            raise WayfareError(f"A client's name is one line of at most {MOST_NAME_CHARS} characters.")
+        if name in OWN_NAMES:
+            raise WayfareError(f"{name!r} is Wayfare's own name for {OWN_NAMES[name]}; choose another.")
+        if name == ANONYMOUS and scope is not None and scope.pages:
+            raise WayfareError(
+                f"{name!r} is whoever has no token, and cannot sign in to the pages; choose another name."
+            )
+        token = "" if name == ANONYMOUS else f"{TOKEN_START}{secrets.token_urlsafe(32)}"
+        with self._lock:
+            known = self._clients.get(name)
+            if known is not None and not known.revoked:
+                raise WayfareError(f"There is a client {name!r} already; revoke it first, or choose another name.")
+            hash_ = digest(token) if token else ""
+            made = ClientChange(self.now(), name, MADE, hash_, (scope or Scope()).to_json(), origin)
+            self.store.governance.append(made)
+            self._take(made)
+        return token
+
+    def change(self, name: str, scope: Scope, *, origin: str) -> None:
+        """Give a client another scope from its next request on. Its token stays. Raises UnknownNameError, WayfareError."""
+        with self._lock:
+            client = self._known(name)
+            if client.scope.pages is not scope.pages:
+                raise WayfareError(f"{name!r} cannot change between the pages and the endpoint; make another client.")
+            hash_ = next((hash_ for hash_, owner in self._by_hash.items() if owner == name), "")
+            changed = ClientChange(self.now(), name, CHANGED, hash_, scope.to_json(), origin)
+            self.store.governance.append(changed)
+            self._take(changed)
+
+    def revoke(self, name: str, *, origin: str) -> None:
+        """Have a client's token be worth nothing from now on. Raises UnknownNameError."""
+        with self._lock:
+            client = self._known(name)
+            revoked = ClientChange(self.now(), name, REVOKED, "", client.scope.to_json(), origin)
+            self.store.governance.append(revoked)
+            self._take(revoked)
+
+    def of_token(self, token: str) -> Client | None:
+        """Returns the client of a token. Returns None for an unknown token and for an operator's, which opens pages only."""
+        return self._owner(token, pages=False)
+
+    def operator_of_token(self, token: str) -> Client | None:
+        """Returns the operator of a token, or None if the token is unknown."""
+        return self._owner(token, pages=True)
+
+    def _known(self, name: str) -> Client:
+        """A client that is not revoked; it may be expired. Raises UnknownNameError."""
+        client = self._clients.get(name)
+        if client is None or client.revoked:
+            known = ", ".join(one.name for one in self.all() if not one.revoked) or "none"
+            raise UnknownNameError(f"There is no client {one_line(name, 80)!r}; there are: {known}.")
+        return client
+
+    def _in_force(self) -> list[Client]:
+        return [client for client in tuple(self._clients.values()) if self.in_force(client.name) is not None]
+
+    def _owner(self, token: str, *, pages: bool) -> Client | None:
+        given = digest(token)
+        with self._lock:
+            # every hash is compared, each in constant time: how long it takes says nothing
+            names = [name for hash_, name in self._by_hash.items() if secrets.compare_digest(hash_, given)]
+            if not names or self.in_force(names[0]) is None or self._clients[names[0]].scope.pages is not pages:
+                return None
+            self._clients[names[0]] = replace(self._clients[names[0]], seen=self.now())
+            return self._clients[names[0]]
+
+    def _take(self, change: ClientChange) -> None:
+        self._by_hash = {hash_: name for hash_, name in self._by_hash.items() if name != change.client}
+        if change.action in {MADE, CHANGED} and change.token_hash:
+            self._by_hash[change.token_hash] = change.client
+        self._clients[change.client] = Client(
+            change.client, Scope.from_json(change.scope_json), change.at, revoked=change.action == REVOKED
+        )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# First requests: which clients have reached the endpoint, by the names that they give themselves.
+
+VISITS = "client_visits"
+MOST_VISITS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A client that has reached the endpoint: the name it gives itself, the client of its token or "", its first request, and its
+    latest since Wayfare started, if any."""
+
+    name: str
+    token: str
+    first: datetime
+    last: datetime | None = None
+
+
+@dataclass(eq=False)
+class ClientVisits:
+    """Thread-safe. First requests are kept in the store, as long as fewer than `MOST_VISITS` clients are known."""
+
+    store: Store
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        kept = cast("list[list[str]]", self.store.get_setting(VISITS, []))
+        self._visits = {(name, token): Visit(name, token, datetime.fromisoformat(first)) for name, token, first in kept}
+
+    def all(self) -> tuple[Visit, ...]:
+        """Every client, the latest first."""
+        with self._lock:
+            return tuple(sorted(self._visits.values(), key=lambda visit: visit.last or visit.first, reverse=True))
+
+    def again(self, name: str, token: str) -> bool:
+        """Note a request of a client that was let in. Returns False if it may be its first, which `note` keeps."""
+        with self._lock:
+            known = self._visits.get((name, token))
+            if known is not None:
+                self._visits[name, token] = replace(known, last=self.now())
+            return known is not None or len(self._visits) >= MOST_VISITS
+
+    def note(self, name: str, token: str) -> None:
+        """The same; it may write to the store. Raises StoreError."""
+        with self._writing:  # nothing else waits for the store
+            if self.again(name, token):
+                return
+            with self._lock:
+                now = self.now()
+                self._visits[name, token] = Visit(name, token, now, now)
+                rows = [[visit.name, visit.token, visit.first.isoformat()] for visit in self._visits.values()]
+            self.store.set_setting(VISITS, rows)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Operators who sign in to the pages: a token once, then a signed cookie that expires or is ended.
+
+KEY = "sign_in_key"
+LASTS = timedelta(hours=12)
+TRIES = BreakerRules(failures=5, open_s=60.0)
+"""After so many wrong tokens in a row, an address is told to wait a minute. Each further wrong token doubles the wait."""
+MOST_ADDRESSES, MOST_ENDED = 4096, 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """How a try ended: a `cookie`, or none, with how long this address has to wait before its next one, s."""
+
+    cookie: str = ""
+    wait_s: int = 0
+
+
+class SignIns:
+    """Thread-safe. The secret that signs cookies is this store's own. `clock` is monotonic, `now` the time of day."""
+
+    def __init__(
+        self, store: Store, clients: ClientRegister, *, now: Callable[[], datetime], clock: Callable[[], float]
+    ) -> None:
+        key = store.get_setting(KEY)
+        if key is None:
+            store.set_setting(KEY, key := secrets.token_hex(32))
+        self.cookie = f"wayfare_{digest(key)[:8]}"
+        """Its name: cookies know no ports, and another console of this machine has another store."""
+        self._signer = URLSafeSerializer(key, salt="wayfare.sign-in")
+        self._clients = clients
+        self._now = now
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._tries: LRUCache[str, Breaker] = LRUCache(MOST_ADDRESSES)
+        self._ended: LRUCache[str, None] = LRUCache(MOST_ENDED)
+
+    def begin(self, token: str, address: str) -> SignIn:
+        """Sign in with an operator's token. The limit is for wrong tokens: nobody can lock out an operator who shares an address."""
+        operator = self._clients.operator_of_token(token)
+        with self._lock:
+            if operator is None:
+                return self._wrong(self._tries.setdefault(_known_address(address), Breaker()))
+            self._tries.pop(_known_address(address), None)
+        until = (self._now() + LASTS).timestamp()
+        session = {"id": secrets.token_urlsafe(12), "name": operator.name, "made": _made(operator), "until": until}
+        return SignIn(str(self._signer.dumps(session)))
+
+    def _wrong(self, tries: Breaker) -> SignIn:
+        now_s = self._clock()
+        if not tries.enter("wrong", now_s):
+            return SignIn(wait_s=math.ceil(tries.wait_s(now_s)) or 1)
+        tries.ended("wrong", False, TRIES, now_s)
+        return SignIn()
+
+    def operator(self, cookie: str) -> str:
+        """The operator of a cookie. Returns "" for a forged, expired or ended one, and after the operator's token was revoked."""
+        session = self._session(cookie)
+        known = self._clients.in_force(session.get("name", ""))
+        if known is None or not known.scope.pages or session["made"] != _made(known):
+            return ""
+        return known.name if session["until"] > self._now().timestamp() and session["id"] not in self._ended else ""
+
+    def end(self, cookie: str) -> None:
+        """Sign out."""
+        session = self._session(cookie)
+        if session:
+            with self._lock:
+                self._ended[session["id"]] = None
+
+    def _session(self, cookie: str) -> dict[str, Any]:
+        try:
+            return cast("dict[str, Any]", self._signer.loads(cookie))
+        except BadData:
+            return {}
+
+
+def _known_address(text: str) -> str:
+    """Returns an address in its usual form. All texts that are none, which a proxy may pass on, are one.
+
+    >>> _known_address("2001:DB8::0:1"), _known_address("unknown"), _known_address("x" * 9_000)
+    ('2001:db8::1', '', '')
+    """
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return ""
+
+
+def _made(operator: Client) -> str:
+    """Distinguishes a token from a later one of an operator of the same name."""
+    return operator.since.isoformat()

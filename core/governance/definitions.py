@@ -1,0 +1,222 @@
+"""Definitions of tools as they were first used or approved, and those that are held back: changed ones, and new ones with a Lint error."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from core.catalogs.catalogs import CatalogService
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.documents import digest
+from core.domain.errors import UnknownNameError
+from core.domain.findings import Finding, Severity
+from core.domain.governance_events import DefinitionChange
+from core.governance.approval_rules import PartDifference, definition_json, differences, same_definition
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.lint import RULES, lint
+from core.store import Store
+
+FIRST_USE, APPROVED, DENIED = "first_use", "approved", "denied"
+State = Literal["new", "known", "changed", "denied", "waiting"]
+Key = tuple[str, str, str]
+HELD_BACK = {"changed", "denied", "waiting"}
+MOST_COMPARED = 4_096  # definitions found unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class HeldDefinition:
+    """A tool with a changed definition: its differences, and Lint's findings on the new one. `known_since` is None for a new tool, which
+    waits because of `error`.
+
+    `denied_by` is the origin of a denial of the new definition, or "". `new_findings` are absent from the known definition.
+    """
+
+    catalog: str
+    tool: Tool
+    known_since: datetime | None
+    denied_by: str
+    differences: tuple[PartDifference, ...]
+    findings: tuple[Finding, ...]
+    new_findings: tuple[Finding, ...]
+    error: str = ""
+
+    @property
+    def why(self) -> str:
+        """Why the tool is held back."""
+        return f"it is new, and Lint finds: {self.error}" if self.known_since is None else "its definition changed"
+
+
+@dataclass(eq=False)
+class KnownDefinitions:
+    """The definitions that agents have used. Thread-safe. Prices and times are no part of a definition.
+
+    `lint_errors` gives the tools of a catalog with an error. While `errors_wait`, a new one of these waits for a person.
+    """
+
+    store: Store
+    catalogs: CatalogService
+    now: Callable[[], datetime]
+    lint_errors: Callable[[str], Mapping[str, str]]
+    errors_wait: Callable[[], bool]
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self.version = 0
+        """Another number after each decision about a definition."""
+        self._known: dict[Key, DefinitionChange] = {}
+        self._denied: dict[Key, DefinitionChange] = {}
+        # the last definition of each that was found unchanged
+        self._compared: dict[Key, tuple[DefinitionChange, Tool]] = {}
+        self.read_anew()
+
+    def read_anew(self) -> None:
+        """Take over every change in the store."""
+        with self._lock:
+            for change in self.store.governance.definitions():
+                self._take(change)
+
+    def state(self, catalog: str, tool: Tool) -> State:
+        """Whether a tool's definition is known, and whether it is unchanged."""
+        key = (catalog, tool.server, tool.name)
+        found, compared = self._known.get(key), self._compared.get(key)
+        if compared is not None and compared[0] is found and compared[1] == tool:
+            return "known"
+        if found is None:
+            if not self.errors_wait() or not self.error(catalog, tool):
+                return "new"
+            return "denied" if self._is_denied(key, definition_json(tool)) else "waiting"
+        text = definition_json(tool)
+        if same_definition(found.definition_json, text):
+            if len(self._compared) > MOST_COMPARED:
+                self._compared.clear()  # each keeps the catalog that its tool is of
+            self._compared[key] = found, tool
+            return "known"
+        return "denied" if self._is_denied(key, text) else "changed"
+
+    def cautious(self, catalog: str, tool: Tool) -> Tool:
+        """Returns the tool with the more dangerous hints of its known definition and its present one: a hint that was turned opens nothing."""
+        found = self._known.get((catalog, tool.server, tool.name))
+        if found is None or not tool.hints.retry_safe or self.state(catalog, tool) == "known":
+            return tool
+        before = json.loads(found.definition_json)["annotations"]
+        weaker = {name: False for name in ("read_only", "idempotent") if before.get(name) is not True}
+        return replace(tool, hints=replace(tool.hints, **weaker))
+
+    def error(self, catalog: str, tool: Tool) -> str:
+        """Lint's error in a tool, "" without one. What comes with Wayfare has none."""
+        return "" if catalog in SHIPPED_CATALOGS else self.lint_errors(catalog).get(tool.id, "")
+
+    def approved(self, catalog: str, tool: Tool) -> bool:
+        """Whether a person approved a tool's present definition."""
+        found = self._known.get((catalog, tool.server, tool.name))
+        same = found is not None and same_definition(found.definition_json, definition_json(tool))
+        return same and found is not None and found.action == APPROVED
+
+    def extras(self, catalog: str, tool: Tool) -> dict[str, Any]:
+        """The icons and metadata of a tool, if its known definition has just these or it has none yet."""
+        found = self._known.get((catalog, tool.server, tool.name))
+        same = found is None or json.loads(found.definition_json).get("extras", "") == tool.extras
+        return json.loads(tool.extras) if tool.extras and same else {}
+
+    def first_use(self, catalog: str, tool: Tool, *, approved: bool, origin: str) -> None:
+        """Remember the definition of a tool that is called for the first time."""
+        self._write(catalog, tool, APPROVED if approved else FIRST_USE, origin)
+
+    def decide(self, catalog: str, tool_id: str, *, approve: bool, origin: str) -> None:
+        """Approve a definition as it is now, or deny it. Raises UnknownNameError where the catalog has no such tool."""
+        found = self.catalogs.catalog(catalog)
+        row = found.tool_row.get(tool_id)
+        if row is None:
+            raise UnknownNameError(f"There is no tool {tool_id[:80]!r} in catalog {catalog!r}.")
+        self._write(catalog, found.tools[row], APPROVED if approve else DENIED, origin)
+
+    def changed(self) -> tuple[tuple[str, str], ...]:
+        """Catalog and tool of every definition that is held back now, in the order in which they became known."""
+        return tuple((catalog, tool.id) for catalog, tool, _ in (*self._changed(), *self._waiting()))
+
+    def held(self) -> tuple[HeldDefinition, ...]:
+        """The same with what changed and what Lint says of it."""
+        return tuple(self._held(*one) for one in (*self._changed(), *self._waiting()))
+
+    def held_of(self, catalog: str, tool: Tool) -> HeldDefinition | None:
+        """The changes of one tool's definition, or why a new one waits. Returns None for one that may be used."""
+        held = self.state(catalog, tool) in HELD_BACK
+        return self._held(catalog, tool, self._known.get((catalog, tool.server, tool.name))) if held else None
+
+    def _changed(self) -> Iterator[tuple[str, Tool, DefinitionChange]]:
+        names = {info.name for info in self.catalogs.infos()}
+        for (catalog, server, name), known in tuple(self._known.items()):
+            if catalog not in names:
+                continue
+            now = self.catalogs.catalog(catalog)
+            row = now.tool_row.get(f"{server}::{name}")
+            if row is not None and self.state(catalog, now.tools[row]) in HELD_BACK:
+                yield catalog, now.tools[row], known
+
+    def _waiting(self) -> Iterator[tuple[str, Tool, None]]:
+        """New tools that are held back."""
+        for catalog in self.catalogs.stored() if self.errors_wait() else ():
+            now = self.catalogs.catalog(catalog)
+            for tool_id in self.lint_errors(catalog):
+                tool = now.tools[now.tool_row[tool_id]] if tool_id in now.tool_row else None
+                new = tool is not None and (catalog, tool.server, tool.name) not in self._known
+                if tool is not None and new and self.state(catalog, tool) in HELD_BACK:
+                    yield catalog, tool, None
+
+    def _is_denied(self, key: Key, text: str) -> bool:
+        denied = self._denied.get(key)
+        return denied is not None and denied.digest == digest(text)
+
+    def _held(self, catalog: str, tool: Tool, known: DefinitionChange | None) -> HeldDefinition:
+        findings = _findings(tool)
+        before = set[str]() if known is None else {one.rule for one in _findings(_tool(tool, known.definition_json))}
+        denied = self._denied.get((catalog, tool.server, tool.name))
+        return HeldDefinition(
+            catalog,
+            tool,
+            None if known is None else known.at,
+            denied.origin if denied is not None and self.state(catalog, tool) == "denied" else "",
+            () if known is None else differences(known.definition_json, definition_json(tool)),
+            findings,
+            tuple(one for one in findings if one.rule not in before),
+            self.error(catalog, tool) if known is None else "",
+        )
+
+    def _write(self, catalog: str, tool: Tool, action: str, origin: str) -> None:
+        text = definition_json(tool)
+        change = DefinitionChange(self.now(), catalog, tool.server, tool.name, action, digest(text), text, origin)
+        with self._lock:
+            self.store.governance.append(change)
+            self._take(change)
+
+    def _take(self, change: DefinitionChange) -> None:
+        key = (change.catalog, change.server, change.tool)
+        self.version += 1
+        if change.action == DENIED:
+            self._denied[key] = change
+        else:
+            self._known[key] = change
+            self._denied.pop(key, None)
+
+
+def _findings(tool: Tool) -> tuple[Finding, ...]:
+    """Lint's errors and warnings on one tool. Rules that compare tools or need vectors are left out."""
+    rules = [rule for rule in RULES.values() if not rule.needs_vectors and rule.severity is not Severity.NOTE]
+    report = lint(Catalog("one", (Server(tool.server, tools=(tool,)),)), rules=rules)
+    return tuple(one for one in report.findings if one.tool == tool.name)
+
+
+def _tool(now: Tool, text: str) -> Tool:
+    """A tool as its known definition has it."""
+    said = json.loads(text)
+    return replace(
+        now,
+        title=said["title"],
+        description=said["description"],
+        input_schema=said["inputSchema"],
+        output_schema=said["outputSchema"],
+    )

@@ -1,0 +1,303 @@
+"""Governance: what every real call asks before and after it, and what an operator sees and sets of it.
+
+One lock makes a decision whole: what is left of a budget is looked at and reserved, an approval found and used, under it. What has
+to last is in the store before the call leaves; a reservation that a killed process left is settled when the store is opened.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+
+from core.catalogs.catalogs import CatalogService
+from core.catalogs.decision_log import AGENT
+from core.domain.catalog import ServerId, Tool
+from core.domain.governance_events import ApprovalChange, PolicyChange, Spent
+from core.domain.limits import Breaker
+from core.domain.outcome import OutcomeKind
+from core.governance import refusals
+from core.governance.admission import Admission, RefusedRequests
+from core.governance.approval_rules import binding
+from core.governance.approvals import REASONS, Approval, ApprovalQueue
+from core.governance.budgets import Amount, Ledger, Reservation, Usage, day_of
+from core.governance.calls import NotAllowedError, Outlook, Permit, Wanted
+from core.governance.clients import ClientRegister, ClientVisits, SignIns
+from core.governance.definitions import KnownDefinitions
+from core.governance.policy import Policy, from_toml, to_toml
+from core.store import Store
+
+NOT_THE_SERVERS = {
+    OutcomeKind.CANCELLED,
+    OutcomeKind.NOT_TRIED,
+    OutcomeKind.BUSY,
+    OutcomeKind.INVALID_ARGUMENTS,
+    OutcomeKind.NOT_CONNECTED,
+}  # the wait after the latter is the connection's own
+LOST = {OutcomeKind.TIMEOUT, OutcomeKind.CRASH}
+READ_ON = "read_result"
+BEYOND = "it is beyond the budget of the day"
+
+
+class _Weighed(NamedTuple):
+    """A call under the present policy: its allowed amount, the reasons for an approval, and whether it exceeds a budget."""
+
+    amount: Amount
+    priced: float | None
+    reasons: tuple[str, ...]
+    over: bool
+
+
+class GovernanceService:
+    """Thread-safe. Reading `ledger` or `breakers` requires `lock`. `clock` is monotonic, `now` the time of day; `redact` masks known
+    secrets, `announce` is told of each call that begins to wait for a person, `lint_errors` gives the tools of a catalog with
+    an error."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalogs: CatalogService,
+        *,
+        now: Callable[[], datetime],
+        clock: Callable[[], float],
+        redact: Callable[[str], str],
+        announce: Callable[[ApprovalChange], None],
+        lint_errors: Callable[[str], Mapping[str, str]],
+    ) -> None:
+        self._store = store
+        self._catalogs = catalogs
+        self._now = now
+        self._clock = clock
+        self.lock = threading.RLock()
+        self._breakers: dict[ServerId, Breaker] = {}
+        self.clients = ClientRegister(store, now)
+        self.visits = ClientVisits(store, now)
+        self.sign_ins = SignIns(store, self.clients, now=now, clock=clock)
+        self.approvals = ApprovalQueue(store, now, redact, announce)
+        self.definitions = KnownDefinitions(
+            store, catalogs, now, lint_errors, lambda: self._policy.new_with_lint_errors and self.clients.any_client
+        )
+        self.refused = RefusedRequests(store, now)
+        self.settled_at_start = store.governance.settle_left_over()
+        self._policy = Policy()
+        self.policy_change: PolicyChange | None = None
+        """When the policy came into force, and by whom; None for the one that Wayfare starts with."""
+        self._read_policy()
+        self.admission = Admission(
+            self.clients, self.definitions, self.refused, lambda: self._policy, now=now, clock=clock
+        )
+        self.ledger = Ledger()
+        for spent in store.governance.spending(day_of(now())):
+            usage = Usage(spent.day, spent.client, spent.catalog, spent.server)
+            self.ledger.add(usage, Amount(spent.usd, spent.calls, spent.tokens), spent.at, over=spent.over)
+
+    def read_anew(self) -> None:
+        """Take over what another process has written: clients, approvals, definitions and the policy."""
+        with self.lock:
+            for part in (self.clients, self.approvals, self.definitions):
+                part.read_anew()
+            self._read_policy()
+
+    def _read_policy(self) -> None:
+        policies = self._store.governance.policies()
+        if policies:
+            self.policy_change = policies[-1]
+            self._policy = from_toml(policies[-1].toml)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self._policy
+
+    def set_policy(self, policy: Policy, *, origin: str) -> None:
+        """Put a policy in force from the next call on. Calls that wait under the one before have to be made again."""
+        with self.lock:
+            if policy != self._policy:
+                change = PolicyChange(self._now(), policy.digest, to_toml(policy), origin)
+                self._store.governance.append(change)
+                self._policy = policy
+                self.policy_change = change
+
+    def waiting(self) -> tuple[Approval, ...]:
+        """Calls that a person can decide now, oldest first."""
+        return self.approvals.waiting(self._policy.digest)
+
+    def decide(self, id_: str, *, approve: bool, origin: str) -> Approval:
+        """Approve or deny a call that waits. Raises UnknownNameError, WayfareError."""
+        rules, policy = self._policy.approvals, self._policy.digest
+        return self.approvals.decide(id_, approve=approve, rules=rules, policy_digest=policy, origin=origin)
+
+    def breakers(self) -> list[tuple[float, ServerId, Breaker]]:
+        """The clock, server and breaker of each server that was called since the start. Requires `lock`."""
+        return [(self._clock(), server, breaker) for server, breaker in self._breakers.items()]
+
+    def paused(self, catalog: str) -> dict[str, str]:
+        """The paused servers of a catalog, each with the reason and the end of the pause."""
+        with self.lock:
+            now_s = self._clock()
+            found = [(server, breaker) for server, breaker in self._breakers.items() if server.catalog == catalog]
+            errors = {
+                server.server: refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())
+                for server, breaker in found
+                if not breaker.may_enter(now_s)
+            }
+        return {server: str(error) for server, error in errors.items()}
+
+    def outlook(self, wanted: Wanted) -> Outlook:
+        """The obstacles that a call would meet now. Records and reserves nothing."""
+        with self.lock:
+            try:
+                weighed = self._weighed(wanted)
+                self._breaker(wanted.call.server_id)
+            except NotAllowedError as error:
+                return Outlook(refusal=error)
+        return Outlook(reasons=weighed.reasons)
+
+    def before(self, wanted: Wanted) -> Permit:
+        """Reserve the amount of a call. Raises NotAllowedError with the missing condition and the next step, and reserves nothing."""
+        call, tool = wanted.call, wanted.tool
+        with self.refused.recorded(wanted.client, call.catalog, tool.id, wanted.origin), self.lock:
+            weighed = self._weighed(wanted)
+            approval = self._approved(wanted, weighed) if weighed.reasons else None
+            id_ = uuid.uuid4().hex
+            breaker = self._breaker(call.server_id, entering=id_)
+            usage = Usage(day_of(self._now()), wanted.client, *call.server_id)
+            reservation = Reservation(id_, usage, weighed.amount, over=weighed.over)
+            self.ledger.reserve(reservation, self._now())
+            permit = Permit(reservation.id, wanted, reservation)
+            try:
+                if approval is not None:
+                    self.approvals.use(approval, origin=wanted.origin)
+                if self.definitions.state(call.catalog, tool) != "known":
+                    origin = wanted.origin if approval is None else approval.decided
+                    self.definitions.first_use(call.catalog, tool, approved=approval is not None, origin=origin)
+                self._store.governance.keep(self._row(permit, weighed.amount, settled=False))
+            except BaseException:
+                self.ledger.release(permit.id)
+                breaker.ended(id_, None, self._policy.breaker, self._clock())
+                raise
+        return permit
+
+    def _weighed(self, wanted: Wanted) -> _Weighed:
+        """Requires `lock`. Raises NotAllowedError if no approval can allow the call."""
+        call, tool, policy = wanted.call, wanted.tool, self._policy
+        known, priced = self.admission.check(wanted.client, call.catalog, tool), self._price(call.catalog, tool.id)
+        usd = policy.unpriced_usd if priced is None else priced
+        usage = Usage(day_of(self._now()), wanted.client, *call.server_id)
+        tokens = self.ledger.tokens_left(policy.budgets, usage, wanted.result_tokens)
+        short = self.ledger.short(policy.budgets, usage, Amount(usd, 1, tokens))
+        if short and short[0].budget.at_limit != "ask":
+            raise refusals.budget_spent(tool.id, short[0], self._cheaper(wanted, short[0].left), self._now())
+        reasons = policy.approvals.reasons(self.definitions.cautious(call.catalog, tool), usd, known=known)
+        if not short:
+            return _Weighed(Amount(usd, 1, tokens), priced, reasons, over=False)
+        beyond = tuple(f"{BEYOND}, {refusals.left_words(one)}" for one in short)
+        others = [budget for budget in policy.budgets if all(budget != one.budget for one in short)]
+        tokens = self.ledger.tokens_left(others, usage, wanted.result_tokens)
+        return _Weighed(Amount(usd, 1, tokens), priced, reasons + beyond, over=True)
+
+    def _breaker(self, server: ServerId, *, entering: str = "") -> Breaker:
+        """A server's breaker; `entering` is the call that goes. Raises NotAllowedError where no call may go."""
+        breaker, now_s = self._breakers.setdefault(server, Breaker()), self._clock()
+        if not (breaker.enter(entering, now_s) if entering else breaker.may_enter(now_s)):
+            raise refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())
+        return breaker
+
+    def after(self, permit: Permit, kind: OutcomeKind | None, tokens: int) -> None:
+        """Settle an ended call. `kind` is None if its outcome is not known. A call that reached no tool costs no money."""
+        reserved = permit.reservation.amount
+        usd = reserved.usd if kind is None else kind.charged_usd(reserved.usd) or 0.0
+        used = Amount(usd, 1, tokens).at_most(reserved)
+        good = None if kind is None or kind in NOT_THE_SERVERS else kind not in LOST
+        with self.lock:
+            self.ledger.settle(permit.id, used)
+            self._breakers[permit.wanted.call.server_id].ended(permit.id, good, self._policy.breaker, self._clock())
+        self._store.governance.keep(self._row(permit, used, settled=True))
+
+    def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
+        """Allow a request to a server that is not a tool call (see `Admission.requestable`), and count it as one call without a
+        price. A client that may use a tool may read the resources it links to. Raises NotAllowedError."""
+        here = Usage(day_of(self._now()), client, catalog, request.server)
+        with self.refused.recorded(client, catalog, request.id, AGENT), self.lock:
+            if linked_by is None:
+                self.admission.requestable(client, catalog, request)
+            else:
+                self.admission.check(client, catalog, linked_by)
+            self._breaker(ServerId(catalog, request.server))
+            if short := self.ledger.short(self._policy.budgets, here, Amount(calls=1)):
+                raise refusals.budget_spent(request.id, short[0], (), self._now())
+            self.ledger.add(here, Amount(calls=1), self._now())
+        self._settle_later(here, request.name, Amount(calls=1))
+
+    def read_on(self, client: str, source: ServerId, tokens: int, *, whole: bool = False) -> int:
+        """The number of tokens of a server's text that a client may get; they count against the budgets of that server. A `whole` text
+        must fit. Raises NotAllowedError."""
+        here = Usage(day_of(self._now()), client, *source)
+        with self.refused.recorded(client, source.catalog, f"{source.server}::{READ_ON}", AGENT), self.lock:
+            budgets = [replace(one, usd=None, calls=None) for one in self._policy.budgets if one.tokens is not None]
+            given = tokens if whole else min(tokens, self.ledger.tokens_left(budgets, here, tokens))
+            if short := self.ledger.short(budgets, here, Amount(tokens=given)):
+                raise refusals.budget_spent(f"a text of {source.server}", short[0], (), self._now())
+            self.ledger.add(here, Amount(tokens=given), self._now())
+        self._settle_later(here, READ_ON, Amount(tokens=given))
+        return given
+
+    def _settle_later(self, usage: Usage, tool: str, amount: Amount) -> None:
+        row = Spent(uuid.uuid4().hex, self._now(), *usage, tool, *amount, over=False, settled=True)
+        self._store.governance.keep(row)
+
+    def _price(self, catalog: str, tool: str) -> float | None:
+        with self._catalogs.unchanged():  # a replaced catalog has other rows
+            known = self._catalogs.catalog(catalog)
+            known.find(*tool.partition("::")[::2])
+            price = self._catalogs.projection(catalog).price_usd(known.tool_row[tool])
+        return None if np.isnan(price) else price
+
+    def _approved(self, wanted: Wanted, weighed: _Weighed) -> Approval:
+        """The approval of exactly this call, given with knowledge of any exceeded budget. Raises NotAllowedError if the call waits or was
+        denied."""
+        policy, name = self._policy, wanted.tool.id
+        bound = binding(wanted.client, wanted.call, wanted.tool, policy.digest)
+        found, rules = self.approvals.state(bound), policy.approvals
+        if found is not None and found.state == "approved" and (not weighed.over or BEYOND in found.change.reasons):
+            return found
+        if found is not None and found.state == "denied" and not wanted.approved_by:
+            raise refusals.approval_denied(name, found.change.expires_at)
+        found = self.approvals.wait_for(
+            bound,
+            wanted.call,
+            wanted.tool,
+            weighed.reasons,
+            price_usd=weighed.priced,
+            rules=rules,
+            origin=wanted.origin,
+        )
+        if wanted.approved_by:
+            return self.decide(found.change.id, approve=True, origin=wanted.approved_by)
+        raise refusals.approval_needed(
+            name,
+            REASONS.join(weighed.reasons),
+            found.change.id,
+            found.change.expires_at,
+            over_budget=weighed.over,
+        )
+
+    def _cheaper(self, wanted: Wanted, left_usd: float) -> list[str]:
+        """Tools of the same search that fit into the rest of the budget."""
+        catalog, unpriced = wanted.call.catalog, self._policy.unpriced_usd
+        with self._catalogs.unchanged():
+            rows = self._catalogs.catalog(catalog).tool_row
+            prices = {name: self._price(catalog, name) for name in wanted.others if name in rows}
+        return [name for name, price in prices.items() if (unpriced if price is None else price) <= left_usd][:3]
+
+    def _row(self, permit: Permit, amount: Amount, *, settled: bool) -> Spent:
+        call, usage = permit.wanted.call, permit.reservation.usage
+        return Spent(
+            permit.id, self._now(), usage.day, usage.client, call.catalog, call.server, call.tool,
+            amount.usd, amount.calls, amount.tokens, permit.reservation.over, settled,
+        )  # fmt: skip

@@ -1,0 +1,209 @@
+"""Runs and sweeps on a Ray cluster, `pip install wayfare[ray]`: the same results in the same order as on one machine.
+
+Each worker is a Ray actor with one CPU and an app over a copy of the store. If a worker is lost, another one repeats its
+part; the seeds of the parameters are the only source of randomness.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import TracebackType
+from typing import Any, Self
+
+from core.domain.catalog import Catalog
+from core.domain.errors import WayfareError
+from core.domain.params import Parameters
+from core.domain.tasks import Task
+from core.domain.untrusted_text import one_line
+from core.importers import read_tasks, tasks_text
+from core.lab.execution import Routed
+from core.store import Store
+from core.store.connection import Table
+
+AUTO = "auto"
+START_LIMIT_S = 120.0
+TOGETHER = 32  # tasks of a run that one worker gets at a time
+NOT_INSTALLED = "Ray is not installed; run `pip install wayfare[ray]`, or leave out --ray."
+OpenApp = Callable[[Store], Any]  # gives an App, which stands above this room
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Tasks of a catalog for a router, with or without their server hints."""
+
+    catalog: Catalog
+    router: str
+    tasks: Sequence[Task]
+    hints: bool
+
+
+class Worker:
+    """The app of a worker, which routes parts of the work. Arguments and results are plain values."""
+
+    def __init__(self, tables: Mapping[str, Table], opened: OpenApp) -> None:
+        self._app = opened(Store.of_tables(tables))
+        self._sent: dict[str, Catalog] = {}
+
+    def ready(self) -> bool:
+        """Returns as soon as the app is open."""
+        return True
+
+    def routed(self, catalog: Catalog, router: str, tasks: str, hints: bool, parameters: Parameters) -> list[Routed]:
+        """Route these tasks."""
+        read, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
+        return list(self._app.lab.routed(read, catalog=name, router=router, parameters=parameters, server_hints=hints))
+
+    def points(
+        self, catalog: Catalog, router: str, tasks: str, hints: bool, points: Sequence[Parameters]
+    ) -> list[Mapping[str, Any]]:
+        """The measures of each point."""
+        read, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
+        return list(self._app.sweeps.measured(read, points, catalog=name, router=router, hints=hints))
+
+    def _known(self, catalog: Catalog) -> str:
+        """The catalog's name. A catalog outside the store, such as a file's, is added as it was sent. It comes with every
+        part and is indexed again only if its content changed."""
+        stored = {info.name for info in self._app.catalogs.infos()}
+        if catalog.name not in stored and self._sent.get(catalog.name) != catalog:
+            self._app.catalogs.add(catalog, "sent to a worker")
+            self._sent[catalog.name] = catalog
+        return catalog.name
+
+
+class RaySpread:
+    """A cluster by its address. `auto` is the cluster of this machine, or this machine alone. Close it, or use `with`.
+
+    `opened` makes a worker's app. `hired` counts the workers that took part, `lost` those that were lost. Raises WayfareError if
+    there is no such cluster, or if its last worker is lost.
+    """
+
+    def __init__(self, address: str, tables: Mapping[str, Table], *, opened: OpenApp) -> None:
+        try:
+            self._ray: Any = import_module("ray")
+        except ImportError:
+            raise WayfareError(NOT_INSTALLED) from None
+        self._ours = not self._ray.is_initialized()
+        if self._ours:
+            self._join(address)
+        self._tables, self._opened = self._ray.put(dict(tables)), opened
+        self._idle: deque[Any] = deque()
+        self._starting: dict[Any, Any] = {}  # by the answer that says that they are ready
+        self.hired = self.lost = 0
+        self._because = ""
+
+    def routed(self, work: Work, parameters: Parameters, *, known: int) -> Iterator[Routed]:
+        """Route the tasks from the `known`-th on. Each is given, in order, as soon as all before it are known."""
+        starts = range(known, len(work.tasks), TOGETHER)
+        calls = [("routed", (*_sent(work, work.tasks[at : at + TOGETHER]), parameters)) for at in starts]
+        waiting: dict[int, list[Routed]] = {}
+        following = 0
+        for at, found in self._done(calls):
+            waiting[at] = found
+            while following in waiting:
+                yield from waiting.pop(following)
+                following += 1
+
+    def points(
+        self, work: Work, blocks: Sequence[Sequence[Parameters]]
+    ) -> Iterator[tuple[int, list[Mapping[str, Any]]]]:
+        """The measures of each block of points with its position, as soon as they are known."""
+        sent = _sent(work, work.tasks)
+        yield from self._done([("points", (*sent, list(block))) for block in blocks])
+
+    def close(self) -> None:
+        """End the workers and leave the cluster."""
+        for worker in (*self._idle, *self._starting.values()):
+            self._ray.kill(worker)
+        self._idle.clear()
+        self._starting.clear()
+        if self._ours:
+            self._ray.shutdown()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _join(self, address: str) -> None:
+        quiet = {"log_to_driver": False, "logging_level": "warning"}
+        try:
+            self._ray.init(address=address, **quiet)
+        except ConnectionError as error:
+            if address != AUTO:
+                raise WayfareError(
+                    f"No Ray cluster answers at {address!r} ({error}); start one, or give --ray auto."
+                ) from None
+            self._ray.init(include_dashboard=False, **quiet)
+
+    def _done(self, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[int, Any]]:
+        """The result of each call with its position, as soon as it is known."""
+        self._hire(len(calls))
+        waiting, running = deque(range(len(calls))), dict[Any, tuple[int, Any]]()
+        try:
+            while waiting or running:
+                while waiting and self._idle:
+                    at, worker = waiting.popleft(), self._idle.popleft()
+                    method, given = calls[at]
+                    running[getattr(worker, method).remote(*given)] = (at, worker)
+                answer = self._next([*self._starting, *running], at_work=bool(running))
+                if answer in self._starting:
+                    self._started(answer)
+                    continue
+                at, worker = running.pop(answer)
+                found = self._given(answer)
+                if found is None:
+                    waiting.appendleft(at)
+                    continue
+                self._idle.append(worker)
+                yield at, found
+        finally:
+            self._idle.extend(worker for _, worker in running.values())
+
+    def _next(self, answers: Sequence[Any], *, at_work: bool) -> Any:
+        """The first of these answers to arrive."""
+        if not answers:
+            raise WayfareError(
+                f"The last worker of the cluster is lost {self._because}; run the same again, it goes on from what is stored."
+            )
+        ready, _ = self._ray.wait(list(answers), num_returns=1, timeout=None if at_work else START_LIMIT_S)
+        if not ready:
+            raise WayfareError(
+                f"No worker of the cluster has started within {START_LIMIT_S:.0f} s; see whether it has a free CPU."
+            )
+        return ready[0]
+
+    def _started(self, answer: Any) -> None:
+        worker = self._starting.pop(answer)
+        if self._given(answer) is not None:
+            self._idle.append(worker)
+            self.hired += 1
+
+    def _given(self, answer: Any) -> Any:
+        """A worker's result, None if the worker is lost. Raises what the worker raised."""
+        exceptions = self._ray.exceptions
+        try:
+            return self._ray.get(answer)
+        except exceptions.RayTaskError:
+            raise
+        except exceptions.RayError as error:
+            self.lost += 1
+            self._because = f"({one_line(str(error), 200)})"
+            return None
+
+    def _hire(self, most: int) -> None:
+        """Start one worker per CPU of the cluster, at most one per part of the work."""
+        wanted = min(most, max(1, int(self._ray.cluster_resources().get("CPU", 1))))
+        actor = self._ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(Worker)
+        for _ in range(wanted - len(self._idle) - len(self._starting)):
+            worker = actor.remote(self._tables, self._opened)
+            self._starting[worker.ready.remote()] = worker
+
+
+def _sent(work: Work, tasks: Sequence[Task]) -> tuple[Any, ...]:
+    return work.catalog, work.router, tasks_text(tasks), work.hints

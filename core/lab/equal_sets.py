@@ -1,0 +1,171 @@
+"""Equal function sets of a catalog: pairs proposed, judged, joined, given out and taken in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated
+
+from cachetools import LRUCache
+
+from core.catalogs.catalogs import CatalogService
+from core.domain import documents
+from core.domain.documents import Wanted
+from core.domain.errors import CatalogError, UnknownNameError
+from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Task, contradictions, joined, ordered
+from core.lab.levels import Proposals, proposed, widened
+from core.relevance.encoder import Vectors
+from core.relevance.learnt_models import LearntModels
+from core.store import Store
+
+KIND = "wayfare equal function sets"
+CATALOGS_KEPT = 4
+EXPORTED = '{"sets": [["server::tool", "server::tool"]]} or a file that Export wrote'
+
+
+@dataclass(frozen=True, slots=True)
+class EqualSets:
+    """The proposals of a catalog with their judgments, the sets, judged pairs beyond the proposals, and pairs that were judged
+    different and are in one set. `left_out` counts the pairs that are near enough, too, but further than the proposed ones."""
+
+    proposals: tuple[Proposal, ...]
+    sets: Sets
+    others: tuple[EqualJudgment, ...]
+    contradictions: tuple[tuple[str, str], ...]
+    left_out: int = 0
+
+    @property
+    def judged(self) -> int:
+        """The number of proposals that are decided."""
+        return sum(not one.open for one in self.proposals)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The number of imported pairs, and of pairs with a tool that the catalog does not have."""
+
+    taken: int
+    unknown: int
+
+
+@dataclass(eq=False)
+class EqualSetsService:
+    """Proposes, keeps and joins. Thread-safe."""
+
+    store: Store
+    catalogs: CatalogService
+    learnt: LearntModels
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
+        self._proposed: LRUCache[str, tuple[Vectors, Proposals]] = LRUCache(CATALOGS_KEPT)
+
+    def of_catalog(self, catalog: str) -> EqualSets:
+        """The equal sets of a catalog. Builds a missing index."""
+        judged = self.store.equal_judgments.of_catalog(catalog)
+        says = {one.pair: one.says for one in judged}
+        sets = self.sets(catalog)
+        proposals = self.propose(catalog)
+        of = {tool: number for number, tools in enumerate(sets) for tool in tools}
+        pairs = tuple(
+            replace(
+                one,
+                says=says.get((one.one, one.other), ""),
+                follows=(one.one, one.other) not in says and of.get(one.one, -1) == of.get(one.other, -2),
+            )
+            for one in proposals.pairs
+        )
+        known = {(one.one, one.other) for one in pairs}
+        return EqualSets(
+            pairs, sets, tuple(one for one in judged if one.pair not in known), contradictions(judged, sets),
+            proposals.left_out,
+        )  # fmt: skip
+
+    def sets(self, catalog: str) -> Sets:
+        """The sets that follow from pairs judged equal, over the tools of the catalog."""
+        tools = self.catalogs.catalog(catalog).tool_row
+        judged = self.store.equal_judgments.of_catalog(catalog)
+        return joined(one.pair for one in judged if one.says == "equal" and {*one.pair} <= tools.keys())
+
+    def judge(self, catalog: str, one: str, other: str, says: Says | None) -> None:
+        """Keep a judgment of two tools; None takes it back. Raises UnknownNameError for an unknown tool."""
+        tools = self.catalogs.catalog(catalog).tool_row
+        for tool in (one, other):
+            if tool not in tools:
+                raise UnknownNameError(f"There is no tool {tool[:80]!r} in catalog {catalog!r}; check the name.")
+        pair = ordered(one, other)
+        if says is None:
+            self.store.equal_judgments.remove(catalog, *pair)
+        else:
+            self.store.equal_judgments.save([EqualJudgment(catalog, *pair, says, self.now())])
+        self.learnt.forget(catalog)  # equal tools share labels
+
+    def widened(self, catalog: str, tasks: Sequence[Task]) -> tuple[Task, ...]:
+        """Tasks in which each tool equal to a right one is right too; see `core.lab.levels`."""
+        return widened(tasks, self.sets(catalog))
+
+    def export(self, catalog: str) -> str:
+        """Pairs and sets as the text of a JSON file."""
+        judged = self.store.equal_judgments.of_catalog(catalog)
+        pairs = [{"tools": list(one.pair), "says": one.says, "at": one.at.isoformat()} for one in judged]
+        document = {
+            "kind": KIND,
+            "catalog": catalog,
+            "sets": [list(tools) for tools in self.sets(catalog)],
+            "pairs": pairs,
+        }
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+    def import_file(self, data: bytes, *, source: str, catalog: str) -> Imported:
+        """Keep the pairs of an exported file, or the sets of a file without pairs. They replace judgments of the same pairs. Raises
+        CatalogError."""
+        try:
+            document = json.loads(data)
+        except (ValueError, RecursionError):
+            raise CatalogError(f"{source}: it is not JSON; give {EXPORTED}.") from None
+        said = _pairs(documents.read(_File, document, source, advice=f"give {EXPORTED}"), source)
+        tools, now = self.catalogs.catalog(catalog).tool_row, self.now()
+        taken = [
+            EqualJudgment(catalog, *ordered(one, other), says, now)
+            for one, other, says in said
+            if one in tools and other in tools
+        ]
+        self.store.equal_judgments.save(taken)
+        self.learnt.forget(catalog)
+        return Imported(len(taken), len(said) - len(taken))
+
+    def proposed(self, catalog: str) -> bool:
+        """Whether the pairs of a prepared catalog were found already, so that `of_catalog` takes a moment."""
+        known = self._proposed.get(catalog)
+        return known is not None and known[0] is self.catalogs.own(catalog)[1]
+
+    def propose(self, catalog: str, progress: Callable[[int, int], object] | None = None) -> Proposals:
+        """Find the pairs of a catalog, once. Builds a missing index. `progress` gets the tools that are compared, and of how many."""
+        opened, own = self.catalogs.own(catalog)
+        known = self._proposed.get(catalog)
+        if known is None or known[0] is not own:
+            known = self._proposed[catalog] = (own, proposed(opened.tools, own[:], progress=progress))
+        return known[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    tools: Annotated[tuple[str, ...], Wanted("two different tools", lambda tools: len({*tools}) == 2)]
+    says: Says
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    sets: tuple[Annotated[tuple[str, ...], Wanted("a list of tools", bool)], ...] | None = None
+    pairs: tuple[_Pair, ...] | None = None
+
+
+def _pairs(file: _File, source: str) -> list[tuple[str, str, Says]]:
+    """The pairs of a file, or those of its sets. Raises CatalogError if it has neither."""
+    if file.pairs is not None:
+        return [(*dict.fromkeys(pair.tools), pair.says) for pair in file.pairs]  # type: ignore[misc]
+    if file.sets is None:
+        raise CatalogError(f"{source}: it has neither pairs nor sets; give {EXPORTED}.")
+    return [(tools[0], other, "equal") for tools in file.sets for other in dict.fromkeys(tools) if other != tools[0]]

@@ -1,0 +1,227 @@
+"""The lab: routers measured over labelled tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+import sample_catalog
+from core.catalogs.catalogs import CatalogService
+from core.decisions.routing import RoutingService
+from core.domain.decision import Decision
+from core.domain.errors import CatalogError, WayfareError
+from core.domain.outcome import CallMode, ToolCall
+from core.domain.params import Parameters
+from core.domain.tasks import Task
+from core.governance.calls import NotAllowedError
+from core.governance.governed_calls import GovernedCalls
+from core.importers import read_tasks
+from core.importers.shipped_catalogs import SAMPLE
+from core.lab.benchmark import BenchmarkRun, run_benchmark
+from core.lab.equal_sets import EqualSetsService
+from core.lab.execution import S_PER_USD, ExecutionRun, LiveCall, Playing, Routed, execute, play, priced_by_tiers
+from core.lab.levels import LevelRun, run_levels
+from core.lab.threshold import Calibration, fit_threshold
+from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
+from core.servers.lazy_pool import load_protocol
+
+LIVE_LIMIT_S = 10.0
+RANKED = "10"  # candidates in the lab, more than in a decision, unless the parameter n is given
+BY_TIERS = " (prices by tiers)"
+TASK_SETS: Mapping[str, Mapping[str, Path]] = {
+    SAMPLE: {
+        "everyday questions": sample_catalog.TASKS_DIR / "everyday.jsonl",
+        "sub-tasks": sample_catalog.TASKS_DIR / "subtasks.jsonl",
+        "ETOM, level 2": sample_catalog.TASKS_DIR / "l2_context.jsonl",
+        "EHRR's categories": sample_catalog.TASKS_DIR / "ehrr_categories.jsonl",
+    },
+    **{
+        name: {"tasks of the testbed": sample_catalog.TASKS_DIR.parent / "testbeds" / f"{name}.tasks.jsonl"}
+        for name in ("attention-120", "search-15")
+    },
+}
+
+
+@dataclass(eq=False)
+class LabService:
+    """Measures over labelled tasks. Its decisions are not recorded."""
+
+    routing: RoutingService
+    catalogs: CatalogService
+    calls: GovernedCalls
+    equal_sets: EqualSetsService
+
+    def read_tasks(self, path: Path) -> tuple[Task, ...]:
+        """Read labelled tasks from a JSON Lines file. Raises CatalogError that names the line."""
+        try:
+            return read_tasks(path.read_bytes(), source=str(path))
+        except OSError as error:
+            raise CatalogError(f"{path}: it cannot be read ({error.strerror}); give a file that can.") from None
+
+    def parse_tasks(self, data: bytes, *, source: str) -> tuple[Task, ...]:
+        """Read them from the content of a file. Raises CatalogError that names the line."""
+        return read_tasks(data, source=source)
+
+    def task_sets(self, catalog: str) -> Mapping[str, Path]:
+        """The labelled tasks that come with a catalog, by title. Empty for a catalog that did not come with Wayfare."""
+        return TASK_SETS.get(catalog, {})
+
+    def benchmark(
+        self,
+        tasks: Sequence[Task],
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        server_hints: bool = True,
+        progress: Callable[[int], None] | None = None,
+    ) -> BenchmarkRun:
+        """Retrieval measures over labelled tasks. `progress` gets the number of routed tasks; its exceptions end the run."""
+        routed = count(1)
+
+        def route(task: Task) -> Decision:
+            decision = self.routing.route(
+                task.subtask,
+                catalog=catalog,
+                router=router,
+                parameters=parameters,
+                server_hint=task.server_hint if server_hints else "",
+                record=False,
+            )
+            if progress is not None:
+                progress(next(routed))
+            return decision
+
+        return run_benchmark(router, parameters.values(), tasks, route)
+
+    def routed(
+        self,
+        tasks: Sequence[Task],
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        server_hints: bool,
+        known: Sequence[Routed] = (),
+    ) -> Iterator[Routed]:
+        """Route the tasks after the `known` ones, one by one."""
+        for task in tasks[len(known) :]:
+            hint = task.server_hint if server_hints else ""
+            yield Routed.of(
+                task,
+                self.routing.route(
+                    task.subtask, catalog=catalog, router=router, parameters=parameters, server_hint=hint, record=False
+                ),
+            )
+
+    def play(
+        self, tasks: Sequence[Task], routed: Sequence[Routed], *, catalog: str, router: str, playing: Playing
+    ) -> ExecutionRun:
+        """`execute` for possible tasks that are routed already.
+
+        `playing.live` calls read-only tools on servers that run, with arguments made up from their schemas.
+        """
+        return play(
+            router,
+            tasks,
+            routed,
+            self.catalogs.context(catalog),
+            seeds=playing.seeds,
+            value_usd=playing.value_usd,
+            s_per_usd=playing.s_per_usd,
+            live=self._live(catalog) if playing.live else None,
+        )
+
+    def execute(
+        self,
+        tasks: Sequence[Task],
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        seeds: int = 20,
+        progress: Callable[[int], None] | None = None,
+    ) -> ExecutionRun:
+        """Play the routed tasks out: sub-tasks solved, money, time, tokens, invalid calls; see `core.lab.execution`.
+
+        `progress` gets the number of routed tasks. Raises WayfareError if no task has a right tool.
+        """
+        if not any(task.relevant for task in tasks):
+            raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
+        context = self.catalogs.context(catalog)
+        routed = count(1)
+
+        def route(task: Task) -> Decision:
+            decision = self.routing.route(
+                task.subtask,
+                catalog=catalog,
+                router=router,
+                parameters=parameters,
+                server_hint=task.server_hint,
+                record=False,
+            )
+            if progress is not None:
+                progress(next(routed))
+            return decision
+
+        return execute(router, tasks, route, context, seeds=seeds, s_per_usd=S_PER_USD)
+
+    def priced_by_tiers(self, catalog: str, seed: int = 0) -> str:
+        """The name of a copy of a catalog, for this process, in which every tool has a price by EHRR's tiers."""
+        name = f"{catalog}{BY_TIERS}"
+        self.catalogs.add(priced_by_tiers(self.catalogs.catalog(catalog), name=name, seed=seed), "prices by tiers")
+        return name
+
+    def _live(self, catalog: str) -> LiveCall:
+        load_protocol()
+        from core.lab.scenarios.live import example_arguments, may_be_called
+
+        known = self.catalogs.catalog(catalog)
+
+        @cache
+        def call(row: int) -> tuple[bool, float] | None:
+            tool = known.tools[row]
+            if not may_be_called(known.servers[known.server_row[tool.server]], tool):
+                return None
+            request = ToolCall(tool.server, tool.name, example_arguments(tool), timeout_s=LIVE_LIMIT_S, catalog=catalog)
+            try:
+                outcome = self.calls.run_by_person(request, mode=CallMode.REAL, origin="bench").outcome
+            except NotAllowedError:
+                return None  # its outcome is drawn
+            return bool(outcome.kind.success), outcome.latency_s
+
+        return call
+
+    def levels(
+        self,
+        tasks: Sequence[Task],
+        *,
+        catalog: str,
+        router: str,
+        parameters: Parameters,
+        progress: Callable[[int], None] = lambda _done: None,
+    ) -> tuple[LevelRun, ...]:
+        """ETOM's scores by level. Each task is asked as a person would, without a hint. Tools that an equal function set of the catalog
+        makes equal to a right one are right, too.
+        """
+        routed = count(1)
+
+        def route(text: str) -> Decision:
+            decision = self.routing.route(text, catalog=catalog, router=router, parameters=parameters, record=False)
+            progress(next(routed))
+            return decision
+
+        return run_levels(router, self.equal_sets.widened(catalog, tasks), route)
+
+    def fit_threshold(self, tasks: Sequence[Task], *, catalog: str, parameters: ToolAttentionParameters) -> Calibration:
+        """The threshold of Tool Attention that fits labelled tasks best. Raises WayfareError without labels."""
+        return fit_threshold(
+            tasks,
+            lambda task: self.routing.route(
+                task.subtask, catalog=catalog, router=ToolAttention.id, parameters=parameters, record=False
+            ),
+            k=parameters.n,
+        )

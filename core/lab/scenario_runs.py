@@ -1,0 +1,248 @@
+"""Network scenarios over the open catalogs: planned, run with progress, stored."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import KW_ONLY, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import sample_catalog
+from core.catalogs.background_jobs import Stopped
+from core.catalogs.catalogs import CatalogService
+from core.domain.errors import CatalogError, ParameterError, StoreError, UnknownNameError
+from core.domain.events import OutcomeEvent
+from core.domain.execution import Leave, always
+from core.domain.lab_runs import LIVE, KeptRun, fingerprint
+from core.domain.params import Parameters
+from core.domain.tasks import Task
+from core.importers import read_tasks, tasks_text
+from core.importers.shipped_catalogs import SAMPLE
+from core.lab.lab_runs import LabRunService
+from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
+from core.lab.scenarios.records import conditions_of, storable
+from core.lab.scenarios.simulation import LEAD_IN, STEPS, Call, Step, World, walk
+from core.learning.feedback import FeedbackService
+from core.network.profiles import NetworkProfiles
+from core.planning.base import Planner
+from core.routers import ROUTERS
+from core.routers.presets import DEFAULT_PRESET, applied
+from core.servers.lazy_pool import load_protocol
+from core.servers.secrets import SecretVault
+from core.store import ScenarioRuns
+from sample_catalog import testbeds
+
+TESTBED = "search-15"
+TASKS = {
+    TESTBED: testbeds.SEARCH_TASKS,
+    "attention-120": testbeds.ATTENTION_TASKS,
+    SAMPLE: sample_catalog.TASKS_DIR / "subtasks.jsonl",
+}
+REPORTED_EVERY = 64
+
+Progress = Callable[[int, int], None]  # steps done, steps to do
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One run to make."""
+
+    router: str
+    setting: Setting
+    parameters: Parameters
+
+
+@dataclass(eq=False)
+class ScenarioService:
+    """Runs scenarios. Simulated ones make no calls and record no events. The calls of live ones go to `record`; their secrets come from
+    `vault`, and `leave` says whether a call may be made. `keep` stores runs.
+    """
+
+    catalogs: CatalogService
+    planners: Mapping[str, Planner]
+    store: ScenarioRuns
+    _: KW_ONLY
+    networks: NetworkProfiles
+    virtual_folder: Path
+    lab_runs: LabRunService
+    feedback: FeedbackService
+    vault: SecretVault | None = None
+    record: Callable[[OutcomeEvent], None] = lambda _: None
+    leave: Leave = always
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def world(
+        self,
+        profile: str,
+        *,
+        catalog: str = TESTBED,
+        tasks: Sequence[Task] | None = None,
+        source: str = "",
+        steps: int = STEPS,
+        seed: int = 0,
+        lead_in: int = LEAD_IN,
+        predicted: str = "",
+        raw_questions: bool = False,
+    ) -> World:
+        """The world of a scenario: a profile by name or file, over a catalog and its labelled tasks.
+
+        `source` says where `tasks` came from. `predicted` replaces tool prediction for every query; without it the planner is asked.
+        Raises WayfareError.
+        """
+        network = self.networks.load(profile)
+        asked = [task for task in (tasks if tasks is not None else self._tasks(catalog)) if task.relevant]
+        if not asked:
+            raise CatalogError(f"No task says what is right for it in catalog {catalog!r}; give tasks with `relevant`.")
+        context = self.catalogs.context(self.catalogs.open(catalog).name)
+        context.matcher.embed("warm up")  # the first text opens the encoder, which would count as selection time
+        world = World.of(
+            context,
+            network.traces(context.catalog.servers, lead_in + steps, seed=seed),
+            asked,
+            self.planners,
+            seed=seed,
+            lead_in=lead_in,
+            predicted=predicted,
+            raw_questions=raw_questions,
+        )
+        named = source if tasks is not None else catalog
+        return replace(world, conditions=conditions_of(world, network, named, seed=seed, predicted=predicted))
+
+    def run(
+        self,
+        world: World,
+        plan: Sequence[Entry],
+        *,
+        live: bool = False,
+        progress: Progress | None = None,
+        cancel: threading.Event | None = None,
+        watch: Callable[[int, Step], None] | None = None,
+    ) -> tuple[ScenarioRun, ...]:
+        """One run for each entry of a plan; `live` ones make their calls, see `core.lab.scenarios.live`. `watch` gets each step with the
+        position of its entry.
+
+        Raises Stopped once `cancel` is set.
+        """
+        runs: list[ScenarioRun] = []
+        for number, entry in enumerate(plan):
+            with self._calls(world, cancel) if live else nullcontext() as call:
+                steps = _watched(world, entry, number, len(plan), progress, cancel, call)
+                if watch is not None:
+                    steps = _shown(steps, number, watch)
+                run = measured(world, entry.router, entry.setting, entry.parameters.values(), steps)
+            runs.append(replace(run, mode=LIVE) if live else run)
+        return tuple(runs)
+
+    def _calls(self, world: World, cancel: threading.Event | None) -> AbstractContextManager[Call]:
+        load_protocol()
+        from core.lab.scenarios.live import LiveCalls
+
+        seed = world.conditions.seed if world.conditions is not None else 0
+        return LiveCalls(
+            world,
+            self.virtual_folder,
+            seed=seed,
+            vault=self.vault,
+            record=self.record,
+            leave=self.leave,
+            cancel=cancel,
+        )
+
+    def keep(self, world: World, runs: Sequence[ScenarioRun]) -> tuple[KeptRun, ...]:
+        """Store runs of a world that `world` made; a run with the same inputs is replaced. Raises StoreError."""
+        if world.conditions is None:
+            raise StoreError("This world has no name to keep its runs under; make it with `Scenarios.world`.")
+        at = self.now()
+        rows = [storable(world.conditions, world.context, run, at) for run in runs]
+        self.store.save(rows)
+        return tuple(row for row, _ in rows)
+
+    def inputs(self, catalog: str) -> str:
+        """The fingerprint of a catalog of one's own and its labelled tasks, which may change; "" for a shipped one. Raises CatalogError
+        without tasks."""
+        if catalog in TASKS:
+            return ""
+        return fingerprint([self.lab_runs.digest(catalog).fingerprint, tasks_text(self._tasks(catalog))])
+
+    def _tasks(self, catalog: str) -> tuple[Task, ...]:
+        """The tasks that came with a catalog, or were drawn with it, or are of its newest run, else its labels. Raises CatalogError."""
+        if catalog in TASKS:
+            return read_tasks(TASKS[catalog].read_bytes(), source=TASKS[catalog].name)
+        for known, source in self.lab_runs.task_sets(catalog).items():
+            return self.lab_runs.stored_tasks(known, source)
+        if labelled := self.feedback.export(catalog):
+            return read_tasks(labelled.encode(), source=f"labels of {catalog}")
+        raise CatalogError(
+            f"No labelled tasks are known for catalog {catalog!r}: label tools of it, run tasks over it in the Lab, or give a file with "
+            "`wayfare scenario --tasks`."
+        )
+
+
+def planned(
+    routers: Sequence[str],
+    settings: Sequence[Setting] = SETTINGS,
+    values: Mapping[str, object] | None = None,
+    *,
+    preset: str = DEFAULT_PRESET,
+) -> tuple[Entry, ...]:
+    """Every router under every setting. `values` go to the routers that have such a parameter, and win over the `preset`.
+
+    Raises UnknownNameError, ParameterError.
+
+    >>> [(entry.router, entry.setting.name) for entry in planned(["sonar", "ehrr"], SETTINGS[:1], {"a": 0.3})]
+    [('sonar', 's3t6'), ('ehrr', 's3t6')]
+    """
+    chosen = dict(values or {})
+    for router in routers:
+        if router not in ROUTERS:
+            raise UnknownNameError(f"There is no router {router!r}; choose one of: {', '.join(ROUTERS)}.")
+    knobs = {router: {knob.name for knob in ROUTERS[router].parameters.knobs()} for router in routers}
+    for name in chosen.keys() - set[str]().union(*knobs.values()):
+        raise ParameterError(
+            f"None of these routers has a parameter {name!r}; `wayfare parameters` lists what there is."
+        )
+    return tuple(
+        Entry(
+            router,
+            setting,
+            _parameters(router, setting, {n: v for n, v in chosen.items() if n in knobs[router]}, preset),
+        )
+        for router in routers
+        for setting in settings
+    )
+
+
+def _parameters(router: str, setting: Setting, values: Mapping[str, object], preset: str) -> Parameters:
+    parameters = ROUTERS[router].parameters
+    names = [knob.name for knob in parameters.knobs()]
+    return applied(parameters, preset, {**parameters_under(setting, names), **values})
+
+
+def _watched(
+    world: World,
+    entry: Entry,
+    number: int,
+    of: int,
+    progress: Progress | None,
+    cancel: threading.Event | None,
+    call: Call | None,
+) -> Iterator[Step]:
+    """The steps of a run. Every so often, and after every real call, it reports the progress of all runs and looks at `cancel`."""
+    steps, every = len(world.order), 1 if call is not None else REPORTED_EVERY
+    for done, step in enumerate(walk(world, entry.router, entry.parameters, call)):
+        if done % every == 0:
+            if cancel is not None and cancel.is_set():
+                raise Stopped
+            if progress is not None:
+                progress(number * steps + done, of * steps)
+        yield step
+    if progress is not None:
+        progress((number + 1) * steps, of * steps)
+
+
+def _shown(steps: Iterator[Step], number: int, watch: Callable[[int, Step], None]) -> Iterator[Step]:
+    for step in steps:
+        watch(number, step)
+        yield step

@@ -1,0 +1,236 @@
+"""A model writes example requests, a few tools at a time. Nothing here reads or writes the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from core.domain.errors import PlannerError
+from core.domain.tokens import count_tokens
+from core.domain.untrusted_text import one_line
+from core.learning.requests import HOW, PER_TOOL
+from core.planning.model import RULES, with_data
+from core.planning.model_endpoint import Endpoint, LiteLlmEndpoint, Message, Reply
+from core.planning.model_replies import WrittenRequests
+from core.planning.rules import BASE_URL, KEY, MODEL
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The order to the model.
+
+WRITE = f"""\
+Write example requests for each of "tools".
+
+{HOW}
+Give "tools": for each one its "tool" exactly as given, and its "requests".
+"""
+AGAIN = "An earlier answer could not be used for these tools: {why} Answer with the JSON object alone, and with every tool of the list.\n"
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Batches, and what they will take.
+
+BATCH_TOOLS = 4
+DESCRIPTION_CHARS, SERVER_CHARS, SCHEMA_CHARS = 3_000, 400, 4_000
+REQUEST_TOKENS, TOOL_TOKENS = 20, 40  # of an answer: a request with its quotes, and the rest of a tool
+ANSWER_TOKENS, TIMEOUT_S = 4_000, 120.0
+ASKED = 2  # a batch is asked for so often
+Row = Mapping[str, Any]
+"""A tool as `RequestService.missing` gives it."""
+
+
+def batches(rows: Sequence[Row]) -> list[Sequence[Row]]:
+    """Returns the tools in batches; tools of one server stay together, as they come."""
+    return [rows[start : start + BATCH_TOOLS] for start in range(0, len(rows), BATCH_TOOLS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Tokens and money, estimated or spent. `usd` is None for a model without a known price."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = 0.0
+
+    def __add__(self, other: Spending) -> Spending:
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return Spending(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens, usd)
+
+    def words(self) -> str:
+        """Returns the spending for people.
+
+        >>> Spending(1200, 300, 0.0123).words(), Spending(10, 5, None).words()
+        ('1,200 tokens read, 300 written, 0.0123 USD', '10 tokens read, 5 written, price unknown')
+        """
+        price = "price unknown" if self.usd is None else f"{self.usd:.4f} USD"
+        return f"{self.input_tokens:,} tokens read, {self.output_tokens:,} written, {price}"
+
+
+def writing_endpoint(environment: Mapping[str, str], model: str = "") -> LiteLlmEndpoint:
+    """Returns the model of a name, or the one that the environment names. Raises PlannerError without a name."""
+    name = model.strip() or environment.get(MODEL, "").strip()
+    if not name:
+        raise PlannerError(f"No model is named; give --model NAME or set {MODEL}, with {BASE_URL} and {KEY} if needed.")
+    url, key = environment.get(BASE_URL, "").strip(), environment.get(KEY, "").strip()
+    return LiteLlmEndpoint(name, url, key, timeout_s=TIMEOUT_S, answer_tokens=ANSWER_TOKENS)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One batch: asked for, read, and asked for again where the answer cannot be used.
+
+
+@dataclass(slots=True)
+class WrittenBatch:
+    """The requests of each tool, the tools without with the reason, and what was spent. `problem` is why the endpoint cannot be
+    asked any more, or ""."""
+
+    requests: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    left: dict[str, str] = field(default_factory=dict[str, str])
+    spent: Spending = Spending()
+    problem: str = ""
+
+
+class RequestWriter:
+    """Asks a model for the requests of batches. It has no state but the endpoint."""
+
+    def __init__(self, endpoint: Endpoint, price_usd: Callable[[int, int], float | None]) -> None:
+        """`price_usd` gives the price of tokens read and written, or None."""
+        self._endpoint = endpoint
+        self._price_usd = price_usd
+
+    def estimate(self, rows: Sequence[Row]) -> Spending:
+        """Returns what the tools will take if every batch is answered at once. Raises PlannerError without litellm."""
+        spent = Spending()
+        for batch in batches(rows):
+            message = _message(batch)
+            read = count_tokens(message.system) + count_tokens(message.user)
+            spent += self._spending(read, len(batch) * (PER_TOOL * REQUEST_TOKENS + TOOL_TOKENS))
+        return spent
+
+    def write(self, batch: Sequence[Row]) -> WrittenBatch:
+        """Returns the requests of a batch. What the first answer lacks is asked for once more."""
+        done, wanted = WrittenBatch(), {str(row["tool"]): row for row in batch}
+        why = ""
+        for _ in range(ASKED):
+            message = _message(tuple(wanted.values()), why)
+            try:
+                reply = self._endpoint.ask(message)
+            except PlannerError as error:
+                done.problem = str(error).replace(", or choose planner=rules", "")
+                why = "the model could not be asked."
+                break
+            done.spent += self._of_reply(reply, message)
+            found, why = _read(reply, wanted)
+            done.requests.update(found)
+            wanted = {tool: row for tool, row in wanted.items() if tool not in found}
+            if not wanted:
+                break
+        done.left = dict.fromkeys(wanted, why)
+        return done
+
+    def _of_reply(self, reply: Reply, message: Message) -> Spending:
+        """Returns what a reply took; tokens that the endpoint did not count are counted here."""
+        if reply.input_tokens:
+            return Spending(reply.input_tokens, reply.output_tokens, reply.cost_usd)
+        return self._spending(count_tokens(message.system + message.user), count_tokens(reply.text))
+
+    def _spending(self, read: int, written: int) -> Spending:
+        return Spending(read, written, self._price_usd(read, written))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A whole run.
+
+MOST_UNUSABLE = 3  # batches in a row
+
+
+@dataclass
+class WritingRun:
+    """Batch after batch until all is written, the cap is reached, or the model cannot be asked. `keep` stores the requests of some
+    tools and returns how many were taken, and what was not. `stopped` says why the run ended early."""
+
+    writer: RequestWriter
+    keep: Callable[[Mapping[str, Sequence[str]]], Mapping[str, Any]]
+    limit_usd: float | None = None
+    done: int = 0
+    of: int = 0
+    tools: int = 0
+    requests: int = 0
+    stopped: str = ""
+    failed: bool = False
+    skipped: list[str] = field(default_factory=list[str])
+    spent: Spending = Spending()
+
+    def write(self, rows: Sequence[Row], told: Callable[[], object]) -> None:
+        """Writes the requests of all tools, and calls `told` after each batch."""
+        self.of, unusable = len(rows), 0
+        for batch in batches(rows):
+            if self._over_the_cap(batch):
+                break
+            written = self.writer.write(batch)
+            self.spent += written.spent
+            self.done += len(batch)
+            if written.requests:
+                taken = self.keep(written.requests)
+                self.tools += taken["tools"]
+                self.requests += taken["requests"]
+                self.skipped += [one["why"] for one in taken["skipped"]]
+            unusable = 0 if written.requests else unusable + 1
+            self.skipped += [f"{tool}: {why}" for tool, why in written.left.items()]
+            told()
+            if written.problem or unusable == MOST_UNUSABLE:
+                self.failed = True
+                self.stopped = written.problem or f"{unusable} batches in a row could not be used; try another model."
+                break
+
+    def words(self) -> str:
+        """Returns how far the run is."""
+        return f"{self.done:,} of {self.of:,} tools: {self.requests:,} requests; {self.spent.words()}"
+
+    def _over_the_cap(self, batch: Sequence[Row]) -> bool:
+        """Whether the next batch would pass the cap: its estimate, added to what was spent."""
+        if self.limit_usd is None:
+            return False
+        usd = (self.spent + self.writer.estimate(batch)).usd
+        if usd is not None and usd <= self.limit_usd:
+            return False
+        self.stopped = f"The next batch would pass the limit of {self.limit_usd:g} USD."
+        return True
+
+
+def _message(rows: Sequence[Row], why: str = "") -> Message:
+    task = f"{WRITE}{AGAIN.format(why=why) if why else ''}"
+    data = {"tools": [_shown(row) for row in rows]}
+    return Message(RULES, with_data(task, data), WrittenRequests.model_json_schema(), "requests")
+
+
+def _shown(row: Row) -> dict[str, Any]:
+    """Returns a tool as the model reads it; long texts are cut."""
+    schema = row["inputSchema"]
+    short = len(str(schema)) <= SCHEMA_CHARS
+    return {
+        "tool": row["tool"],
+        "server": one_line(row["server"], SERVER_CHARS),
+        "description": row["description"][:DESCRIPTION_CHARS],
+        "arguments": schema if short else _names(schema.get("properties")),
+    }
+
+
+def _names(properties: object) -> list[str]:
+    return (
+        [name[:100] for name in cast("Mapping[str, object]", properties)][:50]
+        if isinstance(properties, Mapping)
+        else []
+    )
+
+
+def _read(reply: Reply, wanted: Iterable[str]) -> tuple[dict[str, list[str]], str]:
+    """Returns the requests of the tools that were asked for, and why others have none."""
+    if not reply.whole:
+        return {}, "it was cut off before its end."
+    try:
+        document = WrittenRequests.read(reply.text)
+    except PlannerError:
+        return {}, "it had no JSON object that fits."
+    known = set(wanted)
+    found = {one.tool: one.requests[:PER_TOOL] for one in document.tools if one.tool in known and one.requests}
+    return found, "it lacked these tools."

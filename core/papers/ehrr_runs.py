@@ -1,0 +1,335 @@
+"""EHRR's experiments without a model, on the sample: its 95 tasks of six categories are routed once each and played out.
+
+`core.lab.execution` plays them: candidates are tried in order, at most three; a right tool succeeds by its declared reliability.
+The paper has a model that loops over ROUTE and EXECUTE, and another that judges the traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from statistics import fmean
+
+import numpy as np
+
+from core.domain.decision import Decision
+from core.domain.errors import WayfareError
+from core.domain.tasks import Task
+from core.lab.benchmark import score_tasks
+from core.lab.execution import ExecutionRun, execute
+from core.lab.recovery import CURES, drawn_world, recover, summary
+from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES
+from core.papers.report import (
+    NEEDS_MODEL,
+    SAMPLE,
+    Chart,
+    Column,
+    Kind,
+    Link,
+    Material,
+    Row,
+    Series,
+    Table,
+    Value,
+    pair,
+    rounded,
+)
+from core.routers.ehrr import EhrrParameters
+from core.routers.presets import DEFAULT_PRESET, applied
+
+# Tasks, routed once each and played out -------------------------------------------------------------------------------
+
+S_PER_USD, SEEDS = 1000.0, 20
+THEIRS = (
+    "81 servers, 810 tools, 95 tasks of existing benchmarks; a model that routes and calls, DeepSeek-v3 as the judge"
+)
+PLAYED = "the sample (81 servers, 950 tools) and our 95 tasks; one routing a task, played out without a model, 20 seeds"
+DIFFERS = (
+    "Tasks, tools, prices and the encoder (MiniLM for Qwen3-Embedding-0.6B) are others, nobody rewrites a task or routes again, and success is "
+    "drawn from declared reliability instead of being judged. Compare the routers with each other, not our level with theirs. With Table V's αt = 0.25 a second outweighs a quarter of all "
+    "similarity, more than what parts right from wrong for MiniLM: EHRR then solves less than similarity alone, and with Wayfare's defaults more."
+)
+LAB = Link("lab", {"catalog": SAMPLE, "tasks": "EHRR's categories"}, router="ehrr", preset="paper")
+MINE = "EHRR, our defaults"
+ROUTERS = {
+    "EHRR": ("ehrr", "paper"),
+    "RAG-MCP": ("rag_mcp", "paper"),
+    "Baseline": ("full_catalog", "paper"),
+    MINE: ("ehrr", DEFAULT_PRESET),
+}
+
+
+@dataclass(frozen=True)
+class Routed:
+    """The decisions of one router for all tasks, by task."""
+
+    tasks: Sequence[Task]
+    decisions: Mapping[str, Decision]
+
+    @classmethod
+    def of(
+        cls, material: Material, tasks: Sequence[Task], router: str, preset: str = "paper", **settings: object
+    ) -> Routed:
+        """Route every task once."""
+        return cls(tasks, {
+            task.id: material.decide(task.subtask, SAMPLE, router, settings, hint=task.server_hint, preset=preset) for task in tasks
+        })  # fmt: skip
+
+    def played(self, material: Material, category: str = "") -> ExecutionRun:
+        """Play its tasks out, or those of a category."""
+        chosen = [task for task in self.tasks if category in ("", task.category)]
+        return execute(
+            "", chosen, lambda task: self.decisions[task.id], material.context(SAMPLE), seeds=SEEDS, s_per_usd=S_PER_USD
+        )
+
+    def quality(self) -> dict[str, float]:
+        """MRR over ten candidates and recall@3."""
+        ranked = [[d.tools.ids[row] for row in d.candidates] for d in (self.decisions[task.id] for task in self.tasks)]
+        measures = score_tasks(self.tasks, ranked)[1]
+        return {"mrr": measures["mrr"], "recall": measures["recall@3"]}
+
+
+# Ablations, Figures 14 and 15: without its parts, and with sub-tasks that a model writes ------------------------------
+
+ABLATIONS: Mapping[str, tuple[Mapping[str, object], str, tuple[Value, Value, Value]]] = {
+    "Full": ({}, "paper", (0.41, 0.52, 37.7)),
+    "w/o Auction": ({"auction": False}, "paper", (0.34, None, 31.0)),
+    "w/o Execution": ({"execution_signals": False}, "paper", (0.30, None, None)),
+    "w/o Hierarchical": ({"hierarchy": False}, "paper", (0.2722, None, 24.1)),
+    "Full, Wayfare's defaults": ({}, DEFAULT_PRESET, (None, None, None)),
+}
+
+
+def ablation(material: Material, tasks: Sequence[Task]) -> Table:
+    def measured(preset: str, settings: Mapping[str, object], asked: Sequence[Task]) -> dict[str, float]:
+        routed = Routed.of(material, asked, "ehrr", preset, **{"n": 10, **settings})
+        return {**routed.quality(), "sr": 100 * routed.played(material).success_rate.mean}
+
+    rows: list[Row] = []
+    for name, (settings, preset, printed) in ABLATIONS.items():
+        found = measured(preset, settings, tasks)
+        published = dict(zip(("mrr", "recall", "sr"), printed, strict=True))
+        said = {key: value for key, value in settings.items() if isinstance(value, bool)}
+        link = Link("lab", LAB.query, router="ehrr", preset=preset, settings=said)
+        rows.append(Row(name, Kind.OURS, {key: pair(published[key], found[key]) for key in published}, link=link))
+    rows.append(_by_model(material, tasks, lambda asked: measured("paper", {}, asked)))
+    columns = (Column("mrr", "MRR", 2), Column("recall", "Recall@3", 2), Column("sr", "Success rate", 1, "%"))
+    return Table(
+        "ablation", "Figures 14, 15 · ablations", "EHRR without its parts. Where the paper gives no figure in its text there is none here.",
+        THEIRS, PLAYED + "; ranked to ten", columns, tuple(rows),
+        differs="In the paper every part helps. " + DIFFERS,
+        link=LAB,
+    )  # fmt: skip
+
+
+def _by_model(material: Material, tasks: Sequence[Task], measure: Callable[[Sequence[Task]], dict[str, float]]) -> Row:
+    name, model = "Full, sub-tasks written by a model", material.model
+    keys = ("mrr", "recall", "sr")
+    if model is None:
+        return Row(name, Kind.MODEL, dict.fromkeys(keys, (None, None)), why=NEEDS_MODEL)
+    asked = material.asked_of_model(tasks)
+    material.say(f"EHRR: {len(asked)} sub-tasks by {model.name}")
+    try:
+        found = measure([replace(task, subtask=model.rewrite(task.question or task.subtask)) for task in asked])
+    except WayfareError as error:
+        return Row(
+            name,
+            Kind.MODEL,
+            dict.fromkeys(keys, (None, None)),
+            why=f"The model did not answer: {error}",
+            model=model.name,
+        )
+    return Row(
+        name,
+        Kind.MODEL,
+        {key: pair(None, found[key]) for key in keys},
+        why=f"{len(asked)} of {len(tasks)} tasks.",
+        model=model.name,
+    )
+
+
+# Recovery after the outage of the best server, in drawn worlds (`core.lab.recovery`) ----------------------------------
+
+WORLDS = 10
+
+
+def recovery() -> tuple[Table, Chart]:
+    """Regret over a thousand calls around an outage: the paper's (8), and three cures of ours."""
+    base, worlds = applied(EhrrParameters, "paper"), [drawn_world(seed) for seed in range(WORLDS)]
+    rows: list[Row] = []
+    lines: list[Series] = []
+    for cure, settings in CURES.items():
+        runs = [
+            recover(world, base.replaced({**settings, "explore_seed": seed}), seed=seed)
+            for seed, world in enumerate(worlds)
+        ]
+        of, mean = summary(cure, runs), np.mean([run.regret for run in runs], axis=0)
+        steps = range(0, len(mean), 20)
+        lines.append(Series(cure, tuple(map(float, steps)), tuple(rounded(float(mean[step])) for step in steps)))
+        values = {"regret": of.regret, "down": of.wasted, "back": 100 * of.back_share, "after": of.back_after}
+        rows.append(
+            Row(
+                f"{cure} (8)" if cure == "paper" else cure,
+                Kind.OURS,
+                {key: pair(None, value) for key, value in values.items()},
+            )
+        )
+    columns = (
+        Column("regret", "Regret", 1), Column("down", "Calls while down", 1), Column("back", "Comes back", 0, "%"),
+        Column("after", "After steps", 0),
+    )  # fmt: skip
+    theirs, ours = (
+        "none: the paper learns online and shows no curve of it",
+        f"{WORLDS} drawn worlds of 2 to 5 servers, simulated",
+    )
+    about = "The best server is down for a while and comes back. Does the router? Regret is in units of utility (7)."
+    differs = "With (8) alone a server that failed is not called again, so that its figures never mend; docs/decisions/0012-recovery.md."
+    table = Table(
+        "recovery", "Recovery after an outage (ours)", about, theirs, ours, columns, tuple(rows), differs=differs
+    )
+    return table, Chart(
+        "recovery-curve", "Regret so far (ours)", about, "calls", "regret", "line", tuple(lines), differs=differs
+    )
+
+
+# All tables and charts -------------------------------------------------------------------------------------------------
+
+
+def experiments(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
+    """Tables IV, VI, VII, VIII, Figures 2 to 15 as far as they go, and recovery after an outage."""
+    tasks = material.tasks("ehrr_categories")
+    material.say("EHRR: 95 tasks by four routers")
+    routed = {name: Routed.of(material, tasks, router, preset, n=3) for name, (router, preset) in ROUTERS.items()}
+    runs = {(name, of): one.played(material, of) for name, one in routed.items() for of in ("", *CATEGORIES)}
+    material.say("EHRR: ablations")
+    parts = ablation(material, tasks)
+    material.say(f"EHRR: recovery after an outage, {WORLDS} worlds of 1,000 calls for each of {len(CURES)} cures")
+    back, curves = recovery()
+    rates = _by_category(
+        "VI", "Table VI, Figures 2, 3 · success rate", SUCCESS_RATES, runs, 3, lambda run, _: run.success_rate.mean
+    )
+    calls = _by_category(
+        "VII", "Table VII, Figures 4, 5 · invalid route and tool calls", INVALID_CALLS, runs, 1,
+        lambda run, count: run.invalid_calls.mean * count,
+    )  # fmt: skip
+    charts = (_bars(rates), *_cumulative(material, tasks, routed), _utilities(material, tasks, routed), curves)
+    return (_distribution(tasks), rates, calls, _spent(routed, runs), parts, back), charts
+
+
+def _distribution(tasks: Sequence[Task]) -> Table:
+    rows = [
+        Row(name, Kind.OURS, {"n": pair(float(count), float(sum(t.category == name for t in tasks)))})
+        for name, count in CATEGORIES.items()
+    ]
+    return Table(
+        "IV", "Table IV · tasks by category", "How many tasks each category has.", "tasks of existing benchmarks",
+        "95 tasks written for the sample", (Column("n", "Tasks", 0),), tuple(rows),
+        differs="The same distribution; the tasks themselves are ours, as the paper's are not printed.", link=LAB,
+    )  # fmt: skip
+
+
+def _by_category(
+    id_: str, title: str, published: Mapping[str, tuple[Mapping[str, float], float]],
+    runs: Mapping[tuple[str, str], ExecutionRun], digits: int, measure: Callable[[ExecutionRun, int], float],
+) -> Table:  # fmt: skip
+    rows: list[Row] = []
+    for category in (*CATEGORIES, ""):
+        values: dict[str, tuple[Value, Value]] = {
+            model: pair(rates[category] if category else overall, None) for model, (rates, overall) in published.items()
+        }
+        count = CATEGORIES.get(category, sum(CATEGORIES.values()))
+        values |= {name: pair(None, measure(runs[name, category], count)) for name in ROUTERS}
+        rows.append(Row(category or "Overall", Kind.OURS, values))
+    columns = (
+        *(Column(model, f"EHRR, {model}", digits) for model in published),
+        *(Column(name, name, digits) for name in ROUTERS),
+    )
+    about = "Their two columns are EHRR with two models; ours are routers without one."
+    return Table(id_, title, about, THEIRS, PLAYED, columns, tuple(rows), differs=DIFFERS, link=LAB)
+
+
+def _spent(routed: Mapping[str, Routed], runs: Mapping[tuple[str, str], ExecutionRun]) -> Table:
+    names = tuple(ROUTERS)
+    rows = [
+        Row(name, Kind.MODEL, dict(zip(names, (pair(one, None) for one in spent), strict=False)), why="Whole dialogues of a model.")
+        for name, (spent, _) in SPENT.items()
+    ]  # fmt: skip
+    count = sum(CATEGORIES.values())
+    rows += [
+        Row("Ours, tokens", Kind.OURS, {name: pair(None, float(sum(_tokens(routed[name])))) for name in names}),
+        Row("Ours, USD", Kind.OURS, {name: pair(None, runs[name, ""].usd_per_task.mean * count) for name in names}),
+    ]
+    return Table(
+        "VIII", "Table VIII · tokens and tool cost of all tasks", "What candidates put before a model, and what the tools that are tried cost.",
+        THEIRS, PLAYED + "; tokens of the definitions, counted with cl100k_base", tuple(Column(name, name, 2) for name in names), tuple(rows),
+        differs="Ours counts one turn a task, theirs every turn of a dialogue. " + DIFFERS, link=LAB,
+    )  # fmt: skip
+
+
+def _tokens(of: Routed) -> list[int]:
+    exposures = [of.decisions[task.id].exposure for task in of.tasks]
+    return [one.exposed + one.cached for one in exposures]
+
+
+def _bars(table: Table) -> Chart:
+    names = tuple(row.name for row in table.rows)
+    series = [Series(f"EHRR, {m} (paper)", names, _side(table, m, 0), theirs=True) for m in SUCCESS_RATES]
+    series += [Series(f"{name}, ours", names, _side(table, name, 1)) for name in ROUTERS]
+    return Chart(
+        "fig2",
+        "Figures 2, 3: success rate by category",
+        table.about,
+        "",
+        "success rate",
+        "bar",
+        tuple(series),
+        differs=DIFFERS,
+        link=LAB,
+    )
+
+
+def _side(table: Table, key: str, side: int) -> tuple[float | None, ...]:
+    values = [row.values[key][side] for row in table.rows]
+    return tuple(value if isinstance(value, float) else None for value in values)
+
+
+def _cumulative(material: Material, tasks: Sequence[Task], routed: Mapping[str, Routed]) -> tuple[Chart, Chart]:
+    numbers = tuple(float(at + 1) for at in range(len(tasks)))
+    tokens = [Series(name, numbers, tuple(map(float, accumulate(_tokens(one))))) for name, one in routed.items()]
+    prices = material.context(SAMPLE).statistics.tools.price_usd
+    usd: list[Series] = []
+    for name, one in routed.items():
+        first = [one.decisions[task.id].candidates[:1] for task in tasks]
+        spent = accumulate(float(np.nan_to_num(prices[rows[0]])) if rows else 0.0 for rows in first)
+        usd.append(Series(name, numbers, tuple(rounded(value) for value in spent)))
+    about = "In the order of the file, by category. The paper's lines are pictures without figures."
+    return (
+        Chart("fig6", "Figures 6, 7: tokens so far", about, "tasks", "tokens", "line", tuple(tokens), log_y=True, differs=DIFFERS, link=LAB),
+        Chart("fig8", "Figures 8, 9: price of the winners so far", about, "tasks", "USD", "line", tuple(usd), differs=DIFFERS, link=LAB),
+    )  # fmt: skip
+
+
+def _utilities(material: Material, tasks: Sequence[Task], routed: Mapping[str, Routed]) -> Chart:
+    """U of (7) of the winners, for all routers by the same formula: that of EHRR ranking all tools flat."""
+    flat = Routed.of(material, tasks, "ehrr", hierarchy=False, auction=False)
+    series: list[Series] = []
+    for name, one in routed.items():
+        means: list[float | None] = []
+        for category in CATEGORIES:
+            of = [task.id for task in tasks if task.category == category and one.decisions[task.id].candidates]
+            found = [float(flat.decisions[id_].tools.utility[one.decisions[id_].candidates[0]]) for id_ in of]
+            means.append(rounded(fmean(found)) if found else None)
+        series.append(Series(name, tuple(CATEGORIES), tuple(means)))
+    about = "Utility (7) of the tool that each router puts first, by the parameters of Table V. The paper's bars are a picture."
+    return Chart(
+        "fig12",
+        "Figures 10 to 13: average utility by category",
+        about,
+        "",
+        "utility U",
+        "bar",
+        tuple(series),
+        differs=DIFFERS,
+        link=LAB,
+    )

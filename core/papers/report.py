@@ -1,0 +1,227 @@
+"""Reports of papers: tables and figures with ours beside them, as JSON files for the Papers page, and what they are computed over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from core.domain.catalog import Catalog
+from core.domain.decision import Decision
+from core.domain.errors import WayfareError
+from core.domain.tasks import Task
+from core.lab.scenarios.simulation import World
+from core.planning.base import Planner
+from core.routers.context import RoutingContext
+
+Value = float | str | None
+AS_IT_IS = -1
+"""Digits of a column whose figures are written as they are, 5 and 0.0025."""
+
+
+class Kind(StrEnum):
+    """The origin of a row of ours."""
+
+    EXACT = "exact"
+    """A formula of the paper on its own numbers; it has to give the printed digits."""
+    OURS = "ours"
+    """The same experiment on our catalog and tasks; no reproduction."""
+    MODEL = "model"
+    """A part of it needs a language model."""
+    NOT = "not"
+    """Not recomputed; the row says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A measure. `digits` are the printed ones. `slack` is what the rounding of the figures that it is computed from may add. `clocked`
+    columns are measured times, which a second run does not repeat.
+    """
+
+    key: str
+    title: str
+    digits: int = 1
+    unit: str = ""
+    clocked: bool = False
+    slack: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A page with its query, to try something. With a `router` its knobs are those of a preset and `settings`. `says` is what it opens
+    where that is not the experiment itself.
+    """
+
+    page: str
+    query: Mapping[str, str] = field(default_factory=dict[str, str])
+    router: str = ""
+    preset: str = "balanced"
+    settings: Mapping[str, bool | int | float | str] = field(default_factory=dict[str, bool | int | float | str])
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Each measure as (theirs, ours) by the column's key. `why` says what is missing or differs in this row. `model` is the language
+    model of our side.
+    """
+
+    name: str
+    kind: Kind
+    values: Mapping[str, tuple[Value, Value]]
+    why: str = ""
+    link: Link | None = None
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the paper. `theirs` and `ours` name the data of each side, `differs` the differences and why."""
+
+    id: str
+    title: str
+    about: str
+    theirs: str
+    ours: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    differs: str = ""
+    link: Link | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line, or one group of bars. `theirs` marks what the paper prints."""
+
+    name: str
+    x: tuple[float | str, ...]
+    y: tuple[float | None, ...]
+    theirs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A figure. `shape` is line, bar or point."""
+
+    id: str
+    title: str
+    about: str
+    x: str
+    y: str
+    shape: str
+    series: tuple[Series, ...]
+    log_y: bool = False
+    differs: str = ""
+    link: Link | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One paper: its subject, tables and figures, and all that repeats them. `catalogs` are fingerprints by name."""
+
+    id: str
+    name: str
+    title: str
+    about: str
+    catalogs: Mapping[str, str]
+    seed: int
+    versions: Mapping[str, str]
+    model: str
+    tables: tuple[Table, ...]
+    charts: tuple[Chart, ...]
+
+    def to_json(self) -> str:
+        """The content of its file."""
+        return _adapter().dump_json(self).decode() + "\n"
+
+    @classmethod
+    def parse(cls, data: bytes, *, source: str) -> Report:
+        """Read the report in a file. Raises WayfareError for any other file."""
+        try:
+            return _adapter().validate_json(data)
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors()[0]["loc"]))
+            raise WayfareError(f"{source} is no report of a paper (at {where}); run `make papers` again.") from None
+
+    def repeatable(self) -> dict[str, Any]:
+        """Everything but measured times: the same for the same catalogs, seed and versions."""
+        document: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        for table in document["tables"]:
+            clocked = {column["key"] for column in table["columns"] if column["clocked"]}
+            for row in table["rows"]:
+                row["values"] = {key: pair for key, pair in row["values"].items() if key not in clocked}
+        return document
+
+
+def agrees(column: Column, theirs: Value, ours: Value) -> bool:
+    """Whether ours, rounded as the paper rounds, is what it prints. A half may be rounded either way. Nothing printed always agrees.
+
+    >>> cost = Column("c", "C", digits=2)
+    >>> agrees(cost, 1.78, 1.7816), agrees(cost, 1.78, 1.786), agrees(cost, "Yes", "Yes")
+    (True, False, True)
+    """
+    if theirs is None:
+        return True
+    if isinstance(theirs, float | int) and isinstance(ours, float | int):
+        return abs(theirs - ours) <= (0.5 * 10.0**-column.digits if column.digits >= 0 else 0.0) + column.slack + 1e-9
+    return theirs == ours
+
+
+def rounded(value: float | None, digits: int = 6) -> float | None:
+    """Six significant digits, the same on every machine. None for a number that is not finite.
+
+    >>> rounded(1 / 3), rounded(float("nan"))
+    (0.333333, None)
+    """
+    return None if value is None or not math.isfinite(value) else float(f"{value:.{digits}g}")
+
+
+def pair(theirs: Value, ours: Value) -> tuple[Value, Value]:
+    """A cell, ours rounded for the file."""
+    printed = float(theirs) if isinstance(theirs, float | int) else theirs
+    return printed, rounded(float(ours)) if isinstance(ours, float | int) else ours
+
+
+@cache
+def _adapter() -> TypeAdapter[Report]:
+    return TypeAdapter(Report)  # takes a while to make, so on first use
+
+
+# Material: catalogs, labelled tasks, decisions, networks, and a language model if one is set --------------------------
+
+SAMPLE, ATTENTION, SEARCH = "sample", "attention-120", "search-15"
+NEEDS_MODEL = "Set WAYFARE_LLM_MODEL, then make papers."
+
+
+@dataclass(frozen=True)
+class Material:
+    """The data of all papers.
+
+    `tasks` reads a file of the sample or of a testbed by its name. `decide(text, catalog, router, settings=None, *, hint="",
+    preset="balanced")` decides without a record, by a router with these settings on top of a preset. `world` takes a network's profile,
+    steps, seed, and whether questions are asked as a person put them; its catalog is NetMCP's testbed. `add_catalog` adds one for
+    this process. `model` is None if none is set; each of its rows asks at most `model_tasks` questions a set. `poisoned` is a JSON
+    Lines file of poisoned servers, or None.
+    """
+
+    context: Callable[[str], RoutingContext]
+    tasks: Callable[[str], tuple[Task, ...]]
+    decide: Callable[..., Decision]
+    world: Callable[[str, int, int, bool], World]
+    add_catalog: Callable[[Catalog], None]
+    seed: int
+    model: Planner | None
+    model_tasks: int
+    poisoned: Path | None
+    say: Callable[[str], None]
+
+    def asked_of_model(self, tasks: Sequence[Task]) -> list[Task]:
+        """The tasks that a model is asked about, spread over all of them."""
+        step = max(1, -(-len(tasks) // max(1, self.model_tasks)))
+        return list(tasks[::step])

@@ -1,0 +1,362 @@
+"""Tool Attention: token counts on its testbed of 120 tools, the utilisation rho, the fitted threshold, poisoned descriptions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog
+from core.domain.decision import Decision
+from core.domain.tasks import Task
+from core.domain.trace import DROPS, KEPT, Drop
+from core.importers import read_document
+from core.importers.token_meter import BREAKING_POINT, Context, Counted, token_meter, utilisation
+from core.lab.threshold import THETAS, Calibration, calibrate
+from core.papers.report import (
+    ATTENTION,
+    SAMPLE,
+    Chart,
+    Column,
+    Kind,
+    Link,
+    Material,
+    Row,
+    Series,
+    Table,
+    Value,
+    pair,
+    rounded,
+)
+from sample_catalog.testbeds import CURATED
+
+# Section 5.2: the threshold that labelled tasks ask for ---------------------------------------------------------------
+
+TASK_SETS = {
+    "sample, sub-tasks": (SAMPLE, "subtasks"),
+    "sample, ETOM level 2": (SAMPLE, "l2_context"),
+    ATTENTION: (ATTENTION, ATTENTION),
+}
+
+
+def _fitted(material: Material, catalog: str, name: str) -> Calibration:
+    tasks = material.tasks(name)
+    made = [material.decide(task.subtask, catalog, "tool_attention", hint=task.server_hint) for task in tasks]
+    right = np.array([[tool in task.relevant for tool in made[0].tools.ids] for task in tasks], dtype=np.bool_)
+    return calibrate(np.array([d.tools.utility for d in made]), right, k=10)
+
+
+def thresholds(material: Material, link: Link) -> Table:
+    rows: list[Row] = []
+    for name, (catalog, tasks) in TASK_SETS.items():
+        material.say(f"Tool Attention: threshold on {name}")
+        fit = _fitted(material, catalog, tasks)
+        paper = next(point for point in fit.points if point.theta == 0.28)
+        values: dict[str, tuple[Value, Value]] = {
+            "theta": pair("0.22–0.32", fit.best.theta),
+            "f": pair(None, fit.best.f1),
+            "f28": pair(None, paper.f1),
+        }
+        rows.append(Row(name, Kind.OURS, values))
+    return Table(
+        "5.2", "Section 5.2 · the fitted threshold", "θ from 0.10 to 0.50 by 0.02, the best F1.", "100 to 200 labelled pairs of a deployment",
+        "labelled tasks of the sample and of the testbed", (Column("theta", "θ", 2), Column("f", "F1", 2), Column("f28", "F1 at 0.28", 2)), tuple(rows),
+        differs="Ours asks for more than the published range: one to three tools are right for a task, and up to ten may be active.", link=link,
+    )  # fmt: skip
+
+
+def sweep(material: Material, link: Link) -> Chart:
+    fit = _fitted(material, ATTENTION, ATTENTION)
+    lines = {
+        "precision": [p.precision for p in fit.points],
+        "recall": [p.recall for p in fit.points],
+        "F1": [p.f1 for p in fit.points],
+    }
+    series = tuple(Series(name, THETAS, tuple(rounded(v) for v in values)) for name, values in lines.items())
+    return Chart(
+        "theta",
+        "Section 5.2: the threshold's sweep",
+        "Over the tasks of attention-120.",
+        "θ",
+        "share",
+        "line",
+        series,
+        link=link,
+    )
+
+
+# Section 7.6: how often tools with poisoned descriptions come before the model ----------------------------------------
+
+
+def poisoned(material: Material, tasks: Sequence[Task]) -> Table:
+    columns, theirs = (Column("out", "Kept out", 1, "%"), Column("plain", "By plain retrieval", 1, "%")), 92.0
+    row = Row(
+        "of one benign question",
+        Kind.NOT,
+        {"out": (theirs, None)},
+        why="Needs the poisoned descriptions of the repository's tests: make papers.",
+    )
+    if material.poisoned is not None:
+        material.say("Tool Attention: poisoned descriptions")
+        lines = material.poisoned.read_text(encoding="utf-8").splitlines()
+        mixed, strangers = with_strangers(material.context(ATTENTION).catalog, lines)
+        material.add_catalog(mixed)
+        shares = [
+            _kept_out(material, mixed.name, strangers, tasks, router)
+            for router in ("tool_attention", "simple_retrieval")
+        ]
+        row = Row(
+            "of one benign question",
+            Kind.OURS,
+            {"out": pair(theirs, 100 * shares[0]), "plain": pair(None, 100 * shares[1])},
+        )
+    return Table(
+        "7.6", "Section 7.6 · poisoned descriptions kept out", "How often a tool with a poisoned description stays out of what the model reads.",
+        "50 descriptions, a simulation: 46 kept out", "205 descriptions written for Lint's tests, each alone among attention-120; 47 questions", columns, (row,),
+        differs="It says little: a tool seldom fits a question that is not about it, and summaries of phase 1 are before the model all the same.",
+        link=Link("catalog", {"catalog": ATTENTION}),
+    )  # fmt: skip
+
+
+def with_strangers(base: Catalog, lines: Sequence[str]) -> tuple[Catalog, tuple[str, ...]]:
+    """A catalog with poisoned servers among its own, and the ids of their tools. Each line is a case as JSON.
+
+    Only cases of one server are taken; those of two show a name that imitates another.
+    """
+    cases = [json.loads(line) for line in lines]
+    servers = [
+        server | {"name": f"stranger-{number}"}
+        for number, (server,) in enumerate(case["servers"] for case in cases if len(case["servers"]) == 1)
+    ]
+    strangers = read_document(json.dumps({"servers": servers}), source="poisoned servers").servers
+    ids = tuple(tool.id for server in strangers for tool in server.tools)
+    return Catalog(f"{base.name} with strangers", (*base.servers, *strangers)), ids
+
+
+def _kept_out(material: Material, catalog: str, strangers: Sequence[str], tasks: Sequence[Task], router: str) -> float:
+    made = [material.decide(task.subtask, catalog, router) for task in tasks]
+    return float(1 - np.mean([active_alone(decision, strangers) for decision in made]))
+
+
+def active_alone(decision: Decision, strangers: Sequence[str]) -> NDArray[np.bool_]:
+    """Which strangers (P,) would be active as the only stranger: enough overlap, and fewer than k others before it."""
+    tools, k = decision.tools, int(str(decision.parameters["n"]))
+    rows = np.isin(tools.ids, strangers)
+    passed = ~np.isin(tools.dropped, [DROPS.index(Drop.BELOW_THRESHOLD), DROPS.index(Drop.GATED)])
+    others = np.sort(tools.utility[passed & ~rows])
+    before = len(others) - np.searchsorted(others, tools.utility[rows], side="right")
+    return passed[rows] & (before < k)
+
+
+# Tokens, utilisation and ablations -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A line of the paper's tables: its name, its printed tokens a turn and rho, and our router with its parameters."""
+
+    name: str
+    published: int
+    router: str
+    settings: dict[str, object] = field(default_factory=dict[str, object])
+    rho: float | None = None
+
+
+VARIANTS = (
+    Variant("B1 full schema", 47_312, "full_catalog", rho=0.24),
+    Variant("B2 static pruning", 11_865, "static_pruning", {"keep": ",".join(CURATED)}, rho=0.56),
+    Variant("B3 simple retrieval", 4_082, "simple_retrieval", rho=0.78),
+    Variant("B4 CLI lazy discovery", 480, "cli_lazy", rho=0.94),
+    Variant("Tool Attention", 2_368, "tool_attention"),
+    Variant("k = 5", 1_320, "tool_attention", {"n": 5}),
+    Variant("k = 20", 4_190, "tool_attention", {"n": 20}),
+    Variant("theta = 0.15", 3_270, "tool_attention", {"theta": 0.15}),
+    Variant("theta = 0.40", 1_480, "tool_attention", {"theta": 0.40}),
+    Variant("without lazy loading", 0, "tool_attention", {"lazy_loading": False}),
+)
+SERVERS = {
+    "github": (30, 520),
+    "filesystem": (10, 180),
+    "database": (20, 410),
+    "slack": (15, 290),
+    "web": (10, 220),
+    "jira": (35, 470),
+}
+AUDITS = {  # its Table 1: tokens a turn, share of a context of 200,000 in percent
+    "Filesystem": (1_500, 0.75), "Git": (3_000, 1.50), "Database": (2_500, 1.25), "Web Search": (1_200, 0.60), "Slack": (2_000, 1.00),
+    "GitHub (full)": (55_000, 27.5), "Enterprise DB": (54_600, 27.3),
+}  # fmt: skip
+INFERRED = "By (3); the tokens of task and system are inferred."
+SHOWS_ALL = {"full_catalog", "static_pruning", "cli_lazy"}  # of the tools that they let through, beyond the candidates
+TOTAL = 47_312
+THEIRS = "120 made-up tools of six servers, 500 made-up tasks; tokens counted with cl100k_base"
+OURS = "our testbed attention-120 (the same six servers and sizes, texts of ours), 47 labelled tasks; cl100k_base"
+DIFFERS = (
+    "Tokens of Tool Attention are its phase 2 alone, newly exposed at each turn; phase 1 is cached. On our tasks ISO falls faster with rank, so that θ "
+    "and not k decides how many tools are active: k = 20 hardly adds any, θ moves more (docs/decisions/0009-tool-attention.md)."
+)
+TRY = Link("route", {"q": "find the open pull requests labelled bug", "catalog": ATTENTION}, router="tool_attention")
+
+
+def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
+    """Table 1 and those of sections 6.2, 7.1 to 7.3, 5.2, 7.6; the utilisation curve of section 7.4."""
+    tasks = [task for task in material.tasks(ATTENTION) if task.relevant]
+    rows: list[tuple[Variant, float, float]] = []
+    everything = cached = 0
+    for variant in VARIANTS:
+        material.say(f"Tool Attention: {variant.name}")
+        made = [material.decide(task.subtask, ATTENTION, variant.router, variant.settings) for task in tasks]
+        rows.append((variant, fmean(d.exposure.exposed for d in made), 100 * reach(made, tasks)))
+        everything, cached = made[0].tokens["baseline"], made[0].exposure.cached
+    tables = (
+        _audits(), _testbed(material), _tokens(rows, everything), _ablation(rows, cached), _projected(), thresholds(material, TRY), poisoned(material, tasks),
+    )  # fmt: skip
+    return tables, (_curve(rows, cached), sweep(material, TRY))
+
+
+def reach(made: Sequence[Decision], tasks: Sequence[Task]) -> float:
+    """The share of the labelled tools that are before the model, as definitions or as lines of a search."""
+    shown = {DROPS.index(Drop.OUTRANKED), KEPT} if made[0].router in SHOWS_ALL else {KEPT}
+    right = [(d, d.tools.ids.index(tool)) for d, task in zip(made, tasks, strict=True) for tool in task.relevant]
+    return fmean(int(d.tools.dropped[row]) in shown for d, row in right)
+
+
+def _audits() -> Table:
+    rows = tuple(
+        Row(name, Kind.EXACT, {"share": pair(share, 100 * tokens / 200_000)})
+        for name, (tokens, share) in AUDITS.items()
+    )
+    return Table(
+        "1", "Table 1 · footprint of well-known servers", "Definitions of one server as a share of a context of 200,000 tokens.",
+        "public audits that the paper quotes", "its tokens over 200,000", (Column("share", "Share", 2, "%"),), rows,
+    )  # fmt: skip
+
+
+def _testbed(material: Material) -> Table:
+    context = material.context(ATTENTION)
+    tokens = np.asarray(context.tool_tokens)
+    rows: list[Row] = []
+    for server, (count, mean) in SERVERS.items():
+        mine = context.tool_server == context.server_names.index(server)
+        rows.append(
+            Row(
+                server,
+                Kind.OURS,
+                {"n": pair(float(count), float(mine.sum())), "t": pair(float(mean), float(tokens[mine].mean()))},
+            )
+        )
+    added = sum(count * mean for count, mean in SERVERS.values())
+    rows += [
+        Row("all definitions, counted", Kind.OURS, {"n": (120.0, float(len(tokens))), "t": pair(394.0, float(tokens.mean()))}),
+        Row("all definitions, by their table", Kind.EXACT, {"n": (120.0, 120.0), "t": pair(394.0, added / 120)},
+            why=f"The lines add up to {added:,} tokens, the total says {TOTAL:,}."),
+    ]  # fmt: skip
+    return Table(
+        "6.2", "Section 6.2 · the testbed", "Tools of each server and the mean tokens of a definition.", THEIRS, OURS,
+        (Column("n", "Tools", 0), Column("t", "Tokens each", 0)), tuple(rows), differs="Ours follows the lines of the table, not its total.",
+        link=Link("catalog", {"catalog": ATTENTION}),
+    )  # fmt: skip
+
+
+def _tokens(rows: Sequence[tuple[Variant, float, float]], everything: int) -> Table:
+    context = Context()
+    found: list[Row] = []
+    for variant, exposed, reached in rows[:5]:
+        rho = utilisation(context.task_tokens, variant.published, context.system_tokens)
+        found.append(Row(variant.name, Kind.OURS, {
+            "t": pair(float(variant.published), exposed),
+            "saved": pair(rounded(100 * (1 - variant.published / TOTAL), 3), 100 * (1 - exposed / everything)),
+            "rho": pair(variant.rho, utilisation(context.task_tokens, exposed, context.system_tokens)),
+            "shown": pair(None, reached),
+        }, link=Link(TRY.page, TRY.query, router=variant.router, settings=_said(variant))))  # fmt: skip
+        if variant.rho is not None:
+            found.append(
+                Row(f"{variant.name}: ρ of their tokens", Kind.EXACT, {"rho": pair(variant.rho, rho)}, why=INFERRED)
+            )
+    columns = (
+        Column("t", "Tokens a turn", 0),
+        Column("saved", "Saved", 1, "%"),
+        Column("rho", "ρ", 2),
+        Column("shown", "Right tools shown", 0, "%"),
+    )
+    return Table(
+        "7.1", "Section 7.1 · tokens a turn", "What each method puts before the model; ρ is the share of the context that is left for the task, (3).",
+        THEIRS, OURS, columns, tuple(found),
+        differs="ρ needs the tokens of task and system, which are not printed: 15,000 and 500 give all four of its figures within 0.02. " + DIFFERS, link=TRY,
+    )  # fmt: skip
+
+
+def _said(variant: Variant) -> dict[str, bool | int | float | str]:
+    return {name: value for name, value in variant.settings.items() if isinstance(value, bool | float | int | str)}
+
+
+def _ablation(rows: Sequence[tuple[Variant, float, float]], cached: int) -> Table:
+    found = [
+        Row(variant.name, Kind.OURS, {"t": pair(float(variant.published), exposed), "shown": pair(None, reached)},
+            link=Link(TRY.page, TRY.query, router="tool_attention", settings=_said(variant)))
+        for variant, exposed, reached in rows[4:]
+    ]  # fmt: skip
+    found.append(Row("phase 1, all summaries", Kind.OURS, {"t": pair(4820.0, float(cached))}))
+    missing = {"w/o preconditions": (2_462, "Our testbed declares none, as the paper does not say which it has."),
+               "MPNet-base": (2_371, "The encoder does not come with Wayfare."), "TF-IDF": (2_410, "No router of ours.")}  # fmt: skip
+    found += [Row(name, Kind.NOT, {"t": (float(tokens), None)}, why=why) for name, (tokens, why) in missing.items()]
+    columns = (Column("t", "Tokens a turn", 0), Column("shown", "Right tools shown", 0, "%"))
+    return Table(
+        "7.3",
+        "Section 7.3 · ablations",
+        "Tool Attention with other parameters.",
+        THEIRS,
+        OURS,
+        columns,
+        tuple(found),
+        differs=DIFFERS,
+        link=TRY,
+    )
+
+
+def _projected() -> Table:
+    printed = {
+        "B1 full schema": (3.21, 43.2),
+        "B2 static pruning": (3.35, 48.0),
+        "B3 simple retrieval": (3.89, 68.7),
+        "B4 CLI lazy discovery": (4.02, 74.1),
+    }
+    rows = tuple(
+        Row(name, Kind.MODEL, {"mean": (mean, None), "share": (share, None)}, why="Projected from tokens by the paper, not measured; needs a model and a judge.")
+        for name, (mean, share) in printed.items()
+    )  # fmt: skip
+    return Table(
+        "7.2", "Section 7.2 · reasoning quality (projected)", "Success, latency and quality in the paper follow from its token counts by curves that it does not print.",
+        "projections", "not recomputed", (Column("mean", "Mean score", 2), Column("share", "Scored well", 1, "%")), rows,
+    )  # fmt: skip
+
+
+def _curve(rows: Sequence[tuple[Variant, float, float]], cached: int) -> Chart:
+    """rho over the size of a catalog, definitions of the paper's mean size."""
+    sizes = (10, 20, 50, 80, 92, 120, 200, 500, 1000, 2000)
+    context, each = Context(), TOTAL / 120
+    exposed, summary = rows[4][1], cached / 120
+    lines = {
+        "all definitions": [size * each for size in sizes],
+        "Tool Attention, phases 1 and 2": [size * summary + min(exposed, size * each) for size in sizes],
+        "Tool Attention, phase 2 alone": [min(exposed, size * each) for size in sizes],
+    }
+    series = [
+        Series(
+            name,
+            tuple(map(float, sizes)),
+            tuple(rounded(utilisation(context.task_tokens, tax, context.system_tokens)) for tax in taxes),
+        )
+        for name, taxes in lines.items()
+    ]
+    series.append(Series("as printed, 120 tools: all definitions", (120.0,), (0.24,), theirs=True))
+    breaking = token_meter(Counted(120, TOTAL, 0, 0)).projected.tools_to_breaking
+    return Chart(
+        "fig5", "Section 7.4, Figure 5: utilisation ρ over the size of the catalog",
+        f"Below {BREAKING_POINT:g} reasoning breaks: beyond {breaking} definitions of the paper's mean size. The paper describes the figure and does not show it.",
+        "tools", "ρ", "line", tuple(series), differs="By (3) with 15,000 tokens of task and 500 of system.", link=TRY,
+    )  # fmt: skip

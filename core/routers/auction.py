@@ -1,0 +1,56 @@
+"""The posted-price reverse auction at the server layer: EHRR (4), (5), Theorem 1, Propositions 2 and 3."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.routers.utility import Array
+
+
+def posted_price(
+    similarity: Array,
+    cost_s: Array,
+    *,
+    p_bs: float | Array,
+    p_ofs: float | Array,
+    l0_s: float | Array,
+    budget_usd: float | Array | None = None,
+) -> Array:
+    """The client's offer per call, EHRR (4), with the optional cap of Proposition 3.
+
+        tau_i = p_bs * Sim_i + p_ofs * ln(1 + C_i / L0),      tau'_i = min(tau_i, B)
+
+    Shapes: (S,) each, or any that broadcast. Units: similarity in [0, 1], cost in s, result in USD per call.
+    Raises ValueError where a cost is negative.
+
+    >>> similarity, cost_s = np.array([0.75, 0.85]), np.array([1.78, 3.33])
+    >>> posted_price(similarity, cost_s, p_bs=0.0025, p_ofs=0.0225, l0_s=1.0).round(4)      # Table I
+    array([0.0249, 0.0351])
+    >>> posted_price(similarity, cost_s, p_bs=0.0025, p_ofs=0.0225, l0_s=1.0, budget_usd=0.03).round(4)
+    array([0.0249, 0.03  ])
+    """
+    if (cost_s < 0).any():
+        raise ValueError("a cost is negative")
+    offered = p_bs * similarity + p_ofs * np.log1p(cost_s / l0_s)
+    return offered if budget_usd is None else np.minimum(offered, budget_usd)
+
+
+def accepts(ask_usd: Array, posted_usd: Array) -> NDArray[np.bool_]:
+    """The one-bit answer of each server, EHRR (5): accept where the ask price is at most the posted price.
+
+    A server without an ask price (NaN) has nothing to refuse and accepts. Shapes: (S,) each; USD per call.
+
+    >>> accepts(np.array([0.010, 0.050, np.nan]), np.array([0.0249, 0.0351, 0.01]))      # Table I
+    array([ True, False,  True])
+    """
+    return np.isnan(ask_usd) | (ask_usd <= posted_usd)
+
+
+def affordable(price_usd: Array, posted_usd: Array) -> NDArray[np.bool_]:
+    """Tools whose price is at most their server's posted price (Algorithm 2, line 20); unpriced ones (NaN) pass.
+
+    >>> affordable(np.array([0.030, 0.002, 0.020]), np.full(3, 0.0249))      # Table II
+    array([False,  True,  True])
+    """
+    return np.isnan(price_usd) | (price_usd <= posted_usd)

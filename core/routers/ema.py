@@ -1,0 +1,205 @@
+"""Online statistics as exponential moving averages, EHRR (8), their decay with time (ours), and tables of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.statistics import Source
+from core.routers.utility import Array
+
+
+def ema(old: float, observed: float, rate: float) -> float:
+    """One step of an exponential moving average; Lemma 2 gives its mean and variance.
+
+    >>> ema(1.0, 0.0, 0.15)
+    0.85
+    """
+    return (1.0 - rate) * old + rate * observed
+
+
+def decayed_share(age_s: Array, half_life_s: float | Array) -> Array:
+    """The share of what was learnt `age_s` ago that time has taken back: 1 - 2^(-age / half-life). 0 without a half-life.
+
+    An age of NaN means that nothing was learnt. Shapes: (N,), and (N,) or one half-life for all, in s.
+
+    >>> decayed_share(np.array([0.0, 600.0, 1200.0, np.nan]), 600.0).tolist()
+    [0.0, 0.5, 0.75, 0.0]
+    >>> decayed_share(np.array([600.0]), 0.0).tolist()
+    [0.0]
+    """
+    if np.ndim(half_life_s) == 0 and half_life_s == 0:
+        return np.zeros(age_s.shape)
+    return 1.0 - np.exp2(-np.nan_to_num(np.maximum(age_s, 0.0)) / half_life_s)
+
+
+def decayed(figure: Array, start: Array, share: Array) -> Array:
+    """A figure on its way back to its value before the first call. The decay is exponential, so that two spans act as one.
+
+    >>> decayed(np.array([0.2]), np.array([0.9]), np.array([0.5])).round(2).tolist()
+    [0.55]
+    """
+    return np.where(share == 0, figure, figure + share * (start - figure)) if share.any() else figure.copy()
+
+
+Fading = Literal["everything", "failures"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The smoothing coefficients of (8): success, variance, post-accept failure, latency. Each in (0, 1).
+
+    After `half_life_s` without a call a figure is half-way back: with `fading` "everything" to its start, with "failures" to where it
+    stood after the last call that succeeded. 0, the paper's form, never decays.
+    """
+
+    success: float = 0.15
+    variance: float = 0.15
+    failure: float = 0.15
+    latency: float = 0.15
+    half_life_s: float = 0.0
+    fading: Fading = "everything"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The running figures of one server, or of one tool (which uses success and latency only). Units: s, [0, 1]."""
+
+    success: float
+    success_variance: float
+    post_accept_failure: float
+    call_s: float
+    conn_s: float
+    calls: int = 0
+    connects: int = 0
+
+    def after(self, *, y: bool, latency_s: float | None, fail: bool, connect_s: float | None, rates: Rates) -> Running:
+        """The figures after one call, EHRR (8). The four updates are simultaneous: the variance uses the old mean.
+
+        A time that was not observed (None) leaves its figure as it is.
+
+        >>> r = Running(0.9, 0.0, 0.02, 1.0, 0.3).after(y=False, latency_s=2.0, fail=True, connect_s=None, rates=Rates())
+        >>> round(r.success, 3), round(r.success_variance, 4), round(r.post_accept_failure, 3), round(r.call_s, 2), r.conn_s
+        (0.765, 0.1215, 0.167, 1.15, 0.3)
+        """
+        return Running(
+            success=ema(self.success, float(y), rates.success),
+            success_variance=ema(self.success_variance, (float(y) - self.success) ** 2, rates.variance),
+            post_accept_failure=ema(self.post_accept_failure, float(fail), rates.failure),
+            call_s=self.call_s if latency_s is None else ema(self.call_s, latency_s, rates.latency),
+            conn_s=self.conn_s if connect_s is None else ema(self.conn_s, connect_s, rates.latency),
+            calls=self.calls + 1,
+            connects=self.connects + (connect_s is not None),
+        )
+
+
+# Running figures as columns: rows change one by one, snapshots are copies ---------------------------------------------
+
+SOURCES = {
+    "success": "success_source",
+    "success_variance": "variance_source",
+    "post_accept_failure": "failure_source",
+    "call_s": "call_source",
+    "conn_s": "conn_source",
+}
+"""The running figures in the order of `Running`, each with the column of its source."""
+
+_figures = attrgetter(*SOURCES)
+CONN_ROW = len(SOURCES) - 1
+
+
+class RunningTable:
+    """Rows go in and out as `Running`. Each keeps the time of its last write, in seconds of any one clock.
+
+    `start` (5, N) are the figures before any call in the order of `Running`, `sources` (5, N) theirs.
+
+    Figures fade back to a base. With `rates.fading` "everything" it is the start. With "failures" it is the row after its last call
+    that succeeded, so only what failures have taught since then fades. The half-life is then at least as long as the failures have
+    lasted: a server that was down for a second is tried again soon, one that has been down for a day is tried ever more rarely.
+    """
+
+    def __init__(self, start: Array, sources: NDArray[Any], *, rates: Rates) -> None:
+        rows = start.shape[1]
+        self._base = start.copy()
+        self._figures = start.copy()
+        self._sources = sources.astype(np.int8)
+        self._counts = np.zeros((2, rows), dtype=np.int64)  # calls, connects
+        self._seen_s = np.full((2, rows), np.nan)  # the last call, the last connect
+        self._seen_version = np.zeros(rows, dtype=np.int64)
+        self._failing_since_s = np.full(rows, np.nan)
+        self._failing = set[int]()  # the rows with a time above: whether there are any is asked before every decision
+        self._rates = rates
+
+    @property
+    def fades(self) -> bool:
+        """Whether some figure changes with time alone."""
+        if self._rates.half_life_s == 0:
+            return False
+        return self._rates.fading != "failures" or bool(self._failing)
+
+    def row(self, row: int, at_s: float | None = None) -> Running:
+        """The figures of one row after its last call or, with decay, at a later time."""
+        figures = self._figures[:, row]
+        if at_s is not None and self._rates.half_life_s and not self._stays(row):
+            share = self._share(at_s - self._seen_s[0, row : row + 1], slice(row, row + 1))
+            figures = decayed(figures, self._base[:, row], share)
+        return Running(*figures.tolist(), *self._counts[:, row].tolist())
+
+    def put(self, row: int, running: Running, *, at_s: float, version: int, succeeded: bool) -> None:
+        """Write a row: the figures after the outcome number `version`, seen at `at_s`."""
+        if running.connects > self._counts[1, row]:
+            self._seen_s[1, row] = at_s
+            self._sources[CONN_ROW, row] = Source.MEASURED
+        # a late outcome does not make the row older
+        self._seen_s[0, row] = np.fmax(self._seen_s[0, row], at_s)
+        self._seen_version[row] = version
+        self._sources[:CONN_ROW, row] = Source.MEASURED
+        self._figures[:, row] = _figures(running)
+        self._counts[:, row] = running.calls, running.connects
+        if self._rates.fading == "failures":
+            if succeeded:
+                self._base[:, row] = self._figures[:, row]
+                self._succeeded(row)
+            else:
+                self._failing_since_s[row] = np.fmin(self._failing_since_s[row], at_s)
+                self._failing.add(row)
+
+    def columns(self, at_s: float) -> dict[str, NDArray[Any]]:
+        """Every column at `at_s`, (N,) each, by the names of `ServerStatistics`. The arrays are the caller's own."""
+        share, conn_share = self._share(at_s - self._seen_s, slice(None))
+        calls, connects = self._counts.copy()
+        return {
+            **dict(zip(SOURCES, decayed(self._figures, self._base, share), strict=True)),
+            **dict(zip(SOURCES.values(), self._sources.copy(), strict=True)),
+            "calls": calls,
+            "connects": connects,
+            "seen_version": self._seen_version.copy(),
+            "decayed": share,
+            "conn_decayed": conn_share,
+        }
+
+    def forgive(self, row: int, at_s: float) -> None:
+        """End what failures have taught: something else than a call, such as a ping, has shown that the server answers again."""
+        self._figures[:, row] = self._base[:, row]
+        self._succeeded(row)
+        self._seen_s[0, row] = np.fmax(self._seen_s[0, row], at_s)
+
+    def _succeeded(self, row: int) -> None:
+        self._failing_since_s[row] = np.nan
+        self._failing.discard(row)
+
+    def _stays(self, row: int) -> bool:
+        """Whether the figures of a row do not change with time: only failures fade, and its last call succeeded."""
+        return self._rates.fading == "failures" and math.isnan(self._failing_since_s[row])
+
+    def _share(self, age_s: Array, rows: slice) -> Array:
+        if self._rates.fading == "everything" or self._rates.half_life_s == 0:
+            return decayed_share(age_s, self._rates.half_life_s)
+        failing_s = self._seen_s[0, rows] - self._failing_since_s[rows]  # NaN: the last call succeeded
+        share = decayed_share(age_s, np.fmax(failing_s, self._rates.half_life_s))
+        return np.where(np.isnan(failing_s), 0.0, share)

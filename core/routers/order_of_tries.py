@@ -1,0 +1,265 @@
+"""The order in which tools are worth trying: the one of largest expected value (ours; spec, section 7.7).
+
+An agent tries candidates until one works. A try of tool j succeeds where the tool fits (chance p_fit) and delivers
+(chance s_j = r~_j (1 - pfail_j)):
+
+    P_j   = p_fit_j * s_j                                 chance that the try solves the sub-task
+    c_j   = money_j + (1 - P_j) * w_j                     what the try costs, USD: price and time, and w where it was wrong
+    value = sum over tries of [chance that it comes to this try] * (P_j V - c_j)
+
+For independent tries the best order is by P_j / c_j, as long as P_j V > c_j (optimal search; Weitzman 1979 is the general
+case). Tries are not independent: rival tools (one equal function set) fit together or not at all, so that after one of them
+failed the others are less likely to fit; a failure of its server says nothing of the rivals. With f_g, the chance that
+set g fits, and q_j = p_fit_j / f_g, the chance that all tries of a set T_g fail is
+
+    1 - f_g + f_g * prod over T_g of (1 - q_j s_j)
+
+and sets are independent of each other. All orders of the best tools are compared, so the result is exact.
+
+>>> tries = Tries(p_fit=np.array([0.8, 0.8, 0.3]), delivery=np.array([0.9, 0.9, 1.0]),
+...     money_usd=np.full(3, 0.001), wrong_usd=np.full(3, 0.002), rivals=np.array([0, 0, 1]))
+>>> best_order(tries, worth_usd=0.10, most=3).rows       # the rival of the first one comes last
+(0, 2, 1)
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.routers.utility import Array, Rows
+
+LARGEST_SEARCH = 6
+POOL, POOL_OF_LONG_ORDERS = 12, 8  # tools that are searched over, by their value alone; fewer beyond three tries
+NEXT_LOOKED_AT = 32
+EQUAL = 1e-12  # values that differ by less differ by rounding: then the cost decides
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """Figures of N tools that may be tried, (N,) each. `money_usd` is price and time of one try in USD. `wrong_usd` (w) is the extra
+    cost of a try that does not solve the sub-task. `rivals` numbers each tool's equal set."""
+
+    p_fit: Array
+    delivery: Array
+    money_usd: Array
+    wrong_usd: Array
+    rivals: NDArray[np.int64]
+
+    def value_usd(self, worth_usd: float) -> Array:
+        """(N,) the expected value of one try of each tool alone, P_j V - c_j."""
+        alone = self.p_fit * self.delivery
+        return alone * worth_usd - self.money_usd - (1 - alone) * self.wrong_usd
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Tools in the order of their tries. Per try: the `chance` that it solves the sub-task once reached, its `cost_usd`, and the
+    chance that it is `reached`. `value_usd` is the expected value of the whole order."""
+
+    rows: tuple[int, ...]
+    chance: tuple[float, ...]
+    cost_usd: tuple[float, ...]
+    reached: tuple[float, ...]
+    value_usd: float
+
+    @property
+    def success(self) -> float:
+        """The chance that one of the tries solves the sub-task."""
+        return math.fsum(r * p for r, p in zip(self.reached, self.chance, strict=True))
+
+
+def best_order(tries: Tries, *, worth_usd: float, most: int) -> Order:
+    """The order of at most `most` tries with the largest expected value, empty where no try is worth its cost.
+
+    `worth_usd` (V) is the worth of a solved sub-task. If it is infinite, the largest chance of success counts, then the least cost.
+    Raises ValueError where a number is negative or `most` is not from 1 to 6.
+    """
+    _check(tries, worth_usd, most)
+    gain = tries.p_fit * tries.delivery if math.isinf(worth_usd) else tries.value_usd(worth_usd)
+    pool = searched(gain, tries.money_usd, np.arange(len(gain)), most)
+    cost = dict(price_usd=tries.money_usd[pool], time_s=np.zeros(len(pool)), writes=tries.wrong_usd[pool])
+    lines = order_lines(
+        **shares(tries.p_fit, tries.delivery, tries.rivals, pool), **cost, rivals=tries.rivals[pool], most=most
+    )
+    spent = -lines.price_usd - lines.unsafe
+    places = lines.best(lines.solved, spent) if math.isinf(worth_usd) else lines.best(worth_usd * lines.solved + spent)
+    return evaluated(tries, pool[list(places)].tolist(), worth_usd=worth_usd)
+
+
+def searched(gain: Array, money_usd: Array, names: Rows, most: int) -> Rows:
+    """The tools that are searched over: those worth a try, best first. Ties go to the cheaper one, then by name."""
+    best = np.lexsort((names, money_usd, -gain))[: POOL if most <= 3 else POOL_OF_LONG_ORDERS]
+    return best[gain[best] > 0]
+
+
+def shares(p_fit: Array, delivery: Array, rivals: Rows, rows: Rows) -> dict[str, Array]:
+    """`fits` and `share` of `order_lines` for some tools."""
+    fits = np.array([p_fit[rivals == rivals[row]].max() for row in rows], dtype=np.float64)
+    share = np.divide(p_fit[rows], fits, out=np.zeros(len(rows)), where=fits > 0) * delivery[rows]
+    return {"fits": fits, "share": share}
+
+
+def evaluated(tries: Tries, rows: Sequence[int], *, worth_usd: float) -> Order:
+    """The expected course of any order. With an infinite worth its value is minus its cost."""
+    fits = _set_fit(tries, rows)
+    chance, cost, reached = list[float](), list[float](), list[float]()
+    survival, failed, value = 1.0, dict[int, float](), 0.0
+    worth = 0.0 if math.isinf(worth_usd) else worth_usd
+    for row in rows:
+        p, failed_after = _try(tries, fits, failed, row)
+        price = float(tries.money_usd[row]) + (1 - p) * float(tries.wrong_usd[row])
+        chance.append(p)
+        cost.append(price)
+        reached.append(survival)
+        value += survival * (p * worth - price)
+        survival *= 1 - p
+        failed = failed_after
+    return Order(tuple(int(row) for row in rows), tuple(chance), tuple(cost), tuple(reached), value)
+
+
+def worth_of_next(tries: Tries, order: Order) -> tuple[int, float] | None:
+    """The tool that becomes worth a further try first, and the V in USD from which it does. Returns None if no other can succeed."""
+    alone = tries.p_fit * tries.delivery
+    price = np.divide(
+        tries.money_usd + (1 - alone) * tries.wrong_usd, alone, out=np.full_like(alone, np.inf), where=alone > 0
+    )
+    near = [int(row) for row in np.argsort(price, kind="stable")[: NEXT_LOOKED_AT + len(order.rows)]]
+    fits = _set_fit(tries, [*near, *order.rows])
+    failed = dict[int, float]()
+    for row in order.rows:
+        _, failed = _try(tries, fits, failed, row)
+    best: tuple[int, float] | None = None
+    for row in near:
+        if row in order.rows or alone[row] <= 0:
+            continue
+        p, _ = _try(tries, fits, failed, row)
+        if p <= 0:
+            continue
+        worth = (float(tries.money_usd[row]) + (1 - p) * float(tries.wrong_usd[row])) / p
+        if best is None or worth < best[1]:
+            best = row, worth
+    return best
+
+
+def _try(tries: Tries, fits: dict[int, float], failed: dict[int, float], row: int) -> tuple[float, dict[int, float]]:
+    """The chance that this try succeeds after the failed ones, and `failed` with this try added.
+
+    `failed` holds the product of (1 - q_j s_j) over the failed tries of each set.
+    """
+    group = int(tries.rivals[row])
+    fit = fits[group]
+    if fit <= 0:
+        return 0.0, failed
+    product = failed.get(group, 1.0)
+    still = fit * product / (1 - fit + fit * product) if fit < 1 or product > 0 else 1.0
+    q = float(tries.p_fit[row]) / fit * float(tries.delivery[row])
+    return still * q, {**failed, group: product * (1 - q)}
+
+
+def _set_fit(tries: Tries, rows: Sequence[int]) -> dict[int, float]:
+    """The chance that each set of these rows fits: that of its likeliest tool."""
+    groups = {int(tries.rivals[row]) for row in rows}
+    return {group: float(tries.p_fit[tries.rivals == group].max()) for group in groups}
+
+
+def _check(tries: Tries, worth_usd: float, most: int) -> None:
+    for name, numbers in (("p_fit", tries.p_fit), ("delivery", tries.delivery)):
+        if not ((numbers >= 0) & (numbers <= 1)).all():
+            raise ValueError(f"{name} must lie in [0, 1]")
+    if not (tries.money_usd >= 0).all() or not (tries.wrong_usd >= 0).all() or not worth_usd >= 0:
+        raise ValueError("money, worth and the cost of a wrong try must be at least 0")
+    if not 1 <= most <= LARGEST_SEARCH:
+        raise ValueError(f"between 1 and {LARGEST_SEARCH} tries can be planned, not {most}")
+
+
+# All orders of a few tries: the value of each is a straight line in each price of the sub-task ------------------------
+#
+# value = V solved - price - time / kappa - w wrong - w_write unsafe
+
+
+@dataclass(frozen=True, slots=True)
+class OrderLines:
+    """O orders, with the empty one: `orders` (O, most) are tools, -1 beyond the last. (O,) each: the chance that the sub-task is
+    solved, and the expected payment (USD), wait (s), wrong tries, and wrong tries of tools that write."""
+
+    orders: Rows
+    solved: Array
+    price_usd: Array
+    time_s: Array
+    wrong: Array
+    unsafe: Array
+
+    def best(self, value: Array, then: Array | None = None) -> tuple[int, ...]:
+        """The order of the largest value (O,), and of the largest second value among equal ones. The first one in the order of its
+        tools if several are left."""
+        tied = np.flatnonzero(value >= value.max() - EQUAL)
+        if then is not None:
+            tied = tied[then[tied] >= then[tied].max()]
+        return min(tuple(row for row in order if row >= 0) for order in self.orders[tied].tolist())
+
+
+def order_lines(
+    *, fits: Array, share: Array, price_usd: Array, time_s: Array, writes: Array, rivals: Rows, most: int
+) -> OrderLines:
+    """All orders of at most `most` of K tools. `fits` (K,) is the chance that a tool's set of rivals fits, `share` the chance that one
+    call succeeds if the set fits: p_fit / fits times its delivery.
+
+    >>> one, two = np.array([0.8, 0.5]), np.array([0.9, 1.0])
+    >>> found = order_lines(fits=one, share=two, price_usd=one, time_s=one, writes=one, rivals=np.array([0, 1]), most=2)
+    >>> found.orders[:, 0].tolist(), found.solved.round(2).tolist()
+    ([-1, 0, 1, 0, 1], [0.0, 0.72, 0.5, 0.86, 0.86])
+    """
+    nothing = np.zeros(1)
+    parts: list[tuple[Rows | Array, ...]] = [(np.full((1, most), -1), nothing, nothing, nothing, nothing, nothing)]
+    for size in range(1, min(most, len(fits)) + 1):
+        orders = _orders(len(fits), size)
+        reached = np.ones(len(orders))
+        totals = [np.zeros(len(orders)) for _ in range(5)]
+        for place in range(size):
+            here = orders[:, place]
+            failed = np.ones(len(orders))
+            for earlier in range(place):
+                before = orders[:, earlier]
+                failed *= np.where(rivals[before] == rivals[here], 1 - share[before], 1.0)
+            left = 1 - fits[here] + fits[here] * failed
+            still = np.divide(fits[here] * failed, left, out=np.ones_like(left), where=left > 0)
+            chance = still * share[here]
+            known = (chance, price_usd[here], time_s[here], 1 - chance, (1 - chance) * writes[here])
+            totals = [total + reached * expected for total, expected in zip(totals, known, strict=True)]
+            reached = reached * (1 - chance)
+        padded = np.pad(orders, ((0, 0), (0, most - size)), constant_values=-1)
+        parts.append((padded, *totals))
+    columns: list[Any] = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return OrderLines(*columns)
+
+
+@lru_cache(maxsize=32)
+def _orders(count: int, size: int) -> Rows:
+    return np.array(list(itertools.permutations(range(count), size)), dtype=np.int64).reshape(-1, size)
+
+
+def upper_envelope(a: Array, s: Array, low: float, high: float) -> list[tuple[float, int]]:
+    """The highest of N lines a + s z in [low, high]: pairs of the z where each begins to be highest, and its row.
+
+    >>> upper_envelope(np.array([0.0, -1.0, -0.2]), np.array([0.0, 1.0, 0.4]), 0.0, 9.0)
+    [(0.0, 0), (0.5, 2), (1.3333333333333335, 1)]
+    """
+    values = a + s * low
+    best = int(np.lexsort((-s, -values))[0])
+    found = [(low, best)]
+    while True:
+        steeper = np.flatnonzero(s > s[best])
+        meets = (a[best] - a[steeper]) / (s[steeper] - s[best])
+        if not len(meets) or not meets.min() < high:
+            return found
+        z = max(low, float(meets.min()))
+        best = int(steeper[np.lexsort((-s[steeper], meets))[0]])
+        found.append((z, best))

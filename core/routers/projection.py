@@ -1,0 +1,216 @@
+"""Statistics from outcomes: declared figures, priors for missing ones, and every outcome folded in (EHRR (8))."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from datetime import datetime
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.catalog import Catalog
+from core.domain.events import OutcomeEvent, Override
+from core.domain.outcome import OutcomeKind
+from core.domain.statistics import Array, ServerStatistics, Source, Statistics, ToolStatistics
+from core.domain.tool_table import figures
+from core.routers.ema import Rates, Running, RunningTable
+
+LARGEST_FIGURE = 1e9
+_CHANCES = [0, 2]  # success and failure after acceptance, in the order of `Running`
+T = TypeVar("T", ServerStatistics, ToolStatistics)
+
+
+@dataclass(frozen=True, slots=True)
+class Priors:
+    """The figures assumed without a declaration and without a call, in the order of `Running`. Units: probabilities, s."""
+
+    success: float = 0.9
+    variance: float = 0.0
+    failure: float = 0.02
+    call_s: float = 1.0
+    conn_s: float = 0.3
+
+
+class StatisticsProjection:
+    """Statistics of one catalog under given priors and rates. `observe` folds one outcome, `snapshot` is immutable.
+
+    With a half-life, figures fade with the time since the last call (`RunningTable`). Simulated outcomes, cancelled calls and calls
+    that were not tried change nothing here.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        overrides: Iterable[Override] = (),
+        priors: Priors | None = None,
+        rates: Rates | None = None,
+    ) -> None:
+        self._catalog = catalog
+        self._rates = rates or Rates()
+        priors = priors or Priors()
+        self._servers = _table(_server_figures(catalog), astuple(priors), self._rates)
+        self._tools = _table(_tool_figures(catalog), (priors.success, 0.0, 0.0, priors.call_s, 0.0), self._rates)
+        self._ask, self._ask_source, self._price, self._price_source = _prices(catalog, overrides)
+        self._version = 0
+        self._latest_s = -np.inf
+        self._snapshot: tuple[float, Statistics] | None = None
+
+    def observe(self, outcome: OutcomeEvent) -> None:
+        """Fold one outcome. Servers that the catalog no longer has are passed over."""
+        row = self._catalog.server_row.get(outcome.server)
+        if row is None or not teaches(outcome):
+            return
+        tool_row = self._catalog.tool_row.get(f"{outcome.server}::{outcome.tool}")
+        at_s, succeeded = outcome.at.timestamp(), OutcomeKind(outcome.kind).success
+        self._version += 1
+        server = self._after(self._servers.row(row, at_s), outcome, outcome.connect_s)
+        self._servers.put(row, server, at_s=at_s, version=self._version, succeeded=succeeded)
+        if tool_row is not None:
+            tool = self._after(self._tools.row(tool_row, at_s), outcome, None)
+            self._tools.put(tool_row, tool, at_s=at_s, version=self._version, succeeded=succeeded)
+        self._latest_s = max(self._latest_s, at_s)
+        self._snapshot = None
+
+    def after(self, outcome: OutcomeEvent) -> tuple[Running, Running]:
+        """The figures of its server and tool as if this outcome were folded. Nothing changes."""
+        at_s = outcome.at.timestamp()
+        server = self._servers.row(self._catalog.server_row[outcome.server], at_s)
+        tool = self._tools.row(self._catalog.tool_row[f"{outcome.server}::{outcome.tool}"], at_s)
+        if not teaches(outcome):
+            return server, tool
+        return self._after(server, outcome, outcome.connect_s), self._after(tool, outcome, None)
+
+    def _after(self, running: Running, outcome: OutcomeEvent, connect_s: float | None) -> Running:
+        kind = OutcomeKind(outcome.kind)
+        return running.after(
+            y=kind.success,
+            latency_s=None
+            if kind is OutcomeKind.NOT_CONNECTED
+            else outcome.latency_s,  # no call was made: nothing to time
+            fail=kind.post_accept_failure,
+            connect_s=connect_s,
+            rates=self._rates,
+        )
+
+    def snapshot(self, at: datetime | None = None) -> Statistics:
+        """The statistics as arrays. With decay they depend on the time: `at`, else that of the latest outcome."""
+        at_s = at.timestamp() if at is not None and self.fades else self._latest_s
+        if self._snapshot is None or self._snapshot[0] != at_s:
+            self._snapshot = at_s, Statistics(self._server_statistics(at_s), self._tool_statistics(at_s), self._version)
+        return self._snapshot[1]
+
+    @property
+    def fades(self) -> bool:
+        """Whether the statistics change with time alone: two snapshots between outcomes may differ."""
+        return self._servers.fades or self._tools.fades
+
+    def answered(self, server: str, at: datetime) -> None:
+        """A server answers again, seen without a call of a tool: what failures have taught of it and its tools ends."""
+        if self._rates.half_life_s == 0 or (row := self._catalog.server_row.get(server)) is None:
+            return
+        self._servers.forgive(row, at.timestamp())
+        for tool in self._catalog.servers[row].tools:
+            self._tools.forgive(self._catalog.tool_row[tool.id], at.timestamp())
+        self._version += 1
+        self._snapshot = None
+
+    def server(self, row: int) -> Running:
+        """The running figures of one server after its last call."""
+        return self._servers.row(row)
+
+    def tool(self, row: int) -> Running:
+        """The running figures of one tool after its last call."""
+        return self._tools.row(row)
+
+    def price_usd(self, tool_row: int) -> float:
+        """The price of one tool; NaN without one."""
+        return float(self._price[tool_row])
+
+    def _server_statistics(self, at_s: float) -> ServerStatistics:
+        prices = {"ask_usd": self._ask, "ask_source": self._ask_source}
+        return _picked(ServerStatistics, self._servers.columns(at_s) | prices)
+
+    def _tool_statistics(self, at_s: float) -> ToolStatistics:
+        prices = {"price_usd": self._price, "price_source": self._price_source}
+        columns = self._tools.columns(at_s)
+        latency = {"latency_s": columns["call_s"], "latency_source": columns["call_source"]}
+        return _picked(ToolStatistics, columns | latency | prices)
+
+
+def _picked(kind: type[T], columns: Mapping[str, NDArray[Any]]) -> T:
+    """The columns that this kind of statistics declares."""
+    return kind(**{field.name: columns[field.name] for field in fields(kind)})
+
+
+def teaches(outcome: OutcomeEvent) -> bool:
+    """Whether statistics learn from an outcome: not from simulated ones, from calls under an injected network, or from calls that the
+    operator cancelled.
+    """
+    return not outcome.simulated and not outcome.injected and OutcomeKind(outcome.kind).counts
+
+
+def known(value: float | None) -> bool:
+    """Whether a declared figure is usable: present, not negative, and small enough for costs not to overflow."""
+    return value is not None and 0 <= value <= LARGEST_FIGURE
+
+
+def _usable(column: Sequence[float | None] | Array) -> Array:
+    """`known` for a column: (N,), NaN for the others."""
+    found = np.array(column, dtype=np.float64)
+    return np.where((found >= 0) & (found <= LARGEST_FIGURE), found, np.nan)
+
+
+def _server_figures(catalog: Catalog) -> Array:
+    """(5, S) declared figures in the order of `Running`, NaN for none."""
+    names = ("success", "success_variance", "post_accept_failure", "call_s", "conn_s")
+    return np.stack([_usable([getattr(server, name) for server in catalog.servers]) for name in names])
+
+
+def _tool_figures(catalog: Catalog) -> Array:
+    """(5, T) likewise: of tools success and latency alone."""
+    success, latency_s = (_usable(figures(catalog.tools, name)) for name in ("success", "latency_s"))
+    none = np.full(len(success), np.nan)
+    return np.stack([success, none, none, latency_s, none])
+
+
+def _table(declared: Array, priors: Sequence[float], rates: Rates) -> RunningTable:
+    """The running figures before any call; `priors` are those of figures that are not declared."""
+    start = np.where(np.isnan(declared), np.array(priors)[:, None], declared)
+    start[_CHANCES] = np.minimum(start[_CHANCES], 1.0)
+    return RunningTable(start, np.where(np.isnan(declared), Source.PRIOR, Source.DECLARED), rates=rates)
+
+
+def _prices(catalog: Catalog, overrides: Iterable[Override]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Ask per server and price per tool with their sources. An undeclared ask is the median of the server's prices."""
+    price = _usable(figures(catalog.tools, "price_usd"))
+    price_source = np.where(np.isnan(price), Source.PRIOR, Source.DECLARED).astype(np.int8)
+    ask = _usable([server.ask_usd for server in catalog.servers])
+    ask_source = np.where(np.isnan(ask), Source.PRIOR, Source.DECLARED).astype(np.int8)
+    latest = {(edit.server, edit.tool): edit for edit in overrides}
+    for edit in latest.values():
+        row = catalog.tool_row.get(f"{edit.server}::{edit.tool}") if edit.tool else catalog.server_row.get(edit.server)
+        if row is None or edit.value is None:
+            continue
+        target, source = (price, price_source) if edit.tool else (ask, ask_source)
+        target[row], source[row] = edit.value, Source.EDITED
+    median = _medians(price, np.array([len(server.tools) for server in catalog.servers], dtype=np.int64))
+    taken = np.isnan(ask) & ~np.isnan(median)
+    ask[taken], ask_source[taken] = median[taken], Source.MEDIAN
+    return ask, ask_source, price, price_source
+
+
+def _medians(values: Array, sizes: NDArray[np.int64]) -> Array:
+    """(T,) values of S groups of `sizes`, one after the other -> (S,) the median of each without NaN; NaN of nothing.
+
+    >>> _medians(np.array([3.0, 1.0, np.nan, 2.0, np.nan]), np.array([4, 0, 1])).tolist()
+    [2.0, nan, nan]
+    """
+    group = np.repeat(np.arange(len(sizes)), sizes)[~np.isnan(values)]
+    ordered = np.append(values[~np.isnan(values)][np.lexsort((values[~np.isnan(values)], group))], np.nan)
+    counts = np.bincount(group, minlength=len(sizes))
+    first = np.cumsum(counts) - counts
+    middle = (ordered[first + np.maximum(counts - 1, 0) // 2] + ordered[first + counts // 2]) / 2
+    return np.where(counts > 0, middle, np.nan)

@@ -1,0 +1,319 @@
+"""Discovery: lists the tools of several servers at a time. A server that fails does not stop the others."""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+from collections.abc import Awaitable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import mcp_types
+from mcp import Client, MCPError
+from mcp.client import Transport
+from mcp.client.session import ClientSession
+from mcp.client.subscriptions import Subscription
+from mcp.shared.dispatcher import ProgressFnT
+
+from core.domain.catalog import Connection, Discovery, Server, ServerId, Tool, is_wayfare
+from core.domain.errors import WayfareError
+from core.domain.execution import (
+    CLIENT_SIDE,
+    ITEMS,
+    PROMPTS,
+    RESOURCES,
+    SESSION_OWNER,
+    TEMPLATES,
+    TOOLS,
+    WAYFARE,
+    ClientSide,
+    SessionOwner,
+)
+from core.domain.json_schema import TOO_LARGE, too_large
+from core.domain.outcome import ToolCall
+from core.servers.asking_back import AskingBack, called
+from core.servers.codec import decode_tool, result_without_secrets, text_without_secrets, without_secrets
+from core.servers.odd_lists import WHOLE, all_pages
+from core.servers.pool import SessionPool
+from core.servers.session import Lease, all_tools
+from core.servers.threads import UnauthorizedError
+
+_log = logging.getLogger(__name__)
+PARALLEL = 8
+MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS = 2000, 200
+
+
+@dataclass(frozen=True)
+class _Listing:
+    tools: list[mcp_types.Tool]
+    odd: list[str]
+    info: mcp_types.Implementation | None
+    instructions: str
+    connect_s: float | None
+    virtual: bool
+
+
+def discover(
+    pool: SessionPool, catalog: str, servers: Iterable[Server], *, limit_s: float = 30.0
+) -> tuple[Discovery, ...]:
+    """Lists the tools of every server of a catalog, at most 8 servers at a time, in the given order. Each may take
+    `limit_s`.
+
+    A server that fails does not stop the others. The catalog's declarations of a tool (price, latency, success, tier)
+    stay.
+    """
+    with ThreadPoolExecutor(PARALLEL, thread_name_prefix="discover") as threads:
+        return tuple(threads.map(partial(_discover_one, pool, catalog, limit_s), servers))
+
+
+def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Server) -> Discovery:
+    try:
+        key = ServerId(catalog, server.name)
+        connection = _reachable(key, server.connection)
+        if missing := pool.vault.missing(key, connection):
+            waits = f"Server {server.name} needs a value for {', '.join(missing)}; enter it to connect."
+            return Discovery(server.name, server, waits)
+        listing = pool.use(key, connection, _list_tools, limit_s=limit_s, listing=True)
+        secrets = pool.vault.in_results  # the listing will be stored
+        tools = [result_without_secrets(tool, secrets) for tool in listing.tools]
+        odd = [text_without_secrets(phrase, secrets) for phrase in listing.odd]
+        found, refused = described(
+            server, tools, listing.info, text_without_secrets(listing.instructions, secrets), odd
+        )
+        found = replace(found, virtual=server.virtual or listing.virtual)
+        return Discovery(server.name, found, "", listing.connect_s, refused)
+    except UnauthorizedError as error:
+        return Discovery(server.name, server, pool.vault.redact(str(error)), unauthorized=True)
+    except Exception as error:  # noqa: BLE001  any error of the SDK is reported for this server alone
+        reason = pool.vault.redact(str(error))[:MAX_DESCRIPTION_CHARS]
+        sentence = reason if reason.startswith("Server ") else f"Server {server.name} does not list its tools: {reason}"
+        return Discovery(server.name, None, sentence, getattr(error, "connect_s", None))
+
+
+def _reachable(key: ServerId, connection: Connection | None) -> Connection:
+    if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
+        raise WayfareError(f"Server {key.server} has no command or URL; add a connection to discover its tools.")
+    if is_wayfare(key.server, connection):  # of a catalog that was read before this was a rule
+        raise WayfareError(f"Server {key.server} is Wayfare itself, which is no server of its own; remove it.")
+    return connection
+
+
+async def _list_tools(lease: Lease) -> _Listing:
+    client = lease.client
+    tools, odd = await all_tools(client)
+    return _Listing(tools, odd, client.server_info, client.instructions or "", lease.connect_s, lease.simulated)
+
+
+def described(
+    server: Server,
+    tools: Iterable[mcp_types.Tool],
+    info: mcp_types.Implementation | None,
+    instructions: str,
+    odd: Iterable[str] = (),
+) -> tuple[Server, tuple[str, ...]]:
+    """Returns the server with the tools that it listed, and a sentence for each tool that was refused: one whose name is
+    taken, empty, too long, or has control characters, or that `odd` has. Tools that the configuration switches off are left
+    out. The server's own description and title fill in if the catalog has none.
+    """
+    declared = {tool.name: tool for tool in server.tools}
+    found: dict[str, Tool] = {}
+    notes = [f"Server {server.name} lists {phrase}." for phrase in odd]
+    refused = [note for note in notes if note.endswith(f"{WHOLE}.")]
+    for listed_tool in tools:
+        name = listed_tool.name
+        unseen = any(unicodedata.category(letter) in {"Cc", "Cf"} for letter in name[:MAX_NAME_CHARS])
+        if unseen or not 0 < len(name) <= MAX_NAME_CHARS:
+            refused.append(f"Server {server.name} lists a tool with an unusable name: {name[:MAX_NAME_CHARS]!r}.")
+        elif name in found:
+            refused.append(f"Server {server.name} lists two tools named {name}; the first one was taken.")
+        elif server.connection is None or server.connection.allows(name):
+            found[name] = tool = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
+            if too_large(tool.input_schema) or too_large(tool.output_schema):
+                notes.append(
+                    f"Server {server.name} lists the tool {name} with a schema that {TOO_LARGE}: it is not checked."
+                )
+    own_words = (info.description if info is not None else None) or instructions
+    made = replace(
+        server,
+        tools=tuple(found.values()),
+        title=server.title or (info.title if info is not None else None) or "",
+        description=server.description if server.description.strip() else own_words.strip()[:MAX_DESCRIPTION_CHARS],
+        odd=tuple(dict.fromkeys((*notes, *refused))),
+    )
+    return made, tuple(refused)
+
+
+def _with_declared(tool: Tool, declared: Tool | None) -> Tool:
+    if declared is None:
+        return tool
+    return replace(
+        tool,
+        price_usd=declared.price_usd,
+        latency_s=declared.latency_s,
+        success=declared.success,
+        tier=declared.tier,
+        tier_reason=declared.tier_reason,
+        preconditions=declared.preconditions,
+        requests=declared.requests,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Lists of resources, templates and prompts, and single requests for them.
+
+
+async def sent(session: ClientSession, method: str, params: Any) -> Any:
+    """Returns the answer to one request; the server's questions may come in its place. Raises MCPError."""
+    asked_before = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
+    match params:
+        case mcp_types.ReadResourceRequestParams():
+            return await session.read_resource(params.uri, **asked_before, allow_input_required=True)
+        case mcp_types.GetPromptRequestParams():
+            return await session.get_prompt(params.name, params.arguments, **asked_before, allow_input_required=True)
+        case mcp_types.CompleteRequestParams():
+            given = None if params.context is None else params.context.arguments
+            return await session.complete(params.ref, params.argument.model_dump(), given)
+        case _:
+            lists = {RESOURCES: session.list_resources, TEMPLATES: session.list_resource_templates}
+            return await {**lists, PROMPTS: session.list_prompts, TOOLS: session.list_tools}[method](params=params)
+
+
+async def answered(client: Client, side: ClientSide | None, method: str, params: Any) -> Any:
+    """Returns the answer to one request. Questions go to a client that can answer during the request, or are returned.
+    Raises MCPError."""
+    if side is None or not side.asked_between:
+        if isinstance(params, mcp_types.GetPromptRequestParams):
+            return await client.get_prompt(params.name, params.arguments)
+        if isinstance(params, mcp_types.ReadResourceRequestParams):
+            return await client.read_resource(params.uri)
+    return await sent(client.session, method, params)
+
+
+def list_of(pool: SessionPool, server: ServerId, connection: Connection, method: str, *, limit_s: float) -> list[Any]:
+    """Returns every page of a list, without secrets; empty if the server has no such list. Raises MCPError,
+    WayfareError."""
+
+    async def work(lease: Lease) -> list[Any]:
+        if not _declares(lease.client, method):
+            return []
+
+        def page(cursor: str | None) -> Awaitable[Any]:
+            return sent(lease.client.session, method, mcp_types.PaginatedRequestParams(cursor=cursor))
+
+        found, odd = await all_pages(page, ITEMS[method])
+        for phrase in odd:
+            _log.info("Server %s lists %s.", server.server, pool.vault.redact(phrase))
+        return found
+
+    return [without_secrets(one, pool.vault.redact) for one in _used(pool, server, connection, work, limit_s)]
+
+
+def answer_of(
+    pool: SessionPool, server: ServerId, connection: Connection, method: str, params: Any, *, limit_s: float
+) -> Any:
+    """Returns the server's answer to a request, without secrets. Raises MCPError, and WayfareError if the server cannot
+    be reached in time."""
+    side = CLIENT_SIDE.get()
+
+    async def work(lease: Lease) -> Any:
+        await lease.session.asking.set_level(lease.client, side)
+        with lease.session.asking.under_way(side, pool.vault.redact):
+            return await answered(lease.client, side, method, params)
+
+    answer = _used(pool, server, connection, work, limit_s, SESSION_OWNER.get())
+    return result_without_secrets(answer, pool.vault.in_results)
+
+
+def _used(
+    pool: SessionPool,
+    server: ServerId,
+    connection: Connection,
+    work: Any,
+    limit_s: float,
+    owner: SessionOwner = WAYFARE,
+) -> Any:
+    try:
+        return pool.use(server, connection, work, limit_s=limit_s, owner=owner)
+    except MCPError as error:
+        raise MCPError.from_error_data(without_secrets(error.error, pool.vault.redact)) from None
+
+
+def _declares(client: Client, method: str) -> bool:
+    has = client.server_capabilities
+    return {TOOLS: has.tools, PROMPTS: has.prompts}.get(method, has.resources) is not None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Reading a resource of a server by a URI that one of its results linked to.
+
+Contents = mcp_types.TextResourceContents | mcp_types.BlobResourceContents
+
+
+def read_resource(
+    pool: SessionPool, server: ServerId, connection: Connection, uri: str, *, limit_s: float
+) -> tuple[Contents, ...]:
+    """Returns the contents of a URI, without secrets. Raises WayfareError if there are none, or the server cannot be
+    reached in time."""
+
+    async def work(lease: Lease) -> tuple[Contents, ...]:
+        return tuple((await lease.client.read_resource(uri)).contents)
+
+    try:
+        found = pool.use(server, connection, work, limit_s=limit_s, owner=SESSION_OWNER.get())
+    except MCPError as error:
+        raise WayfareError(f"{server.server} does not give {uri}: {pool.vault.redact(str(error))}") from None
+    return tuple(result_without_secrets(one, pool.vault.in_results) for one in found)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A session with one server outside the pool. Messages of the server go to the client of the current request.
+
+
+class OwnSession:
+    """A session that declares the `abilities` of the clients whose requests it makes. An async context."""
+
+    def __init__(
+        self, target: Transport, client_info: mcp_types.Implementation, abilities: frozenset[str], legacy: bool
+    ) -> None:
+        self._asking = AskingBack(abilities)
+        mode = "legacy" if legacy else "auto"
+        self._client = Client(target, client_info=client_info, cache=None, mode=mode, **self._asking.callbacks())
+
+    async def __aenter__(self) -> Self:
+        """Connects. Raises the errors of the transport."""
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Disconnects."""
+        await self._client.__aexit__(kind, error, trace)
+
+    async def tools(self) -> list[mcp_types.Tool]:
+        """Returns the tools that the server lists. Raises MCPError."""
+        return (await self._client.list_tools()).tools
+
+    def listen(self, **wanted: Any) -> AbstractAsyncContextManager[Subscription]:
+        """Yields what the server tells of changes. Raises the errors of the transport, SubscriptionLost."""
+        return self._client.listen(**wanted)
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], limit_s: float, progress: ProgressFnT | None
+    ) -> mcp_types.CallToolResult:
+        """Makes one tools/call. Raises MCPError."""
+        side = CLIENT_SIDE.get()
+        await self._asking.set_level(self._client, side)
+        with self._asking.under_way(side, str):
+            return await called(self._client, ToolCall("", tool, arguments, timeout_s=limit_s), side, progress)
+
+    async def answer(self, method: str, params: Any) -> Any:
+        """Returns the answer to a request other than tools/call. Raises MCPError."""
+        side = CLIENT_SIDE.get()
+        await self._asking.set_level(self._client, side)
+        with self._asking.under_way(side, str):
+            return await answered(self._client, side, method, params)

@@ -1,0 +1,206 @@
+"""OAuth on the requests of calls: the token of an operator's sign-in, its renewal, and what a 401 says.
+
+Nothing here begins a sign-in. The grant that a person's sign-in left is in the vault.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx2
+from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth, union_scopes
+from mcp.shared.auth import OAuthClientInformationFull
+from pydantic import ValidationError
+
+from core.domain.catalog import Connection, ServerId
+from core.domain.untrusted_text import one_line
+from core.servers.oauth_flow import MOST_CHARS, Grant, SignInError, renewal
+from core.servers.secrets import Launch, SecretVault, how_to_enter, how_to_sign_in
+from core.servers.threads import UnauthorizedError
+
+AUTHORIZATION = "authorization"
+BUSY = 429
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class Refused:
+    """The latest 401, or 403 for lack of a scope, that a request was answered with; `challenged` is None without one. `for_now`: the token could not be renewed.
+
+    `status` is that of the latest answer over HTTP, or 0; `session` says that its request named a session; `retry_s` is the
+    time after which the server wants to be asked again.
+    """
+
+    challenged: bool | None = None
+    problem: str = ""
+    for_now: bool = False
+    status: int = 0
+    session: bool = False
+    retry_s: float | None = None
+
+
+REFUSED: ContextVar[Refused | None] = ContextVar("REFUSED", default=None)
+"""Where a request notes how it was refused. The transports send each message in the context of its sender."""
+
+
+def kept_grant(vault: SecretVault, server: ServerId) -> Grant | None:
+    """Returns the grant of a server for whatever address it is, or None. Its tokens are masked from then on."""
+    text = vault.grant(server)
+    if text is None:
+        return None
+    try:
+        grant = Grant.model_validate_json(text)
+    except ValidationError:  # of another version of the packages: a person signs in again
+        return None
+    vault.mask_tokens(server, grant.secrets())
+    return grant
+
+
+class ServerGrant:
+    """The grant of one server at one address. A grant for another address is not used."""
+
+    def __init__(self, vault: SecretVault, server: ServerId, url: str) -> None:
+        self._vault = vault
+        self.server = server
+        self.url = url
+
+    def read(self) -> Grant | None:
+        """Returns the kept grant, or None."""
+        grant = kept_grant(self._vault, self.server)
+        return grant if grant is not None and grant.url == self.url else None
+
+    def client(self) -> OAuthClientInformationFull | None:
+        """Returns the client that was registered before, or None."""
+        grant = self.read()
+        return None if grant is None else grant.client
+
+    def keep(self, grant: Grant) -> None:
+        """Keeps a grant, at once."""
+        self._vault.mask_tokens(self.server, grant.secrets())
+        self._vault.put_grant(self.server, grant.model_dump_json(exclude_none=True))
+
+    async def token(self, refused: str = "") -> str:
+        """Returns a token that is not `refused`, or "" if a person has to sign in. Raises SignInError if the authorization server
+        cannot be reached."""
+        grant = self.read()
+        if grant is None or grant.token is None:
+            return ""
+        known = grant.token.access_token
+        if known != refused and not grant.ends_soon:
+            return known
+        # in a thread that no cancelled call ends: a new refresh token must be kept
+        return await asyncio.to_thread(self._renewed, known)
+
+    def _renewed(self, old: str) -> str:
+        with self._vault.renewing(self.server):
+            grant = self.read()
+            if grant is None or grant.token is None:
+                return ""
+            if grant.token.access_token == old:  # nobody has renewed it meanwhile
+                grant = self._kept(asyncio.run(renewal(grant)), old)
+            return "" if grant.token is None else grant.token.access_token
+
+    def _kept(self, grant: Grant, old: str) -> Grant:
+        if grant.token is None:
+            newest = self.read()
+            if newest is not None and newest.token is not None and newest.token.access_token != old:
+                return newest  # another process has renewed it
+            grant = grant.refused(self._vault.redact(grant.problem))
+            _log.warning("Server %s needs a sign-in again: %s", self.server.server, grant.problem)
+        self.keep(grant)
+        return grant
+
+    def refuse(self, token: str) -> None:
+        """Drops a token that the server refused although it is new."""
+        with self._vault.renewing(self.server):
+            grant = self.read()
+            if grant is not None and grant.token is not None and grant.token.access_token == token:
+                self.keep(grant.refused("the server refuses a new token"))
+
+    def want(self, scopes: str) -> None:
+        """Notes scopes that the server missed in the token. The next sign-in asks for them; the token stays, for it allows the rest."""
+        with self._vault.renewing(self.server):
+            grant = self.read()
+            if grant is not None and grant.wanted != (wanted := union_scopes(grant.wanted, scopes) or ""):
+                self.keep(grant.model_copy(update={"wanted": wanted}))
+
+
+class TokenAuth(httpx2.Auth):
+    """Adds the token of a server to requests to its own origin, and renews it. Notes a 401 that remains, and a 403 for lack of a scope."""
+
+    def __init__(self, grant: ServerGrant) -> None:
+        self._grant = grant
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """See httpx2.Auth."""
+        own = AUTHORIZATION in request.headers or _origin(str(request.url)) != _origin(self._grant.url)
+        token, problem = ("", "") if own else await self._token()
+        response = yield _with(request, token)
+        if response.status_code == 401 and token:
+            newer, problem = await self._token(refused=token)
+            if newer:
+                response = yield _with(request, newer)
+                if response.status_code == 401:
+                    await asyncio.to_thread(self._grant.refuse, newer)
+        noted = REFUSED.get()
+        scopes = _missed_scopes(response)
+        if token and scopes and noted is not None:
+            await asyncio.to_thread(self._grant.want, scopes)
+            noted.challenged, noted.problem = True, f"its token lacks the scope {scopes}"
+        if response.status_code == 401 and noted is not None:
+            kept = None if own else self._grant.read()
+            noted.challenged = "bearer" in response.headers.get("www-authenticate", "").lower() or kept is not None
+            noted.problem, noted.for_now = problem or ("" if kept is None else kept.problem), bool(problem)
+
+    async def _token(self, refused: str = "") -> tuple[str, str]:
+        try:
+            return await self._grant.token(refused), ""
+        except SignInError as error:
+            return "", str(error)
+
+
+def _with(request: httpx2.Request, token: str) -> httpx2.Request:
+    if token:
+        request.headers[AUTHORIZATION] = f"Bearer {token}"
+    return request
+
+
+def _missed_scopes(response: httpx2.Response) -> str:
+    """Returns the scopes that a 403 asks for (RFC 6750, 3.1), or ""."""
+    if response.status_code != 403 or extract_field_from_www_auth(response, "error") != "insufficient_scope":
+        return ""
+    return one_line(extract_scope_from_www_auth(response) or "", MOST_CHARS)
+
+
+def _origin(address: str) -> tuple[str, str, int | None]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.hostname or "", parts.port
+
+
+def unauthorized(server: ServerId, connection: Connection, launch: Launch, refused: Refused) -> UnauthorizedError:
+    """Returns the error for a 401: what the server lacks, and what an operator does about it."""
+    given = {name: value.strip().lower() not in {"", "bearer", "basic"} for name, value in launch.headers.items()}
+    empty = next((name for name, has_value in given.items() if not has_value), "")
+    own = next((name for name in given if name.lower() == AUTHORIZATION), "")
+    about = f"Server {server.server}"
+    if empty or (own and given[own]):
+        name = empty or own
+        lack = "needs a value for" if empty else "refuses the value of"
+        reference = connection.headers.get(name, "") if "${" in connection.headers.get(name, "") else name
+        return UnauthorizedError(
+            f"{about} {lack} the header {name}. {how_to_enter(server, reference)}", challenged=False
+        )
+    if refused.for_now:
+        return UnauthorizedError(
+            f"{about} was not asked: {refused.problem}. The next call tries again.", challenged=False
+        )
+    if refused.challenged:
+        again = f" again ({refused.problem})" if refused.problem else ""
+        return UnauthorizedError(f"{about} needs a sign-in{again}. {how_to_sign_in(server)}", challenged=True)
+    lack = "answered 401: the header Authorization is missing"
+    return UnauthorizedError(f"{about} {lack}. {how_to_enter(server, 'Authorization')}", challenged=False)

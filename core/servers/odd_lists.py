@@ -1,0 +1,152 @@
+"""Lists of a server entry by entry. The SDK validates a page as a whole, so that one odd tool would take down all others:
+an entry is mended if its meaning is plain, otherwise the odd part or the entry is left out and named."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from mcp import MCPError
+from mcp.shared.inbound import find_invalid_x_mcp_header
+from mcp_types import CONNECTION_CLOSED
+from mcp_types.methods import parse_server_result
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from core.domain.execution import ITEMS, TEMPLATES, TOOLS
+from core.domain.json_schema import object_schema, referenced
+from core.servers.messages import tool_result
+
+MAX_PAGES = 100
+SHOWN_CHARS = 100
+ODD = "wayfare/odd"
+"""The key in a page's `_meta` for its oddities: phrases that follow "Server ... lists"."""
+KEYS = {**ITEMS, TEMPLATES: "resourceTemplates"}
+NEEDED = {"name", "inputSchema", "uri", "uriTemplate"}
+WHOLE, PART = "it was left out", "this part was left out"
+Entry = dict[str, Any]
+
+
+async def all_pages(ask: Callable[[str | None], Awaitable[Any]], key: str) -> tuple[list[Any], list[str]]:
+    """Returns the entries of every page, and phrases about the odd ones. A repeated cursor ends the list. A page that is listed again is
+    left out: some servers take an empty cursor for the first page."""
+    pages: list[list[Any]] = []
+    odd: list[str] = []
+    cursors: list[str | None] = [None]
+    while len(cursors) <= MAX_PAGES:
+        try:
+            page = await ask(cursors[-1])
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED or not pages:
+                raise
+            odd.append(f"a page (number {len(cursors)}) that it refuses ({error}): {WHOLE}")
+            break
+        if getattr(page, key) not in pages:
+            pages.append(getattr(page, key))
+            odd += cast("dict[str, Any]", page.meta or {}).get(ODD, ())
+        if page.next_cursor is None or page.next_cursor in cursors:
+            break
+        cursors.append(page.next_cursor)
+    else:
+        odd.append(f"more than {MAX_PAGES} pages, and the rest was left out")
+    return [entry for page in pages for entry in page], odd
+
+
+def mended(method: str, result: Entry, *, modern: bool) -> Entry:
+    """Returns a result that the SDK accepts, if it is of a tool or a page of a list. `modern`: from 2026-07-28 on. Phrases about odd
+    entries are in its `_meta`.
+
+    >>> page = mended(TOOLS, {"tools": [{"name": "a", "inputSchema": {}}, {"name": 7}]}, modern=True)
+    >>> page["tools"][0]["inputSchema"], page["_meta"][ODD]
+    ({'type': 'object'}, ['a tool (number 2) with an unusable name (7): it was left out'])
+    """
+    if method not in KEYS:
+        return tool_result(result) if method == "tools/call" else result
+    kept, odd = list[Entry](), list[str]()
+    version = LATEST_MODERN_VERSION if modern else LATEST_HANDSHAKE_VERSION
+    entries, cursor, about = (result.get(name) for name in (KEYS[method], "nextCursor", "_meta"))
+    if not isinstance(entries, list):
+        odd.append(f"no array of {KEYS[method]} ({repr(entries)[:SHOWN_CHARS]}): {WHOLE}")
+    for number, entry in enumerate(cast("list[object]", entries) if isinstance(entries, list) else (), 1):
+        name = cast("Entry", entry).get("name") if isinstance(entry, dict) else None
+        noun = KEYS[method].removesuffix("s")
+        label = f"the {noun} {name[:SHOWN_CHARS]}" if name and isinstance(name, str) else f"a {noun} (number {number})"
+        whole, faults = _entry(method, version, entry)
+        kept += [] if whole is None else [whole]
+        odd += [f"{label} with an unusable {fault}" for fault in faults]
+    return {
+        **result,
+        KEYS[method]: kept,
+        "nextCursor": str(cursor) if type(cursor) in {str, int} else None,
+        "_meta": {**(cast("Entry", about) if isinstance(about, dict) else {}), ODD: odd},
+        **_OF_PAGE,
+    }
+
+
+_OF_PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+"""Fields of a page that protocols from 2026-07-28 on require. They have no effect, because pages are not cached."""
+
+
+def _entry(method: str, version: str, entry: Any) -> tuple[Entry | None, list[str]]:
+    """Returns an entry that the SDK accepts, or None, and the faults of the parts that were left out."""
+    if not isinstance(entry, dict):
+        return None, [f"form ({repr(entry)[:SHOWN_CHARS]}): {WHOLE}"]
+    whole, faults = cast("Entry", entry), list[str]()
+    if method == TOOLS:
+        try:
+            whole, faults = _tool(whole, modern=version == LATEST_MODERN_VERSION)
+        except ValueError as error:
+            return None, [f"inputSchema ({error}): {WHOLE}"]
+    try:
+        parse_server_result(method, version, {KEYS[method]: [whole], **_OF_PAGE})
+    except ValidationError as error:
+        bad = {str(one["loc"][2]): _fault(one) for one in error.errors() if len(one["loc"]) > 2}
+        if bad.keys() & NEEDED:
+            return None, [f"{fault}: {WHOLE}" for name, fault in bad.items() if name in NEEDED]
+        whole = {name: part for name, part in whole.items() if name not in bad}
+        faults += [f"{fault}: {PART}" for fault in bad.values()]
+    return whole, faults
+
+
+def _fault(error: ErrorDetails) -> str:
+    """Returns the place in an entry, and the value there."""
+    value = "missing" if error["type"] == "missing" else repr(error["input"])[:SHOWN_CHARS]
+    return f"{'.'.join(map(str, error['loc'][2:]))} ({value})"
+
+
+def _tool(tool: Entry, *, modern: bool) -> tuple[Entry, list[str]]:
+    """Returns a tool with schemas in the form of the protocol, without hints that are neither true nor false. Raises ValueError if its
+    input schema cannot be mended."""
+    schema, faults = object_schema(tool.get("inputSchema")), list[str]()
+    if modern and (fault := find_invalid_x_mcp_header(schema)):
+        raise ValueError(fault)
+    whole = {**tool, "inputSchema": schema}
+    try:
+        whole["outputSchema"] = _output_schema(tool.get("outputSchema"), modern=modern)
+    except ValueError as error:
+        del whole["outputSchema"]
+        faults.append(f"outputSchema ({error}): {PART}")
+    hints = tool.get("annotations")
+    if isinstance(hints, dict):
+        given = cast("Entry", hints)
+        bad = [name for name, hint in given.items() if name.endswith("Hint") and not isinstance(hint, bool | None)]
+        whole["annotations"] = {name: hint for name, hint in given.items() if name not in bad}
+        faults += [f"{name} ({given[name]!r:.{SHOWN_CHARS}}): {PART}" for name in bad]
+    return whole, faults
+
+
+def _output_schema(given: object, *, modern: bool) -> Any:
+    """Returns an output schema, or None if it accepts anything. Up to 2025-11-25 it has to be of type object."""
+    if given is None or given is True or given in ([], {}):
+        return None
+    if not isinstance(given, dict):
+        raise ValueError("it is no object")
+    schema = cast("Entry", given)
+    if modern:
+        return schema
+    target = referenced(schema, schema.get("$ref"))
+    kind = (cast("Entry", target) if isinstance(target, dict) and target else schema).get("type")
+    if not kind:
+        raise ValueError("it is not of type object")
+    return object_schema({**schema, "type": kind})

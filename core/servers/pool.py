@@ -1,0 +1,400 @@
+"""A pool of client sessions, one for each server of a catalog and connection, used from any thread."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, TypeVar
+
+from mcp import MCPError
+from mcp.client import session as client_session
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from core.domain.catalog import Connection, ConnectionState, ServerId
+from core.domain.execution import WAYFARE, SessionOwner
+from core.domain.settings import MAX_ANSWER_BYTES, MAX_SESSIONS
+from core.network.traces import Injection
+from core.servers import transports
+from core.servers.fault_injection import injected
+from core.servers.greetings import Greetings
+from core.servers.oauth import BUSY, REFUSED, Refused
+from core.servers.pooled_connection import PooledConnection, PooledConnectionConfig
+from core.servers.secrets import SecretVault
+from core.servers.session import Lease, Session, Work, bounded
+from core.servers.threads import (
+    CallTimeoutError,
+    CancelledCallError,
+    ConnectionLostError,
+    InvalidResponseError,
+    LoopThread,
+    NotConnectedError,
+    ThreadInbox,
+    said,
+)
+from core.servers.transports import OpenTarget, quiet_sdk_log
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The effect of a protocol error on its session.
+
+
+class SessionRefusedError(MCPError):
+    """The server refused the call because it does not know the session. The tool did not run."""
+
+
+async def translated(
+    error: MCPError, pooled: PooledConnection, lease: Lease, refused: Refused, limit_s: float, log_start: int
+) -> Exception:
+    """Returns the error to raise for a protocol error. Retires the session first if it is unusable. The codes of a
+    timeout and of a lost connection are the SDK's: an error of the server has none of them."""
+    session = lease.session
+    if refused.status == BUSY:
+        return pooled.busy_for_now(error.message, refused)
+    if _session_gone(error, lease, refused):
+        pooled.drop(session, error.message)
+        return SessionRefusedError(error.code, error.message, error.data)
+    if error.code == REQUEST_TIMEOUT:
+        session.suspect = True
+        return CallTimeoutError(f"no answer within {limit_s:g} s")
+    if error.code == CONNECTION_CLOSED:
+        return await _lost(error, pooled, session, log_start)
+    if refused.status > 400 and error.code != METHOD_NOT_FOUND:
+        session.suspect = True  # the next call probes it
+    return error
+
+
+async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log_start: int) -> Exception:
+    """Returns the error to raise after the connection has ended."""
+    pooled.drop(session, error.message)
+    if session.closed_by_us:
+        return CancelledCallError("the connection was closed by the operator")
+    await session.ended()
+    words = [str(session.error or error.message), session.stderr_log.last(log_start)]
+    return ConnectionLostError(": ".join(word for word in words if word))
+
+
+def _session_gone(error: MCPError, lease: Lease, refused: Refused) -> bool:
+    """Whether an HTTP server does not know the session any more, by its status. A 400 to a session that this call has
+    opened is about the call. The newer protocol also says by a 404 that it lacks a method."""
+    if refused.status == 404:
+        return error.code != METHOD_NOT_FOUND or lease.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+    return refused.status == 400 and refused.session and lease.connect_s is None
+
+
+CLOSE_S = 10.0
+PROBE_S = 2.0
+"""A server that is silent at `server/discover` hears `initialize` after this time. The SDK waits 10 s."""
+MOST_KNOWN = 1024
+"""Connections that are remembered, with or without a session."""
+T = TypeVar("T")
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class PoolConfig:
+    """Limits of the pool. Times in s; `connect_limit_s` covers start, handshake and the first list of tools.
+
+    A server whose call timed out is probed before the next call (its tools are listed). If the probe takes longer than
+    `probe_s`, a new session is opened. A session unused for `idle_s` is closed. A connection may have its own
+    `start_s` and `idle_s`. `max_answer_bytes` limits each message of a server. Servers `inherit` these variables beside the usual ones.
+    """
+
+    connect_limit_s: float = 60.0
+    probe_s: float = 2.0
+    idle_s: float = 3600.0
+    max_sessions: int = MAX_SESSIONS
+    max_answer_bytes: int = MAX_ANSWER_BYTES
+    inherit: tuple[str, ...] = ()
+
+
+class SessionPool:
+    """A session for each server, connection and client, opened at first use. One background event loop serves all threads.
+
+    All clients share a session only if the connection says so, or if the server gives no session id over HTTP.
+    If a value of the launch changes, the session is replaced at the next use. A server that crashes, hangs, stops or
+    writes garbage ends only its own calls, and its next call opens a new session. `close` ends every session and child
+    process; it also runs when the interpreter ends. With an `injection`, every message to a server meets the faults of
+    that network. `list_changed` gets the servers that say that they list others, and "tools", "resources" or
+    "prompts", or the address of a resource that changed; it runs on the loop and returns at once.
+    """
+
+    def __init__(
+        self,
+        vault: SecretVault | None = None,
+        config: PoolConfig | None = None,
+        *,
+        open_target: OpenTarget | None = None,
+        injection: Injection | None = None,
+        list_changed: Callable[[ServerId, str], None] | None = None,
+        greetings: Greetings | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.vault = SecretVault() if vault is None else vault
+        self.config = PoolConfig() if config is None else config
+        self.injection = injection
+        self._connections: dict[Key, PooledConnection] = {}
+        self._stateless: set[Key] = set()
+        self._loop = LoopThread("mcp-sessions")
+        self._closed = False
+        self._closing = threading.Lock()
+        self._connection_config = PooledConnectionConfig(
+            resolve=self.vault.resolve,
+            redact=self.vault.redact,
+            open_target=open_target
+            or partial(
+                transports.open_target,
+                vault=self.vault,
+                max_answer_bytes=self.config.max_answer_bytes,
+                inherit=self.config.inherit,
+            ),
+            make_room=self._make_room,
+            opened=self._opened,
+            greetings=Greetings() if greetings is None else greetings,
+            clock=clock,
+            now=now,
+            connect_limit_s=self.config.connect_limit_s,
+            probe_s=self.config.probe_s,
+            idle_s=self.config.idle_s,
+            list_changed=list_changed,
+        )
+        quiet_sdk_log()
+        client_session.DISCOVER_TIMEOUT_SECONDS = PROBE_S
+        atexit.register(self.close)
+
+    def use(
+        self,
+        server: ServerId,
+        connection: Connection,
+        work: Work[T],
+        *,
+        limit_s: float,
+        inbox: ThreadInbox | None = None,
+        cancel: threading.Event | None = None,
+        owner: SessionOwner = WAYFARE,
+        listing: bool = False,
+    ) -> T:
+        """Runs `work` with the owner's session with the server and waits for it, at most `limit_s` from the opened session on.
+        A `listing` goes to the open session that said last that its list changed, and waits for no call there.
+
+        Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
+        the errors of the work, such as MCPError for an error that the server returned.
+        """
+        with self._closing:  # the closing pool ends all work that was submitted before
+            if self._closed:
+                raise NotConnectedError("The pool of sessions is closed.")
+            future = self._loop.submit(self._use(server, connection, work, limit_s, owner, listing))
+        return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
+
+    def check(self, server: ServerId, connection: Connection) -> None:
+        """Finds out at once whether a session with the server can be opened, or still responds. Calls no tool. Raises
+        NotConnectedError."""
+        with self._closing:
+            if self._closed:
+                raise NotConnectedError("The pool of sessions is closed.")
+            pooled = self._pooled_connection(server, connection, WAYFARE)
+            future = self._loop.submit(pooled.checked())
+        ThreadInbox().wait_for(future, None)
+
+    def subscribe(
+        self, server: ServerId, connection: Connection, uri: str, *, wanted: bool, limit_s: float, owner: SessionOwner
+    ) -> None:
+        """Begins or ends to hear of changes of a resource. The session stays open meanwhile. Raises MCPError, NotConnectedError."""
+        if not wanted and not self.hears(server, connection, uri, owner):
+            return
+
+        async def work(lease: Lease) -> None:
+            await lease.session.asking.subscribe(lease.client, uri, wanted=wanted)
+
+        self.use(server, connection, work, limit_s=limit_s, owner=owner)
+
+    def hears(self, server: ServerId, connection: Connection, uri: str, owner: SessionOwner) -> bool:
+        """Whether a session hears of changes of a resource now. After a loss it does not, until its server is used again."""
+        pooled = self._connections.get(self._keys(server, connection, owner)[0])
+        return pooled is not None and pooled.hears(uri)
+
+    def forget(self, owner: str) -> None:
+        """Ends the sessions of a client that has left."""
+        with self._closing:
+            if not self._closed and self._loop.started:
+                self._loop.submit(self._forget(owner))
+
+    def end(self, server: ServerId) -> None:
+        """Ends the sessions of a server and its processes, and calls in progress with them. The next use opens a new session."""
+        with self._closing:
+            if self._closed or not self._loop.started:
+                return
+            future = self._loop.submit(self._end([one for one in self._connections.values() if one.server == server]))
+        ThreadInbox().wait_for(future, None)
+
+    def states(self) -> tuple[ConnectionState, ...]:
+        """Returns a snapshot of each connection that was used, in order of first use."""
+        return tuple(pooled.state() for pooled in tuple(self._connections.values()))
+
+    def close(self) -> None:
+        """Closes all sessions and ends their processes, in at most about 10 s. The pool cannot be used afterwards."""
+        atexit.unregister(self.close)
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        if self._loop.started:
+            with suppress(TimeoutError):
+                self._loop.submit(self._end(list(self._connections.values()))).result(CLOSE_S + 1)
+            self._loop.stop(limit_s=2.0)
+
+    async def _forget(self, owner: str) -> None:
+        gone = {key: pooled for key, pooled in self._connections.items() if pooled.owner.key == owner}
+        for key in gone:
+            del self._connections[key]
+        await self._end(list(gone.values()))
+
+    async def _end(self, pooled_connections: Sequence[PooledConnection]) -> None:
+        sessions = [session for pooled in pooled_connections for session in pooled.sessions]
+        for pooled in pooled_connections:
+            pooled.close()
+        if sessions:
+            await asyncio.wait({session.task for session in sessions}, timeout=CLOSE_S)
+        for session in sessions:
+            session.kill()
+
+    def _teller(self, server: ServerId, connection: Connection) -> PooledConnection | None:
+        """Returns the open session whose process said last that its list changed: others of the server may list other tools."""
+        found = [
+            one for one in tuple(self._connections.values()) if one.server == server and one.connection == connection
+        ]
+        told = [one for one in found if one.told_s and one.session is not None]
+        return max(told, key=lambda one: one.told_s, default=None)
+
+    async def _use(
+        self,
+        server: ServerId,
+        connection: Connection,
+        work: Work[T],
+        limit_s: float,
+        owner: SessionOwner,
+        listing: bool,
+    ) -> T:
+        async def once() -> T:
+            pooled = self._teller(server, connection) if listing else None
+            pooled = pooled or self._pooled_connection(server, connection, owner)
+            return await self._once(pooled, work, limit_s, owner, listing)
+
+        try:
+            return await once()
+        except SessionRefusedError:  # the call did not run: it is repeated in a new session
+            return await once()
+
+    async def _once(
+        self, pooled: PooledConnection, work: Work[T], limit_s: float, owner: SessionOwner, listing: bool
+    ) -> T:
+        lease = await pooled.lease()
+        session = lease.session
+        if owner.key and not pooled.owner.key and not pooled.shared:
+            raise SessionRefusedError(CONNECTION_CLOSED, "the server has begun to keep state for each session")
+        pooled.enter(session)
+        log_start = session.stderr_log.count
+        refused = Refused()
+        REFUSED.set(refused)
+        try:
+            return await bounded(work(lease) if listing else session.in_turn(work, lease), limit_s)
+        except CallTimeoutError:
+            session.suspect = True
+            raise
+        except MCPError as error:
+            if refused.challenged is not None:
+                raise pooled.unauthorized(session, refused) from None
+            raise await translated(error, pooled, lease, refused, limit_s, log_start) from None
+        except ValidationError as error:
+            raise InvalidResponseError(said(error)) from None
+        finally:
+            pooled.leave(session)
+
+    def _keys(self, server: ServerId, connection: Connection, owner: SessionOwner) -> tuple[Key, Key]:
+        """Returns the key of the connection that a client uses, and of the one that all clients share."""
+        base = _key(server, connection)
+        own = (*base, owner.abilities, WAYFARE.key)
+        return own if connection.shared or base in self._stateless else (*base, owner.abilities, owner.key), own
+
+    def _pooled_connection(self, server: ServerId, connection: Connection, owner: SessionOwner) -> PooledConnection:
+        key, own = self._keys(server, connection, owner)
+        if key == own:
+            owner = replace(WAYFARE, abilities=owner.abilities)
+        pooled = self._connections.get(key)
+        if pooled is None and own in self._connections and self._connections[own].unused:
+            pooled = self._connections[key] = self._connections.pop(own)  # it has only listed tools: no second start
+        if pooled is None:
+            self._forget_oldest()
+            config = self._config_for(server.server)
+            pooled = self._connections[key] = PooledConnection(server, connection, config, owner)
+        pooled.owner = owner
+        return pooled
+
+    def _forget_oldest(self) -> None:
+        closed = [key for key, pooled in self._connections.items() if not (pooled.counts_as_open or pooled.busy)]
+        gone = [key for key in closed if self._connections[key].owner.passing]
+        for key in gone or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
+            del self._connections[key]
+
+    def _opened(self, pooled: PooledConnection, session: Session) -> None:
+        """Notes whether the server keeps state for a session. All clients share the session of a server that keeps none."""
+        base = _key(pooled.server, pooled.connection)
+        if not session.stateless:
+            self._stateless.discard(base)
+            return
+        key, own = self._keys(pooled.server, pooled.connection, pooled.owner)
+        self._stateless.add(base)
+        if own not in self._connections and self._connections.get(key) is pooled:
+            self._connections[own] = self._connections.pop(key)
+            pooled.owner = replace(WAYFARE, abilities=pooled.owner.abilities)
+
+    def _config_for(self, server: str) -> PooledConnectionConfig:
+        config = self._connection_config
+        if self.injection is None:
+            return config
+        return replace(config, list_changed=None, open_target=injected(config.open_target, self.injection, server))
+
+    def _make_room(self, owner: SessionOwner) -> None:
+        """Closes an idle session if one more would be too many: the oldest of passing clients, else of the same client, else of Wayfare,
+        else of all.
+
+        Raises NotConnectedError if all are busy, CancelledCallError once the pool is closed.
+        """
+        if self._closed:
+            raise CancelledCallError("the pool of sessions was closed")
+        open_connections = [pooled for pooled in self._connections.values() if pooled.counts_as_open]
+        if len(open_connections) <= self.config.max_sessions:
+            return
+        idle = [pooled for pooled in open_connections if not pooled.busy]
+        if not idle:
+            raise NotConnectedError(f"all {self.config.max_sessions} sessions are busy")
+
+        def order(pooled: PooledConnection) -> tuple[bool, bool, bool, float]:
+            whose = pooled.owner
+            return not whose.passing, whose.key != owner.key, bool(whose.key), pooled.last_used_s
+
+        min(idle, key=order).release("another session needed its place")
+
+
+def _key(server: ServerId, connection: Connection) -> Key:
+    env, headers = (tuple(sorted(pairs.items())) for pairs in (connection.env, connection.headers))
+    return (
+        server,
+        connection.transport,
+        connection.command,
+        connection.args,
+        connection.cwd,
+        env,
+        connection.url,
+        headers,
+        connection.start_s,
+        connection.idle_s,
+    )

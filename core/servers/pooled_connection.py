@@ -1,0 +1,398 @@
+"""One server's connection in the pool: at most one session for new calls, opened on demand, reopened after a loss."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from core.domain import units
+from core.domain.catalog import Connection, ConnectionState, ServerId, State
+from core.domain.errors import WayfareError
+from core.domain.execution import SessionOwner
+from core.servers.greetings import Greetings, Way, next_way
+from core.servers.oauth import BUSY, Refused, unauthorized
+from core.servers.secrets import Launch, MissingReferenceError
+from core.servers.session import Lease, Session
+from core.servers.stdio import StderrLog
+from core.servers.threads import BusyError, CancelledCallError, NotConnectedError, UnauthorizedError
+from core.servers.transports import OpenTarget
+
+
+@dataclass
+class Backoff:
+    """The waits between attempts to reach a server: no wait after the first failure, then base, twice base, ... up to the cap, all in s. A success resets it.
+
+    >>> backoff = Backoff(base_s=0.5, cap_s=2.0)
+    >>> waits = []
+    >>> for _ in range(5):
+    ...     backoff.failed(now_s=10.0)
+    ...     waits.append(backoff.wait_s(now_s=10.0))
+    >>> waits
+    [0.0, 0.5, 1.0, 2.0, 2.0]
+    >>> backoff.succeeded()
+    >>> backoff.failures, backoff.wait_s(now_s=10.0)
+    (0, 0.0)
+    """
+
+    base_s: float = 0.5
+    cap_s: float = 30.0
+    failures: int = 0
+    _not_before_s: float = float("-inf")
+
+    def failed(self, now_s: float) -> None:
+        """Records a failed attempt."""
+        self.failures += 1
+        exponent = min(self.failures - 2, 30)
+        delay_s = 0.0 if exponent < 0 else min(self.cap_s, self.base_s * 2**exponent)
+        self._not_before_s = now_s + delay_s
+
+    def succeeded(self) -> None:
+        """Records a success: the next failure starts from the beginning."""
+        self.failures = 0
+        self._not_before_s = float("-inf")
+
+    def allow(self) -> None:
+        """Allows the next attempt at once. If it fails, the waits go on as before."""
+        self._not_before_s = float("-inf")
+
+    def wait_s(self, now_s: float) -> float:
+        """Returns the time until the next attempt is allowed, s."""
+        return max(0.0, self._not_before_s - now_s)
+
+
+SSE_LIMIT_S = 5.0
+RETURN_S = 60.0
+"""A client that nothing tells from others yet may return to its session so long."""
+
+
+@dataclass(frozen=True)
+class PooledConnectionConfig:
+    """The settings of all connections of a pool. Times in s."""
+
+    resolve: Callable[[ServerId, Connection], Launch]
+    redact: Callable[[str], str]
+    open_target: OpenTarget
+    make_room: Callable[[SessionOwner], None]
+    opened: Callable[[PooledConnection, Session], None]
+    greetings: Greetings
+    clock: Callable[[], float]
+    now: Callable[[], datetime]
+    connect_limit_s: float
+    probe_s: float
+    idle_s: float
+    list_changed: Callable[[ServerId, str], None] | None = None
+
+
+class PooledConnection:
+    """All methods but `state` belong to the pool's event loop."""
+
+    def __init__(
+        self, server: ServerId, connection: Connection, config: PooledConnectionConfig, owner: SessionOwner
+    ) -> None:
+        self.server = server
+        self.connection = connection
+        self.owner = owner
+        self.session: Session | None = None
+        self.sessions: set[Session] = set()
+        self._uris: set[str] = set()
+        self.last_used_s = 0.0
+        self.told_s = 0.0
+        """When the server said last that its lists changed; 0 without that."""
+        self._config = config
+        self._stderr_log = StderrLog(config.redact)
+        self._backoff = Backoff()
+        self._launch: Launch | None = None  # the last resolved launch
+        self._opening: asyncio.Task[tuple[Session, float | None]] | None = None
+        self._waiters = 0
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._failed = False
+        self._needs_sign_in = False
+        self._last_error = ""
+        self._state_lost = ""  # why the session ended that had a state of its client
+        self._since = config.now()
+        self._calls = 0
+        self._connect_s: float | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is in use or being opened. A busy connection is not closed to make room."""
+        return self._opening is not None or self._waiters > 0 or any(session.in_flight for session in self.sessions)
+
+    @property
+    def unused(self) -> bool:
+        """Whether a client may have its session: it is idle, and Wayfare wants to hear of no resource on it."""
+        return self.session is not None and self.session.alive and not self.busy and not self._uris
+
+    def hears(self, uri: str) -> bool:
+        """Whether a session hears of changes of a resource now; callable from any thread."""
+        session = self.session
+        return session is not None and session.alive and uri in self._uris
+
+    @property
+    def counts_as_open(self) -> bool:
+        """Whether it counts among the open sessions."""
+        return self._opening is not None or self.session is not None
+
+    async def lease(self) -> Lease:
+        """Returns a usable session with the current values. All callers share one attempt to open it. Raises
+        NotConnectedError."""
+        self._renew_launch()
+        session, connect_s = self.session, None
+        if session is None or not session.alive or session.suspect:
+            if self._opening is None:
+                self._opening = asyncio.ensure_future(self._open())
+                self._opening.add_done_callback(self._opening_done)
+            self._waiters += 1
+            try:
+                session, connect_s = await asyncio.shield(self._opening)
+            finally:
+                self._waiters -= 1
+        if session.launch != self._launch:  # a value changed while it was being opened
+            self._replace(session)
+            return await self.lease()
+        return session.lease(connect_s)
+
+    async def checked(self) -> None:
+        """Opens a session or probes the open one, without waiting for the time of the next attempt. Raises
+        NotConnectedError."""
+        self._backoff.allow()
+        await self.lease()
+
+    def enter(self, session: Session) -> None:
+        """Records that a call begins on the session."""
+        self._calls += 1
+        session.in_flight += 1
+        session.used = session.used or bool(self.owner.key)
+        session.passing = self.owner.passing
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+
+    def leave(self, session: Session) -> None:
+        """Records that a call ended on the session. The last one starts the idle timer or ends a retired session."""
+        session.in_flight -= 1
+        self.last_used_s = self._config.clock()
+        if session.in_flight:
+            return
+        if session is self.session:
+            self._start_idle_timer()
+        else:
+            session.retire()
+
+    def drop(self, session: Session, error: str) -> None:
+        """Takes the unusable session out: the next call opens another one."""
+        if session is self.session:
+            self._let_go(error)
+            self._fail(error)
+        session.retire()
+
+    def unauthorized(self, session: Session, refused: Refused) -> UnauthorizedError:
+        """Returns the error for a 401. The next call probes the session, because a person may have signed in meanwhile."""
+        session.suspect = True
+        error = unauthorized(self.server, self.connection, session.launch, refused)
+        self._needs_sign_in = error.challenged
+        self._fail(str(error))
+        return error
+
+    def busy_for_now(self, words: str, refused: Refused) -> BusyError:
+        """Returns the error for a 429."""
+        when = "" if refused.retry_s is None else f" It may be called again in {units.seconds(refused.retry_s)}."
+        return BusyError(f"Server {self.server.server} is busy: {words.rstrip('.')}.{when}")
+
+    def release(self, why: str) -> None:
+        """Closes the session if it is not busy, and no client wants to hear of a resource."""
+        if self.session is not None and not self.busy and not self._uris:
+            self.session.close()
+            self._let_go(why)
+
+    def close(self) -> None:
+        """Closes everything, including calls in progress."""
+        for session in tuple(self.sessions):
+            session.close()
+        self._failed = False
+        self._backoff.succeeded()
+        self._let_go("the operator ended it")
+
+    def state(self) -> ConnectionState:
+        """Returns a snapshot; callable from any thread."""
+        session = self.session if self.session is not None and self.session.alive else None
+        return ConnectionState(
+            server=self.server.server,
+            catalog=self.server.catalog,
+            transport=self.connection.transport,
+            state=self._state(session is not None),
+            since=self._since,
+            last_error=self._last_error,
+            protocol_version=session.protocol_version if session is not None else "",
+            server_version=session.server_version if session is not None else "",
+            calls=self._calls,
+            connect_s=self._connect_s,
+            stderr_lines=self._stderr_log.lines(),
+            pid=session.pid if session is not None else None,
+            retry_s=self._backoff.wait_s(self._config.clock()),
+            needs_sign_in=self._needs_sign_in,
+            owner=self.owner.name or ("all clients" if self.shared else "Wayfare"),
+        )
+
+    def _state(self, alive: bool) -> State:
+        if self._opening is not None:
+            return "connecting"
+        if alive:
+            return "ready"
+        return "failed" if self._failed else "idle"
+
+    async def _open(self) -> tuple[Session, float | None]:
+        before = self.session
+        if before is not None:
+            if before.alive and await before.responds(self._config.probe_s):
+                before.suspect = self._needs_sign_in = False
+                return before, None
+            self.drop(before, "it stopped answering")
+        self._check_backoff()
+        self._changed()
+        started_s = self._config.clock()
+        try:
+            session = await self._connected()
+        except (CancelledCallError, UnauthorizedError, BusyError):
+            raise
+        except (WayfareError, OSError) as error:
+            self._backoff.failed(self._config.clock())
+            reason = self._config.redact(str(error))
+            self._fail(reason)
+            raise NotConnectedError(
+                f"Server {self.server.server} cannot be reached: {reason}", self._config.clock() - started_s
+            ) from None
+        self._backoff.succeeded()
+        self._connect_s = self._config.clock() - started_s
+        self.session = session
+        session.renewed, self._state_lost = self._state_lost, ""
+        self._config.opened(self, session)
+        self.last_used_s = self._config.clock()
+        self._failed = self._needs_sign_in = False
+        self._start_idle_timer()
+        return session, self._connect_s
+
+    def _renew_launch(self) -> None:
+        """If a value has changed, retires the session with the old value and allows an attempt with the new one at
+        once."""
+        try:
+            launch = self._config.resolve(self.server, self.connection)
+        except MissingReferenceError:  # opening reports it
+            launch = None
+        if launch != self._launch:
+            self._launch = launch
+            self._backoff.succeeded()
+            if self.session is not None:
+                self._replace(self.session)
+
+    def _replace(self, session: Session) -> None:
+        """Retires the session: calls in progress end on it, the next one opens another."""
+        if session is self.session:
+            self._let_go("a value of its connection changed")
+        session.retire()
+
+    def _let_go(self, why: str) -> None:
+        """Has no session from now on. The next one will say why the state of its client is gone."""
+        if self.session is not None and self.session.used and not self.shared:
+            self._state_lost = self._config.redact(why)
+        self.session = None
+        self._changed()
+
+    @property
+    def shared(self) -> bool:
+        """Whether all clients use its session."""
+        return self.connection.shared or (self.session is not None and self.session.stateless)
+
+    async def _connected(self) -> Session:
+        """Returns an opened session: greeted as the server was greeted last, else in the way that the failure suggests."""
+        launch = self._launch = self._config.resolve(self.server, self.connection)
+        self._config.make_room(self.owner)
+        limit_s = self._config.connect_limit_s if self.connection.start_s is None else self.connection.start_s
+        greetings, way = self._config.greetings, self._config.greetings.of(self.connection)
+        end_s = asyncio.get_running_loop().time() + limit_s
+        first = self._begun(launch, way)
+        try:
+            session = await self._greeted(first, limit_s / 2 if way == "modern" else limit_s)
+        except NotConnectedError as error:
+            greetings.keep(self.connection, "probe")
+            following = next_way(way, launch.transport, first.error, first.last_words)
+            if following is None or isinstance(error, UnauthorizedError):
+                raise
+            way, left_s = following, end_s - asyncio.get_running_loop().time()
+            self._stderr_log.forget(first.log_start)
+            try:
+                session = await self._greeted(
+                    self._begun(launch, way), min(left_s, SSE_LIMIT_S) if way == "sse" else left_s
+                )
+            except NotConnectedError as second:
+                raise error if way in {"sse", "modern"} else second  # noqa: B904 - one of two failures of the same attempt
+        era: Way = "modern" if session.protocol_version in MODERN_PROTOCOL_VERSIONS else "legacy"
+        greetings.keep(self.connection, way if way == "sse" else era)
+        return session
+
+    def _begun(self, launch: Launch, way: Way) -> Session:
+        session = Session(launch, self._config.open_target, self._stderr_log, self.owner.abilities, way)
+        if self._config.list_changed is not None:
+            session.asking.list_changed = session.asking.updated = partial(self._told, self._config.list_changed)
+            session.asking.uris = self._uris
+        self.sessions.add(session)
+        session.task.add_done_callback(lambda _: self._ended(session))
+        return session
+
+    async def _greeted(self, session: Session, limit_s: float) -> Session:
+        try:
+            await session.opened(limit_s)
+        except NotConnectedError as error:
+            if session.refused.challenged is not None:
+                raise self.unauthorized(session, session.refused) from None
+            if session.refused.status == BUSY:
+                raise self.busy_for_now(str(error), session.refused) from None
+            raise
+        return session
+
+    def _told(self, tell: Callable[[ServerId, str], None], kind: str) -> None:
+        self.told_s = self._config.clock()
+        tell(self.server, kind)
+
+    def _start_idle_timer(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        idle_s = self._config.idle_s if self.connection.idle_s is None else self.connection.idle_s
+        idle_s = min(idle_s, RETURN_S) if self.owner.passing else idle_s
+        why = f"nothing was called for {idle_s:g} s"
+        self._idle_timer = asyncio.get_running_loop().call_later(idle_s, self.release, why)
+
+    def _check_backoff(self) -> None:
+        wait_s = self._backoff.wait_s(self._config.clock())
+        if wait_s > 0:
+            raise NotConnectedError(
+                f"Server {self.server.server} failed to connect {self._backoff.failures} times, the next attempt is in "
+                f"{wait_s:.1f} s: {self._last_error}"
+            )
+
+    def _ended(self, session: Session) -> None:
+        """Handles the end of a session's task. If it is still the current session, the server ended it."""
+        self.sessions.discard(session)
+        if session is self.session:
+            why = str(session.error or "the server closed the connection")
+            self._let_go(why)
+            self._fail(why)
+
+    def _opening_done(self, task: asyncio.Task[tuple[Session, float | None]]) -> None:
+        self._opening = None
+        if not task.cancelled():
+            task.exception()  # retrieved, because the waiting caller may have given up
+        self._changed()
+
+    def _fail(self, error: str) -> None:
+        self._failed = True
+        self._last_error = self._config.redact(error)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._since = self._config.now()

@@ -1,0 +1,381 @@
+"""References to secrets, and their values: in memory, and in the encrypted file of values if there is one."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from core.domain.catalog import Connection, ServerId, Transport
+from core.domain.errors import WayfareError
+from core.domain.leaks import DEFAULT, MASK, PLACEHOLDER, USERINFO, hide_leaks, masked, telling
+from core.domain.settings import Settings
+from core.servers.secret_file import PASSPHRASE, SOURCES, Secret, SecretFile, SecretFileError
+
+SHORTEST_REDACTED, SHORTEST_IN_RESULTS = 4, 8
+_REFERENCE = re.compile(
+    r"\$\{(?:(?P<kind>env|input|secret):(?P<name>[^{}]+?)|(?P<bare>[A-Z_][A-Z0-9_]*|python))"
+    rf"(?::-(?P<default>{DEFAULT}))?\}}"
+)
+_WORD = re.compile(r"[A-Za-z]{1,15}|[0-9]{1,15}")
+"""Words and numbers are not masked in results: a password such as `postgres` occurs in many of them."""
+_ENVIRONMENT = {None, "env"}  # the kinds of reference that read the environment first
+GRANT = "{oauth}"
+"""The name of a server's OAuth grant among its secrets. No reference can have a name with braces."""
+
+
+@dataclass(frozen=True, repr=False)
+class Launch:
+    """A connection with every reference replaced by its value. It is never stored and never shown."""
+
+    transport: Transport
+    command: str
+    args: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    url: str
+    headers: Mapping[str, str]
+    server: ServerId
+
+    def __repr__(self) -> str:
+        return f"Launch({self.transport})"
+
+
+class MissingReferenceError(WayfareError):
+    """A connection refers to values that have not been entered."""
+
+
+class SecretVault:
+    """Secrets, each for one server of one catalog. Thread-safe, and nothing shows a value.
+
+    They stay in the `file` of values; without one, or while it cannot be used (`note` says why), in memory alone.
+
+    References: `${env:NAME}` and `${NAME}` (`environ` first, then the vault), `${input:id}` and `${secret:NAME}` (the
+    vault), each with an optional default as in `${env:NAME:-default}` or `${env:NAME:-${secret:NAME}}`, and `${python}`, the running
+    interpreter.
+
+    >>> vault = SecretVault()
+    >>> vault.put(ServerId("work", "mail"), "KEY", "hunter2")
+    >>> vault, vault.redact("the key is hunter2")
+    (SecretVault(1 secrets), 'the key is •••')
+    >>> vault.missing(ServerId("home", "mail"), Connection("http", url="https://a.example/${secret:KEY}"))
+    ('${secret:KEY}',)
+    """
+
+    def __init__(self, environ: Mapping[str, str] = MappingProxyType({}), file: SecretFile | None = None) -> None:
+        self._environ = environ
+        self._file = file
+        self._lock = threading.Lock()
+        self._in_memory: dict[tuple[ServerId, str], Secret] = {}
+        self._note = ""
+        self._seen: frozenset[str] = frozenset()
+        self._servers: frozenset[str] = frozenset()
+        self._in_results: tuple[str, ...] = ()
+        self._tokens: dict[ServerId, tuple[str, ...]] = {}
+        self._renewing: dict[ServerId, threading.Lock] = {}
+
+    def __repr__(self) -> str:
+        return f"SecretVault({len(self._known())} secrets)"
+
+    @property
+    def where(self) -> str:
+        """Where values are, as a sentence for people."""
+        if self._file is None or self._note:
+            return "Values stay in memory until Wayfare stops."
+        return f"Values stay in {self._file.path.name}, encrypted. The key is in {SOURCES[self._file.source()]}."
+
+    @property
+    def note(self) -> str:
+        """Why the file of values cannot be used, "" if it can."""
+        self._known()
+        return self._note
+
+    def put(self, server: ServerId, name: str, value: str) -> None:
+        """Keep a server's secret under the name that its references use, replacing the one before it."""
+        self.put_all([(server, name, value)])
+
+    def put_all(self, values: Iterable[tuple[ServerId, str, str]]) -> None:
+        """Keep several, written together. What cannot be written stays in memory, and `note` says why."""
+        now = datetime.now(UTC)
+        added = {(server, name): Secret(value, now) for server, name, value in values}
+        if added:
+            self._change(lambda known: known.update(added))
+        for (_, name), secret in added.items():
+            self._remember(name, secret.value)
+
+    def remove(self, server: ServerId, name: str) -> bool:
+        """Drop a secret; it stays masked. Returns whether there was one."""
+        if (server, name) not in self._known():
+            return False
+        self._change(lambda known: known.pop((server, name), None))
+        return True
+
+    def forget(self, catalog: str) -> None:
+        """Drop the secrets of a catalog's servers; they stay masked."""
+        gone = [key for key in self._known() if key[0].catalog == catalog]
+        if gone:
+            self._change(lambda known: [known.pop(key, None) for key in gone])
+
+    def names(self) -> Mapping[tuple[ServerId, str], datetime]:
+        """The names of all secrets by server, and when each was set."""
+        return {key: secret.set_at for key, secret in self._known().items()}
+
+    def grant(self, server: ServerId) -> str | None:
+        """The OAuth grant of a server as it was kept, or None."""
+        secret = self._known().get((server, GRANT))
+        return None if secret is None else secret.value
+
+    def put_grant(self, server: ServerId, text: str) -> None:
+        """Keep the OAuth grant of a server, replacing the one before it."""
+        self._change(lambda known: known.update({(server, GRANT): Secret(text, datetime.now(UTC))}))
+
+    def client_secret(self, server: ServerId, client_id: str) -> str:
+        """The secret of an OAuth client that the operator registered for a server, or ""."""
+        secret = self._known().get((server, client_secret_name(client_id)))
+        return "" if secret is None else secret.value
+
+    def mask_tokens(self, server: ServerId, tokens: Iterable[str]) -> None:
+        """Mask the tokens of a server from now on, and those before them until the next ones come: a late error may quote one."""
+        found = tuple(token for token in tokens if len(token) >= SHORTEST_IN_RESULTS)
+        with self._lock:
+            before = self._tokens.get(server, ())
+            if not set(found) <= set(before):
+                self._tokens[server] = tuple(dict.fromkeys((*found, *before)))[: 2 * len(found)]
+
+    def renewing(self, server: ServerId) -> threading.Lock:
+        """The lock of whoever renews the token of a server: a refresh token may be used once only."""
+        with self._lock:
+            return self._renewing.setdefault(server, threading.Lock())
+
+    def _known(self) -> Mapping[tuple[ServerId, str], Secret]:
+        """The secrets of the file, as it is now, and those that could not be written to it."""
+        if self._file is None:
+            return self._in_memory
+        try:
+            kept = self._file.read()
+            self._note = ""
+        except SecretFileError as error:
+            self._note = str(error)
+            return self._in_memory
+        return {**kept, **self._in_memory} if self._in_memory else kept
+
+    def _change(self, edit: Callable[[dict[tuple[ServerId, str], Secret]], object]) -> None:
+        with self._lock:
+            edit(self._in_memory)
+            if self._file is None:
+                return
+            waiting = dict(self._in_memory)
+
+            def both(known: dict[tuple[ServerId, str], Secret]) -> None:
+                known.update(waiting)
+                edit(known)
+
+            try:
+                self._file.change(both)
+                self._in_memory.clear()
+            except SecretFileError as error:
+                self._note = str(error)
+
+    def missing(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
+        """Returns the unresolved references as written, in order, each once; empty without a connection."""
+        if server.server not in self._servers:
+            with self._lock:
+                self._servers |= {server.server}
+        outer = (match for text in (connection.texts() if connection else ()) for match in _REFERENCE.finditer(text))
+        found = (match[0] for match in outer if self._value(server, match) is None)
+        return tuple(dict.fromkeys(found))
+
+    def replaceable(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
+        """The references whose value was put here, as written, in order, each once: another can be put in its place."""
+        kept = self._known()
+        found = (match for match in _references(connection) if (server, _name(match)) in kept)
+        used = (match[0] for match in found if not (match["kind"] in _ENVIRONMENT and _name(match) in self._environ))
+        return tuple(dict.fromkeys(used))
+
+    def resolve(self, server: ServerId, connection: Connection) -> Launch:
+        """Returns the connection with every reference replaced.
+
+        Raises MissingReferenceError with every reference that has no value.
+        """
+        if missing := self.missing(server, connection):
+            raise MissingReferenceError(f"no value for {', '.join(missing)}")
+
+        judged = _secret_names(connection)
+        for match in _references(connection):
+            if _name(match) in judged and (value := self._value(server, match)):
+                self._remember(_name(match), value, secret=True)
+
+        def expand(text: str) -> str:
+            return self._expanded(server, text) or ""
+
+        return Launch(
+            transport=connection.transport,
+            command=expand(connection.command),
+            args=tuple(expand(arg) for arg in connection.args),
+            cwd=expand(connection.cwd),
+            env={name: expand(value) for name, value in connection.env.items()},
+            url=expand(connection.url),
+            headers={name: expand(value) for name, value in connection.headers.items()},
+            server=server,
+        )
+
+    def redact(self, text: str) -> str:
+        """Returns the text with every known secret and every used environment value masked (from 4 characters on). The names of servers
+        stay, also where a value is the same or a part of one."""
+        found = [value for value in (*self._seen, *self._masked_tokens) if value in text]
+        hit = sorted(name for name in self._servers if any(value in name for value in found))
+        marks = {name: chr(0xF0000 + number) for number, name in enumerate(hit)}
+        for value in sorted({*found, *marks}, key=len, reverse=True):
+            text = text.replace(value, marks.get(value, MASK))
+        for name, mark in marks.items():
+            text = text.replace(mark, name)
+        return text
+
+    @property
+    def in_results(self) -> tuple[str, ...]:
+        """Returns the values that are masked in successful results, too, longest first: those of 8 characters or more
+        that are named as a secret or look like one, without plain words and numbers. Other values (a path, a region,
+        a level) are ordinary parts of results.
+
+        >>> vault = SecretVault()
+        >>> for name, value in {"API_KEY": "hunter2hunter2", "ROOT": "/home/me/files", "PASSWORD": "postgres"}.items():
+        ...     vault.put(ServerId("work", "mail"), f"mail/{name}", value)
+        >>> vault.in_results
+        ('hunter2hunter2',)
+        """
+        tokens = self._masked_tokens
+        return tuple(sorted((*self._in_results, *tokens), key=len, reverse=True)) if tokens else self._in_results
+
+    @property
+    def _masked_tokens(self) -> list[str]:
+        return [token for tokens in tuple(self._tokens.values()) for token in tokens]
+
+    def _value(self, server: ServerId, match: re.Match[str]) -> str | None:
+        kind, name, default = match["kind"], _name(match), match["default"]
+        if name == "python" and kind is None:
+            return sys.executable
+        looked_up = kind in _ENVIRONMENT and name != PASSPHRASE  # no server gets the key to the others' values
+        value = self._environ.get(name) if looked_up else None
+        if value is None and (secret := self._known().get((server, name))) is not None:
+            value = secret.value
+        if default is not None and not value:
+            return self._expanded(server, default)
+        if value is not None:
+            self._remember(name, value)
+        return value
+
+    def _expanded(self, server: ServerId, text: str) -> str | None:
+        """A text with its references replaced, or None if one has no value."""
+        values = {match[0]: self._value(server, match) for match in _REFERENCE.finditer(text)}
+        return None if None in values.values() else _REFERENCE.sub(lambda match: values[match[0]] or "", text)
+
+    def _remember(self, name: str, value: str, *, secret: bool = False) -> None:
+        """Keeps old values masked: a late error may quote one."""
+        if len(value) >= SHORTEST_REDACTED and value not in self._seen:
+            with self._lock:
+                self._seen |= {value}
+        if value not in self._in_results and _is_secret(name, value, secret):
+            with self._lock:
+                self._in_results = tuple(sorted({*self._in_results, value}, key=len, reverse=True))
+
+
+def client_secret_name(client_id: str) -> str:
+    """The name of an OAuth client's secret among those of its server."""
+    return f"{{oauth client secret of {client_id}}}"
+
+
+def vault_of(settings: Settings) -> SecretVault:
+    """The vault beside a store."""
+    path = settings.secrets_path
+    file = None if path is None else SecretFile(path, settings.environment)
+    return SecretVault(settings.environment, file)
+
+
+def _is_secret(name: str, value: str, known: bool) -> bool:
+    """Whether a value is known to be secret, or is so by its name, without the server's name before it, or by its looks. `user:password` of a
+    URL has a name of ours."""
+    if len(value) < SHORTEST_IN_RESULTS or _WORD.fullmatch(value):
+        return False
+    own = name.rpartition("/")[2]
+    return known or telling(own) or own.startswith(USERINFO) or masked(value) != value
+
+
+def reference_names(connection: Connection | None) -> set[str]:
+    """The names that the references of a connection use."""
+    return set() if connection is None else names_in(*connection.texts())
+
+
+def names_in(*texts: str) -> set[str]:
+    """The names of the values that texts refer to; the interpreter's is none of them.
+
+    >>> names_in("${secret:web/KEY} ${python}")
+    {'web/KEY'}
+    """
+    return {_name(match) for match in _matches(texts) if match["bare"] != "python"}
+
+
+def _secret_names(connection: Connection) -> set[str]:
+    """The references that stand where a secret stands: in a variable, header or flag with a telling name, or before the @ of
+    an address; and the inputs that are passwords.
+
+    >>> _secret_names(Connection("stdio", "x", ("--key", "${input:a}"), env={"TOKEN": "${input:b}", "ROOT": "${input:c}"})) == {"a", "b"}
+    True
+    """
+    references: list[str] = []
+    secret = set(connection.passwords)
+
+    def mark(found: re.Match[str]) -> str:
+        references.append(found[0])
+        return f"\ue000{len(references) - 1}\ue001"
+
+    def cover(_: str, value: str) -> str:
+        secret.update(names_in(*(references[int(one[1:-1])] for one in PLACEHOLDER.findall(value))))
+        return value
+
+    pairs = [f"{name}={value}" for name, value in (*connection.env.items(), *connection.headers.items())]
+    for text in (*pairs, connection.url, connection.cwd, " ".join((connection.command, *connection.args))):
+        hide_leaks("", _REFERENCE.sub(mark, text), cover)
+    return secret
+
+
+def how_to_sign_in(server: ServerId) -> str:
+    """What an operator does about a server that asks for a sign-in.
+
+    >>> how_to_sign_in(ServerId("mine", "web"))
+    'The operator signs in on the Catalog page, or with `wayfare signin web --catalog mine`.'
+    """
+    command = f"wayfare signin {shlex.quote(server.server)} --catalog {shlex.quote(server.catalog)}"
+    return f"The operator signs in on the Catalog page, or with `{command}`."
+
+
+def how_to_enter(server: ServerId, reference: str) -> str:
+    """What an operator does about a missing value.
+
+    >>> how_to_enter(ServerId("mine", "web"), "${secret:web/KEY}")
+    'The operator enters it on the Catalog page, or with `wayfare secrets set web KEY --catalog mine`.'
+    """
+    name = next(iter(names_in(reference)), reference).removeprefix(f"{server.server}/")
+    command = (
+        f"wayfare secrets set {shlex.quote(server.server)} {shlex.quote(name)} --catalog {shlex.quote(server.catalog)}"
+    )
+    return f"The operator enters it on the Catalog page, or with `{command}`."
+
+
+def _name(match: re.Match[str]) -> str:
+    return match["name"] or match["bare"]
+
+
+def _references(connection: Connection | None) -> Iterator[re.Match[str]]:
+    return _matches(() if connection is None else connection.texts())
+
+
+def _matches(texts: Iterable[str]) -> Iterator[re.Match[str]]:
+    """All references of texts, those in the default of another one as well."""
+    for match in (match for text in texts for match in _REFERENCE.finditer(text)):
+        yield match
+        yield from _matches([match["default"] or ""])

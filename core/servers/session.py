@@ -1,0 +1,364 @@
+"""One client session: the task that keeps it open, and its state for callers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import anyio
+import mcp_types
+from mcp import Client, MCPError
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic_core import from_json
+
+from core.domain.execution import ITEMS, NOBODY, TOOLS
+from core.domain.json_schema import misfit
+from core.domain.outcome import SIMULATED_MARK
+from core.servers.asking_back import AskingBack
+from core.servers.greetings import MODES, Way, discover
+from core.servers.oauth import REFUSED, Refused
+from core.servers.odd_lists import all_pages
+from core.servers.secrets import Launch
+from core.servers.stdio import ON_SPAWN, StderrLog
+from core.servers.threads import (
+    CallTimeoutError,
+    CancelledCallError,
+    InvalidResponseError,
+    NotConnectedError,
+    kill_group,
+    said,
+)
+from core.servers.transports import ON_SESSION_ID, OpenTarget
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Helpers around the SDK's client: a hard time limit, all pages of a list, errors as sentences.
+
+T = TypeVar("T")
+
+
+async def all_tools(client: Client) -> tuple[list[mcp_types.Tool], list[str]]:
+    """Returns the server's tools, and phrases about the odd ones; none if it has no tools. Raises MCPError."""
+    try:
+        return await all_pages(lambda cursor: client.list_tools(cursor=cursor), ITEMS[TOOLS])
+    except MCPError as error:
+        if client.server_capabilities.tools is None or error.code == METHOD_NOT_FOUND:
+            return [], []
+        raise
+
+
+async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
+    """Returns the tools by name, or None if the server lists none. Listing them lets the client validate results."""
+    try:
+        return {tool.name: tool for tool in (await all_tools(client))[0]}
+    except MCPError as error:
+        if error.code == CONNECTION_CLOSED:
+            raise
+        return None
+
+
+def check_results(client: Client, tools: dict[str, mcp_types.Tool]) -> None:
+    """Validates results against the output schemas of these tools with a compiled validator. The SDK's own check is in
+    Python on the event loop: all servers would wait 3 s for a result of 9 MB. A result that does not fit raises
+    InvalidResponseError, which keeps it: the tool has run."""
+
+    async def check(name: str, result: mcp_types.CallToolResult) -> None:
+        if name not in tools or not await asyncio.to_thread(_misfit, tools[name], result):
+            return
+        tools.update(await tools_by_name(client) or {})  # the server may have changed the schema
+        if problem := await asyncio.to_thread(_misfit, tools[name], result):
+            raise InvalidResponseError(
+                f"The tool has run, but its result does not fit its output schema: {problem}.", result
+            )
+
+    client.session.validate_tool_result = check
+
+
+def _misfit(tool: mcp_types.Tool, result: mcp_types.CallToolResult) -> str:
+    if tool.output_schema is None:
+        return ""
+    if "structured_content" in result.model_fields_set:
+        return misfit(tool.output_schema, result.structured_content)
+    for block in result.content:  # some servers give the value as a text alone
+        with suppress(ValueError):
+            value: Any = from_json(getattr(block, "text", ""))
+            if isinstance(value, dict) and not misfit(tool.output_schema, cast("dict[str, Any]", value)):
+                result.structured_content = value
+                return ""
+    return "it has no structured content"
+
+
+def says_simulated(client: Client) -> bool:
+    """Whether the server declares that it is virtual: all its results are simulated."""
+    return SIMULATED_MARK in (client.server_capabilities.extensions or {})
+
+
+async def bounded(work: Awaitable[T], limit_s: float) -> T:
+    """Awaits the work for at most `limit_s`.
+
+    Raises CallTimeoutError at the limit, even if the work cannot be interrupted at once (a write to a stopped process).
+    """
+    task = asyncio.ensure_future(work)
+    task.add_done_callback(_retrieve)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=limit_s)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if not done:
+        task.cancel()
+        raise CallTimeoutError(f"no answer within {limit_s:g} s")
+    return task.result()
+
+
+def _retrieve(task: asyncio.Future[Any]) -> None:
+    """Retrieves the exception of an abandoned task, so that asyncio logs no warning."""
+    if not task.cancelled():
+        task.exception()
+
+
+def first_leaf(error: BaseException) -> Exception:
+    """Returns the first real exception inside nested groups."""
+    inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+    if inner:
+        return first_leaf(inner[0])
+    return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+
+
+def sentence(error: Exception, launch: Launch) -> str:
+    """Returns why a session could not be opened, for the operator."""
+    if isinstance(error, FileNotFoundError):
+        return f"the command {launch.command} was not found"
+    if isinstance(error, OSError) and launch.transport == "stdio":
+        return f"the command {launch.command} cannot be started: {error.strerror or error}"
+    if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
+        return "it closed the connection before it answered"
+    return said(error)
+
+
+CLIENT_INFO = mcp_types.Implementation(name="wayfare", version="0.1.0")
+LEAVE_S = 3.0
+PROBE_EVERY_S, PROBE_LIMIT_S = 5.0, 10.0
+STDERR_WAIT_S = 0.2
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A session for one use. `connect_s` is the connect time in s if this use had to wait for a connection, else None.
+
+    `tools` is the server's list at the opening of the session, or None if it lists nothing. `simulated` means that the
+    server declares itself virtual.
+    """
+
+    session: Session
+    client: Client
+    tools: Mapping[str, mcp_types.Tool] | None
+    protocol_version: str
+    connect_s: float | None
+    simulated: bool = False
+
+
+Work = Callable[[Lease], Awaitable[T]]
+
+
+class Session:
+    """Owns the task of `async with Client(...)`. All methods belong to the pool's event loop.
+
+    The task is never cancelled from outside: the SDK shields the shutdown of a child process (close its input, wait,
+    terminate, kill) only against its own cancel scopes. Leaving goes through an event or the scope.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        open_target: OpenTarget,
+        stderr_log: StderrLog,
+        abilities: frozenset[str] = NOBODY,
+        way: Way = "probe",
+    ) -> None:
+        self.stderr_log = stderr_log
+        self.asking = AskingBack(abilities)
+        self.client: Client | None = None
+        self.tools: dict[str, mcp_types.Tool] | None = None
+        self.error: Exception | None = None
+        self.protocol_version = ""
+        self.server_version = ""
+        self.in_flight = 0
+        self.suspect = False
+        self.closed_by_us = False
+        self.used = self.passing = False
+        self.renewed = ""
+        """Why the session before this one ended, until a call of its client has said so. "" if that had no state."""
+        self._has_id = False
+        self.pid: int | None = None
+        self.refused = Refused()
+        self.log_start = stderr_log.count
+        self.launch = launch
+        self._way: Way = way
+        self._open_target = open_target
+        self._scope = anyio.CancelScope()
+        self._opened = asyncio.Event()
+        self._leave = asyncio.Event()
+        self.task = asyncio.ensure_future(self._keep())
+
+    @property
+    def alive(self) -> bool:
+        """Whether a call may be sent."""
+        return self.client is not None and not self._leave.is_set()
+
+    @property
+    def stateless(self) -> bool:
+        """Whether the server keeps nothing for a session: over HTTP, and it gave no session id."""
+        return self.launch.transport == "http" and self.client is not None and not self._has_id
+
+    async def in_turn(self, work: Work[T], lease: Lease) -> T:
+        """Runs `work`. It waits for the work before it if a question of the server could belong to either."""
+        if not self.asking.abilities or self.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return await work(lease)
+        async with self.asking.turn:
+            return await work(lease)
+
+    def lease(self, connect_s: float | None) -> Lease:
+        """Returns the session for one use. Raises NotConnectedError if it has ended."""
+        if self.client is None or not self.alive:
+            raise NotConnectedError("it was disconnected before the call could be sent", connect_s)
+        return Lease(self, self.client, self.tools, self.protocol_version, connect_s, says_simulated(self.client))
+
+    async def opened(self, limit_s: float) -> None:
+        """Waits until calls may be sent.
+
+        Raises NotConnectedError with the reason if the session was not opened within `limit_s`, and CancelledCallError
+        if it was closed meanwhile.
+        """
+        try:
+            await asyncio.wait_for(self._opened.wait(), limit_s)
+        except TimeoutError:
+            self.close()
+            more = "; startup_timeout_sec in its configuration gives it more time" if self.launch.command else ""
+            raise NotConnectedError(self._with_stderr(f"no answer within {limit_s:g} s{more}")) from None
+        if self.client is not None:
+            return
+        await self.ended()
+        if self.error is None:
+            raise CancelledCallError("the connection was closed while it was being opened")
+        raise NotConnectedError(self._with_stderr(sentence(self.error, self.launch)))
+
+    async def responds(self, limit_s: float) -> bool:
+        """Whether the server still answers a small request. It is checked after a call that timed out."""
+        if self.client is None:
+            return False
+        noted = Refused()
+        REFUSED.set(noted)
+        try:
+            await bounded(self.client.list_tools(), limit_s)
+        except MCPError as error:
+            return error.code != CONNECTION_CLOSED and noted.status < 400
+        except (CallTimeoutError, RuntimeError):
+            return False
+        return self.alive
+
+    def close(self) -> None:
+        """Ends the session now. Calls in progress lose their connection."""
+        self.closed_by_us = True
+        self._depart()
+        if self.client is None:
+            self._scope.cancel()
+
+    def retire(self) -> None:
+        """Takes no new calls, and ends once no call is in progress."""
+        self.suspect = True
+        if self.in_flight == 0:
+            self._depart()
+
+    def kill(self) -> None:
+        """Kills the rest of the child's process group; the SDK leaves descendants of a child that ended."""
+        if self.pid is not None:
+            kill_group(self.pid)
+
+    async def ended(self) -> None:
+        """Gives the session a short time to end, so that its error and the server's last output are known."""
+        await asyncio.wait({self.task}, timeout=STDERR_WAIT_S)
+
+    def _depart(self) -> None:
+        self._leave.set()
+        self._scope.deadline = asyncio.get_running_loop().time() + LEAVE_S
+
+    @property
+    def last_words(self) -> str:
+        """The newest line of its output outside the protocol, or "" without one."""
+        return self.stderr_log.last(self.log_start)
+
+    def _with_stderr(self, reason: str) -> str:
+        words = self.last_words
+        return f"{reason} (last words: {words})" if words and words not in reason else reason
+
+    def _spawned(self, pid: int) -> None:
+        self.pid = pid
+
+    def _given_id(self) -> None:
+        self._has_id = True
+
+    def _announce(self, client: Client) -> None:
+        info = client.server_info
+        self.protocol_version = client.protocol_version
+        self.server_version = info.version if info is not None else ""
+        self.client = client
+        self._opened.set()
+
+    def _heard(self, client: Client) -> AbstractAsyncContextManager[Client]:
+        """A client for listening. Over HTTP it is one of its own, because the SDK ends a client whose stream breaks."""
+        if self.launch.transport == "stdio":
+            return nullcontext(client)
+        target = self._open_target(self.launch, self.stderr_log, lambda: None)
+        return Client(target, client_info=CLIENT_INFO, cache=None)
+
+    async def _probed(self, client: Client) -> None:
+        """Ends the session when its server does not know it any more, where nothing else tells while nobody calls: over HTTP up to
+        2025-11-25. Only while a client waits to hear of a resource."""
+        if self.launch.transport != "http" or client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return
+        while self.alive:
+            await asyncio.sleep(PROBE_EVERY_S)
+            if not self.asking.uris or self.in_flight:
+                continue
+            try:
+                ping = client.session.send_request(mcp_types.PingRequest(), mcp_types.EmptyResult)
+                await bounded(ping, PROBE_LIMIT_S)
+            except Exception as error:  # noqa: BLE001  whatever the SDK makes of a server that is gone
+                if getattr(error, "code", 0) != METHOD_NOT_FOUND and not self.in_flight:
+                    self._depart()
+
+    async def _keep(self) -> None:
+        ON_SPAWN.set(self._spawned)
+        ON_SESSION_ID.set(self._given_id)
+        REFUSED.set(self.refused)
+        try:
+            launch = replace(self.launch, transport="sse") if self._way == "sse" else self.launch
+            options = {"client_info": CLIENT_INFO, "cache": None, "mode": MODES.get(self._way, "legacy")}
+            target = self._open_target(launch, self.stderr_log, self._depart)
+            with self._scope:
+                async with Client(target, **options, **self.asking.callbacks()) as client:
+                    if self._way == "modern":
+                        await discover(client)
+                    self.tools = await tools_by_name(client)
+                    check_results(client, self.tools or {})
+                    self._announce(client)
+                    listening = asyncio.ensure_future(self.asking.listen(client, partial(self._heard, client)))
+                    probing = asyncio.ensure_future(self._probed(client))
+                    for task in (listening, probing):
+                        task.add_done_callback(_retrieve)
+                    try:
+                        await self._leave.wait()
+                    finally:
+                        listening.cancel()
+                        probing.cancel()
+        except Exception as error:  # noqa: BLE001  any error of the server or the SDK ends only this session
+            self.error = first_leaf(error)
+        finally:
+            self._leave.set()
+            self._opened.set()
+            self.kill()

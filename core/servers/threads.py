@@ -1,0 +1,193 @@
+"""The background thread of all sessions, the wait of a calling thread for it, and the errors that end a wait."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from mcp_types import CallToolResult
+from pydantic import ValidationError
+
+from core.domain.errors import WayfareError
+from core.domain.untrusted_text import one_line
+
+T = TypeVar("T")
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Errors of a session. They stay inside the bridge: a tool call turns each of them into an outcome.
+
+MOST_FAULTS, PLACE_CHARS = 3, 100
+
+
+def said(error: Exception) -> str:
+    """Returns the text of an exception. For an answer that breaks the protocol it names the places, without the invalid
+    values, which may be long, and without the validation library's links.
+
+    >>> from mcp_types import CallToolResult
+    >>> try:
+    ...     CallToolResult.model_validate({"content": "a text", "isError": "perhaps"})
+    ... except ValidationError as error:
+    ...     said(error)
+    'The answer does not fit the protocol: content: Input should be a valid list; isError: Input should be a valid boolean, unable to interpret input.'
+    """
+    if not isinstance(error, ValidationError):
+        return str(error) or type(error).__name__
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    places = (one_line(".".join(map(str, fault["loc"])), PLACE_CHARS) for fault in faults[:MOST_FAULTS])
+    listed = [f"{place or 'it'}: {fault['msg']}" for place, fault in zip(places, faults, strict=False)]
+    more = [f"{len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
+    return f"The answer does not fit the protocol: {'; '.join([*listed, *more])}."
+
+
+class NotConnectedError(WayfareError):
+    """No session: the server cannot be reached or started, or a value for it is missing.
+
+    `connect_s` is the time of the attempt in s; None without an attempt.
+    """
+
+    def __init__(self, message: str, connect_s: float | None = None) -> None:
+        super().__init__(message)
+        self.connect_s = connect_s
+
+
+class UnauthorizedError(NotConnectedError):
+    """The server answered 401, so no tool was tried. With `challenged` it asks for a sign-in."""
+
+    def __init__(self, message: str, *, challenged: bool) -> None:
+        super().__init__(message)
+        self.challenged = challenged
+
+
+class BusyError(NotConnectedError):
+    """The server asks to be called later, so no tool was tried."""
+
+
+class ConnectionLostError(WayfareError):
+    """The session ended during the call. Whether the tool ran is unknown."""
+
+
+class CallTimeoutError(WayfareError):
+    """No response within the call's time limit."""
+
+
+class InvalidResponseError(WayfareError):
+    """The response breaks the protocol, or only the tool's own output schema: then there is a `result`."""
+
+    def __init__(self, message: str, result: CallToolResult | None = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class CancelledCallError(WayfareError):
+    """The operator cancelled the call or closed its connection."""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The thread with the event loop.
+
+
+class LoopThread:
+    """Runs coroutines for other threads. The first one starts it, `stop` ends it; it does not restart."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether anything ran yet."""
+        return self._loop is not None
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Runs a coroutine in the loop. The future belongs to the calling thread; cancelling it cancels the task."""
+        return asyncio.run_coroutine_threadsafe(work, self._running())
+
+    def stop(self, limit_s: float) -> None:
+        """Cancels running tasks, ends the loop and waits for the thread, at most `limit_s`."""
+        if self._loop is None or self._thread is None:
+            return
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(limit_s)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._run, args=(self._loop,), name=self._name, daemon=True)
+                self._thread.start()
+            return self._loop
+
+    @staticmethod
+    def _run(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            left = asyncio.all_tasks(loop)
+            for task in left:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            asyncio.set_event_loop(None)
+            loop.close()
+
+
+def kill_group(pid: int) -> None:
+    """Kills the process group that a child leads, if any of it is left. On Windows the SDK's job object does it."""
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The calling thread waits for the event loop, runs callbacks meanwhile, and can cancel.
+
+POLL_S = 0.05
+MAX_QUEUED = 1000
+
+
+class ThreadInbox:
+    """Callbacks from the event loop to the calling thread. Bounded: excess progress is dropped."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+
+    def post(self, message: Callable[[], None]) -> None:
+        """Queues a callback for the waiting thread."""
+        if self._queue.qsize() < MAX_QUEUED:
+            self._queue.put(message)
+
+    def wait_for(self, future: Future[T], cancel: threading.Event | None) -> T:
+        """Runs queued callbacks until the future is done, then returns its result or raises its error.
+
+        Raises CancelledCallError if `cancel` is set first or the pool ends. The task behind the future is cancelled
+        then, and also if a callback raises.
+        """
+        future.add_done_callback(lambda _: self._queue.put(None))
+        try:
+            while (message := self._next(cancel)) is not None:
+                message()
+            return future.result()
+        except CancelledError:
+            raise CancelledCallError("the pool of sessions was closed") from None
+        finally:
+            future.cancel()
+
+    def _next(self, cancel: threading.Event | None) -> Callable[[], None] | None:
+        while True:
+            if cancel is not None and cancel.is_set():
+                raise CancelledCallError("cancelled by the operator")
+            try:
+                return self._queue.get(timeout=None if cancel is None else POLL_S)
+            except Empty:
+                continue

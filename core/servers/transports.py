@@ -1,0 +1,261 @@
+"""From a resolved connection to the streams of the SDK's client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+import anyio
+import httpx2
+from anyio.streams.memory import MemoryObjectSendStream
+from mcp.client import Transport
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
+from mcp.server.mcpserver import MCPServer
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.dispatcher import coerce_request_id
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCRequest, JSONRPCResponse, RequestId
+
+from core.domain.environment import inherited
+from core.domain.settings import MAX_ANSWER_BYTES
+from core.servers.answer_limit import PLAIN, AnswerLimit
+from core.servers.http_answers import Tell, heard
+from core.servers.oauth import ServerGrant, TokenAuth
+from core.servers.odd_lists import mended
+from core.servers.secrets import Launch, SecretVault
+from core.servers.stdio import LINE_CHARS, StderrLog, stdio_transport
+from core.servers.threads import NotConnectedError
+
+
+class StderrReader:
+    """A pipe that a child process writes to and a thread reads into a `StderrLog`.
+
+    A thread works alike on every platform. It ends when the last process with the open pipe has ended.
+    """
+
+    def __init__(self, stderr_log: StderrLog) -> None:
+        self._stderr_log = stderr_log
+        self._done = threading.Event()
+        read_fd, write_fd = os.pipe()
+        self._reader = os.fdopen(read_fd, "r", encoding="utf-8", errors="replace")
+        self.errlog: TextIO = os.fdopen(write_fd, "w", encoding="utf-8")
+        threading.Thread(target=self._run, name="mcp-stderr", daemon=True).start()
+
+    async def drained(self) -> None:
+        """Waits until everything is read, for at most 0.2 s: a left-over descendant may keep the pipe open."""
+        for _ in range(20):
+            if self._done.is_set():
+                return
+            await asyncio.sleep(0.01)
+
+    def _run(self) -> None:
+        with self._reader as reader:
+            # bounded reads, because a server may write forever without a line break
+            while line := reader.readline(16 * LINE_CHARS):
+                self._stderr_log.add(line)
+        self._done.set()
+
+
+HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
+ON_SESSION_ID: ContextVar[Callable[[], None] | None] = ContextVar("ON_SESSION_ID", default=None)
+"""Called when a server over HTTP gives the session of the current task an id, because it keeps state for it."""
+Message = SessionMessage | Exception
+
+
+OpenTarget = Callable[[Launch, StderrLog, Callable[[], None]], Transport | MCPServer]
+"""Makes the target that the SDK's client connects to. The last argument is called once, when the server ends its stream."""
+
+
+def open_target(
+    launch: Launch,
+    stderr_log: StderrLog,
+    on_end: Callable[[], None],
+    *,
+    vault: SecretVault,
+    max_answer_bytes: int = MAX_ANSWER_BYTES,
+    inherit: tuple[str, ...] = (),
+) -> Transport:
+    """Returns the transport for a resolved connection. The transport starts when it is entered. The `vault` has the OAuth grants.
+    A child process inherits variables, those that `inherit` names among them.
+
+    Raises NotConnectedError if the working directory does not exist.
+    """
+    limit = AnswerLimit(max_answer_bytes)
+    if launch.transport == "stdio":
+        if launch.cwd and not Path(launch.cwd).is_dir():
+            raise NotConnectedError(f"the working directory {launch.cwd} does not exist")
+        whole = replace(launch, env={**inherited(os.environ, inherit), **launch.env})
+        return _stdio(whole, stderr_log, on_end, limit)
+    auth = TokenAuth(ServerGrant(vault, launch.server, launch.url))
+    if launch.transport == "sse":
+        return _sse(launch, auth, stderr_log, on_end, limit)
+    return _http(launch, auth, stderr_log, limit)
+
+
+def quiet_sdk_log() -> None:
+    """Keeps the SDK's tracebacks about broken servers out of the terminal: outcomes and connection states report them."""
+    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+
+
+@asynccontextmanager
+async def _stdio(
+    launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None], limit: AnswerLimit
+) -> AsyncGenerator[Any]:
+    stderr = StderrReader(stderr_log)
+    with stderr.errlog:
+        async with stdio_transport(launch, stderr.errlog, stderr_log, limit) as (reader, writer):
+            yield watched(reader, writer, stderr_log, on_end)
+    await stderr.drained()
+
+
+@asynccontextmanager
+async def _http(launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: AnswerLimit) -> AsyncGenerator[Any]:
+    async with (
+        _http_client(launch, auth, stderr_log, limit) as client,
+        streamable_http_client(launch.url, http_client=client, max_sse_event_size=None) as (reader, writer),
+    ):
+        yield watched(reader, writer, stderr_log, lambda: None)
+
+
+@asynccontextmanager
+async def _sse(
+    launch: Launch, own_auth: TokenAuth, stderr_log: StderrLog, on_end: Callable[[], None], limit: AnswerLimit
+) -> AsyncGenerator[Any]:
+    def factory(
+        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+    ) -> httpx2.AsyncClient:
+        del headers, timeout, auth  # the launch has them all
+        return _http_client(launch, own_auth, stderr_log, limit, incoming.send)
+
+    incoming, read = anyio.create_memory_object_stream[Message](0)  # what the server sends, and refusals of requests
+    async with (
+        incoming,
+        read,
+        sse_client(launch.url, httpx_client_factory=factory) as (reader, writer),
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(_passed_on, reader, incoming)
+        try:
+            yield watched(read, writer, stderr_log, on_end)
+        finally:
+            tasks.cancel_scope.cancel()
+
+
+async def _passed_on(reader: ReadStream[Message], incoming: MemoryObjectSendStream[Message]) -> None:
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async with incoming:
+            async for message in reader:
+                await incoming.send(message)
+
+
+def _http_client(
+    launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: AnswerLimit, tell: Tell | None = None
+) -> httpx2.AsyncClient:
+    async def note(response: httpx2.Response) -> None:
+        if response.status_code >= 400:
+            stderr_log.add(f"HTTP {response.status_code} {response.reason_phrase}")
+        if MCP_SESSION_ID in response.headers and (given := ON_SESSION_ID.get()) is not None:
+            given()
+
+    async def hear(response: httpx2.Response) -> None:
+        await heard(response, limit, tell)
+
+    hooks: dict[str, list[Any]] = {"response": [note, hear]}
+    headers = {"Accept-Encoding": PLAIN, **launch.headers}
+    return httpx2.AsyncClient(headers=headers, timeout=HTTP_TIMEOUT, event_hooks=hooks, auth=auth)
+
+
+@dataclass
+class WrappedStream:
+    """A stream around another one, to which it forwards opening and closing."""
+
+    stream: Any
+
+    async def aclose(self) -> None:
+        """Closes the wrapped stream."""
+        await self.stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self.stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self.stream.__aexit__(kind, error, trace)
+
+
+@dataclass
+class AskingStream(WrappedStream):
+    """A write stream that notes the methods of requests."""
+
+    stream: WriteStream[SessionMessage]
+    asked: dict[RequestId, str]
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Sends a message."""
+        if isinstance(item.message, JSONRPCRequest):
+            self.asked[item.message.id] = item.message.method
+        await self.stream.send(item)
+
+
+@dataclass
+class WatchedStream(WrappedStream):
+    """A read stream that calls `on_end` when the server ends it, logs output that is not a protocol message, and mends results by the
+    methods that were `asked`."""
+
+    stream: ReadStream[Message]
+    stderr_log: StderrLog
+    on_end: Callable[[], None]
+    asked: dict[RequestId, str]
+    modern: bool = True
+
+    @property
+    def last_context(self) -> Any:
+        """The sender's context, if the wrapped stream has one."""
+        return getattr(self.stream, "last_context", None)
+
+    async def receive(self) -> Message:
+        """Returns the next message."""
+        return await self.stream.receive()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Message:
+        try:
+            item = await self.stream.__anext__()
+        except StopAsyncIteration:
+            self.on_end()
+            raise
+        if isinstance(item, Exception):
+            self.stderr_log.add(f"not a protocol message: {_unparsed(item)}")
+        elif isinstance(item.message, JSONRPCResponse):
+            method = self.asked.pop(coerce_request_id(item.message.id), "")
+            self.modern = self.modern and method != "initialize"
+            item.message.result = mended(method, item.message.result, modern=self.modern)
+        return item
+
+
+def watched(
+    reader: ReadStream[Message], writer: WriteStream[SessionMessage], stderr_log: StderrLog, on_end: Callable[[], None]
+) -> tuple[WatchedStream, AskingStream]:
+    """Returns the streams from a server and to it for the SDK."""
+    asked: dict[RequestId, str] = {}
+    return WatchedStream(reader, stderr_log, on_end, asked), AskingStream(writer, asked)
+
+
+def _unparsed(error: Exception) -> str:
+    """Returns the line that could not be parsed, if the error has it."""
+    details: Any = getattr(error, "errors", list[Any])()
+    return str(details[0].get("input", error)) if details else str(error)

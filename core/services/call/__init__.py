@@ -1,1 +1,0 @@
-"""Real calls, the agent loop, and requests of servers."""

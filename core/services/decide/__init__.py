@@ -1,1 +1,0 @@
-"""Catalogs, routing, What if, and the log of decisions."""

@@ -1,1 +1,0 @@
-"""Clients, permissions, budgets and approvals."""

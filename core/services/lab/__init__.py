@@ -1,1 +1,0 @@
-"""Runs, sweeps, judgments, papers, replay and network scenarios."""

@@ -1,1 +1,0 @@
-"""Labels, learnt models, calibrations, equal function sets."""

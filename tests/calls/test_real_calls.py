@@ -1,0 +1,97 @@
+"""The facade with real servers: failures are outcomes, cancelled calls teach nothing, secrets stay in memory."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from core.app import App
+from core.domain.errors import StoreError
+from core.domain.outcome import OutcomeKind, ToolCall
+from core.domain.statistics import Source
+from tests.importing import import_text
+from tests.world import RAW, call, document, figures, open_test_app, under_way
+
+
+def test_a_real_call_is_measured(app: App) -> None:
+    report = app.calls.run(call("echo", arguments={"words": "hello"}))
+    assert report.outcome.kind is OutcomeKind.OK
+    assert json.loads(report.outcome.content[0].text) == {"words": "hello"}
+    assert report.outcome.connect_s > 0
+    statistics = app.catalogs.statistics("world")
+    assert (statistics.tools.calls[0], statistics.tools.latency_source[0]) == (1, Source.MEASURED)
+    assert app.calls.run(call("echo")).outcome.connect_s is None  # a kept session
+
+
+def test_a_crash_is_an_outcome_and_the_next_call_works(app: App, tmp_path: Path) -> None:
+    crash = {"counter": str(tmp_path / "count"), "times": 1}
+    report = app.calls.run(call("crash", arguments=crash))
+    assert report.outcome.kind is OutcomeKind.CRASH
+    assert report.server_after.post_accept_failure > report.server_before.post_accept_failure
+    assert app.calls.run(call("echo")).outcome.kind is OutcomeKind.OK
+
+
+def test_the_gremlin_crashes_and_serves_on(app: App) -> None:
+    def outcome(tool: str, **arguments: object) -> OutcomeKind:
+        return app.calls.run(ToolCall("gremlin", tool, arguments, catalog="sample")).outcome.kind
+
+    assert outcome("crash") is OutcomeKind.CRASH
+    assert outcome("wrong_sum", a=1, b=1) is OutcomeKind.OK
+    assert outcome("fail_politely") is OutcomeKind.TOOL_ERROR
+
+
+def test_a_cancelled_call_is_recorded_and_teaches_nothing(app: App) -> None:
+    app.calls.run(call("echo"))
+    before = figures(app)
+    handle = app.calls.start(call("stall"))
+    under_way(app, calls=2)
+    assert not handle.done
+    handle.cancel()
+    report = handle.report(20)
+    assert report.outcome.kind is OutcomeKind.CANCELLED
+    assert (report.server_before, report.tool_before) == (report.server_after, report.tool_after)
+    assert figures(app) == before
+    assert list(app.store.activity.calls()["kind"]) == ["cancelled", "ok"]
+
+
+def test_a_hanging_server_does_not_hold_up_another(app: App) -> None:
+    document_of_two = json.loads(document())
+    document_of_two["servers"].append({**document_of_two["servers"][0], "name": "twin"})
+    import_text(app.catalog_editor, json.dumps(document_of_two), "world")
+    handle = app.calls.start(call("stall", timeout_s=60))
+    under_way(app)
+    assert app.calls.run(call("echo", "twin")).outcome.kind is OutcomeKind.OK
+    assert not handle.done
+    handle.cancel()
+    handle.report(20)
+
+
+def test_closing_ends_a_call_under_way(app: App, path: Path) -> None:
+    app.calls.run(call("echo"))
+    handle = app.calls.start(call("stall", timeout_s=60))
+    under_way(app, calls=2)
+    app.close()
+    with open_test_app(path) as again:
+        kinds = list(again.store.activity.calls()["kind"])
+    assert kinds[-1] == "ok"
+    assert set(kinds[:-1]) <= {"cancelled"}
+    with suppress(StoreError):  # what came too late to be kept
+        assert handle.report(20).outcome.kind is OutcomeKind.CANCELLED
+
+
+@pytest.mark.parametrize("tool", ["echo", "no-such"])
+def test_secrets_are_neither_in_the_store_nor_in_its_log(app: App, path: Path, tool: str) -> None:
+    secret = "correct-horse-battery-staple"
+    command = {"command": "${python}", "args": ["-S", RAW, "--exit"], "env": {"LICENCE": secret}}
+    config = json.dumps({"servers": [{"name": "vault", "tools": [{"name": tool}], "connection": command}]})
+    import_text(app.catalog_editor, config, "secretive")
+    report = app.calls.run(ToolCall("vault", tool, catalog="secretive"))
+    assert report.outcome.kind is OutcomeKind.NOT_CONNECTED
+    assert "no licence for •••" in report.outcome.error
+    stored = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert b"secret:vault/LICENCE" in stored
+    assert secret.encode() not in stored
+    assert secret not in repr(report)

@@ -1,0 +1,126 @@
+"""Calls to virtual servers through the app: real processes, nothing learnt, billed as simulated calls are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from core.app import App
+from core.calls.calls import CallService
+from core.domain.errors import CatalogError, WayfareError
+from core.domain.outcome import CallMode, OutcomeKind, ToolCall
+from core.virtual.multiply import Recipe
+from tests.importing import import_text
+from tests.world import RAW, Scripted, call, figures
+
+STILL = {"call_s": 0.0, "success": 1.0, "post_accept_failure": 0.0}
+VIRTUAL = {
+    "servers": [
+        {"name": "books", "description": "Finds books.", "virtual": True, "tools": [
+            {"name": "find_books", "description": "Books by title.", "price_usd": 0.002}, {"name": "free"},
+        ], **STILL},
+        {"name": "beside", "description": "Says that it is virtual.", "virtual": True, "tools": [{"name": "echo", "price_usd": 0.002}],
+         "connection": {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}, **STILL},
+        {"name": "real", "tools": [{"name": "echo"}], "connection": {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}, **STILL},
+        {"name": "falling", "virtual": True, "tools": [{"name": "do", "price_usd": 0.002}], **{**STILL, "post_accept_failure": 1.0}},
+    ]
+}  # fmt: skip
+
+
+@pytest.fixture
+def virtual_app(app: App) -> App:
+    """The app with the catalog above."""
+    import_text(app.catalog_editor, json.dumps(VIRTUAL), "books")
+    return app
+
+
+def of_books(server: str, tool: str) -> ToolCall:
+    return ToolCall(server, tool, {"title": "tides"}, catalog="books")
+
+
+def test_nothing_is_learnt_and_it_would_cost_its_price(virtual_app: App) -> None:
+    before = figures(virtual_app, "books")
+    report = virtual_app.calls.run(of_books("books", "find_books"))
+    outcome = report.outcome
+    assert (outcome.kind, outcome.mode, outcome.price_usd) == (OutcomeKind.OK, CallMode.VIRTUAL, 0.002)
+    assert outcome.connect_s > 0
+    assert json.loads(outcome.content[1].text)["title"] == "tides"
+    assert (report.server_before, report.tool_before) == (report.server_after, report.tool_after)
+    assert figures(virtual_app, "books") == before
+    assert virtual_app.calls.run(of_books("books", "free")).outcome.price_usd is None
+    assert list(virtual_app.store.activity.calls()["simulated"]) == [True, True]
+
+
+def test_a_lost_virtual_server_is_simulated_as_well(virtual_app: App) -> None:
+    before = figures(virtual_app, "books")
+    outcome = virtual_app.calls.run(of_books("falling", "do")).outcome
+    assert (outcome.kind, outcome.simulated, outcome.price_usd) == (OutcomeKind.CRASH, True, 0.0)
+    assert figures(virtual_app, "books") == before
+
+
+def test_a_virtual_server_with_a_connection_is_reached_by_it(virtual_app: App) -> None:
+    outcome = virtual_app.calls.run(of_books("beside", "echo")).outcome
+    assert json.loads(outcome.content[0].text) == {"title": "tides"}
+    assert outcome.mode is CallMode.VIRTUAL
+
+
+def test_any_server_can_be_called_virtually_beside_its_real_session(virtual_app: App) -> None:
+    request = of_books("real", "echo")
+    assert virtual_app.calls.run(request).outcome.mode is CallMode.REAL
+    virtual = virtual_app.calls.run(request, mode=CallMode.VIRTUAL).outcome
+    assert (virtual.kind, virtual.mode) == (OutcomeKind.OK, CallMode.VIRTUAL)
+    assert "Simulated result of real::echo" in virtual.content[0].text
+    assert virtual_app.calls.run(request).outcome.connect_s is None  # the real session was kept
+    assert virtual_app.catalogs.statistics("books").version == 2
+    assert {state.server_version for state in virtual_app.pool.states()} == {"0.9", "virtual"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "server", "program"),
+    [
+        (CallMode.REAL, "books", "core.virtual"),
+        (CallMode.REAL, "beside", RAW),
+        (CallMode.VIRTUAL, "beside", "core.virtual"),
+        (CallMode.VIRTUAL, "books", "core.virtual"),
+    ],
+)
+def test_what_is_started(
+    virtual_app: App, calls_of: Callable[[Scripted], CallService], mode: CallMode, server: str, program: str
+) -> None:
+    caller = Scripted()
+    report = calls_of(caller).run(of_books(server, "echo" if server == "beside" else "free"), mode=mode)
+    assert program in caller.connections[0].args
+    assert report.outcome.mode is CallMode.VIRTUAL
+
+
+def test_a_server_that_is_not_virtual_and_has_no_connection_is_still_not_connected(virtual_app: App) -> None:
+    outcome = virtual_app.calls.run(call("read", server="files")).outcome
+    assert (outcome.kind, outcome.mode) == (OutcomeKind.NOT_TRIED, CallMode.REAL)
+
+
+def test_a_cache_that_cannot_be_written_is_said(virtual_app: App) -> None:
+    virtual_app.settings.virtual_folder.write_text("in the way")
+    with pytest.raises(WayfareError, match="set WAYFARE_CACHE"):
+        virtual_app.calls.run(of_books("books", "free"))
+
+
+def test_copies_are_kept_routed_to_and_called(virtual_app: App) -> None:
+    recipe = Recipe(2, seed=4)
+    made = virtual_app.catalog_editor.multiply("books", "books", recipe, name="copied")
+    assert virtual_app.catalogs.catalog("copied") == made
+    assert made.servers[1:3] == virtual_app.catalog_editor.copies("books", "books", recipe)
+    assert [info.source for info in virtual_app.catalogs.infos() if info.name == "copied"] == [
+        "books, books × 2, seed 4, spread 2"
+    ]
+    assert {"books", "books-1", "books-2"} <= set(
+        virtual_app.routing.route("find books by title", catalog="copied").servers.names
+    )
+    outcome = virtual_app.calls.run(ToolCall("books-2", "free", {}, catalog="copied")).outcome
+    assert (outcome.kind, outcome.mode) == (OutcomeKind.OK, CallMode.VIRTUAL)
+
+
+def test_a_catalog_that_may_not_be_kept_is_not(virtual_app: App) -> None:
+    with pytest.raises(CatalogError):
+        virtual_app.catalog_editor.multiply("books", "books", Recipe(2), name="sample")

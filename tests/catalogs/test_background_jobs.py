@@ -1,0 +1,141 @@
+"""Background jobs: one of a key at a time, found by its input, stopped when the app closes."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from core.catalogs.background_jobs import KEPT, BackgroundJobs, Job, Stopped
+from core.domain.errors import WayfareError
+from core.domain.settings import utc_now
+from core.store import Store
+
+LIMIT_S = 20
+
+
+def until_stopped(run: Job) -> str:
+    """Work that goes on until it is told to stop."""
+    run.report(1, 2)
+    assert run.stop.wait(LIMIT_S)
+    return f"{run.about} stopped at {run.done} of {run.of}"
+
+
+def test_one_of_a_kind_is_under_way_and_another_start_gives_that_one() -> None:
+    runs = BackgroundJobs(Store(), utc_now)
+    begun: list[Job] = []
+    together = threading.Barrier(4)
+
+    def begin(about: str) -> None:
+        together.wait(LIMIT_S)
+        begun.append(runs.start("calls", until_stopped, about))
+
+    threads = [threading.Thread(target=begin, args=(f"visitor {number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LIMIT_S)
+    assert len({id(run) for run in begun}) == 1
+    assert runs.under_way("calls") is begun[0]
+    assert runs.under_way("sweeps") is None
+    other = runs.start("sweeps", until_stopped, "another kind")
+    runs.forget(other)  # under way: it stays
+    assert runs.of("sweeps", "another kind") is other
+    runs.close(LIMIT_S)
+    assert begun[0].future.result(LIMIT_S) == f"{begun[0].about} stopped at 1 of 2"
+    assert runs.under_way("calls") is None
+    assert not other.under_way
+
+
+def test_the_newest_run_about_something_is_found_until_it_is_forgotten() -> None:
+    runs = BackgroundJobs(Store(), utc_now)
+    for number in range(KEPT + 2):
+        for about in (number, "always"):
+            runs.start("calls", lambda _, number=number: number, about).future.result(LIMIT_S)
+    found = runs.of("calls", "always")
+    assert found is not None
+    assert found.future.result() == KEPT + 1
+    assert runs.of("calls", 0) is None  # so many are not kept
+    failed = runs.start("calls", lambda _: 1 / 0, "failed")
+    with pytest.raises(ZeroDivisionError):
+        failed.future.result(LIMIT_S)
+    assert runs.of("calls", "failed") is failed
+    runs.forget(failed)
+    assert runs.of("calls", "failed") is None
+
+
+def test_a_job_tells_its_progress_and_stops_at_its_next_step() -> None:
+    jobs, go_on = BackgroundJobs(Store(), utc_now), threading.Event()
+
+    def steps(job: Job) -> None:
+        job.report(1, 4)
+        assert go_on.wait(LIMIT_S)
+        job.report(2)
+
+    job = jobs.start("steps", steps)
+    assert not job.wait(0.01)
+    assert (job.result, job.error) == (None, None)
+    job.stop.set()
+    go_on.set()
+    assert job.wait(LIMIT_S)
+    assert isinstance(job.error, Stopped)
+    assert (job.result, job.done, job.of) == (None, 1, 4)
+    assert job.left_s is not None
+    assert jobs.start("steps", lambda one: one.title, title="again").future.result(LIMIT_S) == "again"
+
+
+def test_all_jobs_with_a_title_are_listed_those_under_way_first() -> None:
+    jobs, go_on = BackgroundJobs(Store(), utc_now), threading.Event()
+    jobs.start("short", lambda _: 1, title="short", link="/lab?view=Sweep").wait(LIMIT_S)
+    jobs.start("hidden", lambda _: 1).wait(LIMIT_S)
+    long = jobs.start("long", lambda _: go_on.wait(LIMIT_S), title="long", of=3)
+    jobs.start("last", lambda _: 2, title="last").wait(LIMIT_S)
+    assert [(job.title, job.link) for job in jobs.listed()] == [
+        ("long", ""),
+        ("last", ""),
+        ("short", "/lab?view=Sweep"),
+    ]
+    go_on.set()
+    assert long.wait(LIMIT_S)
+    long.future.result()
+    assert [job.title for job in jobs.listed()] == ["last", "long", "short"]
+
+
+def test_commands_are_listed_while_they_run_and_from_the_store_afterwards() -> None:
+    """What a command raises passes on; the store has how it ended, also after the process."""
+    store = Store()
+    jobs = BackgroundJobs(store, utc_now)
+
+    def run(title: str, error: BaseException | None) -> None:
+        with jobs.command(title) as job:
+            job.report(1, 2)
+            assert jobs.listed_under_way == 1
+            assert [(one.title, one.done) for one in jobs.listed() if one.under_way] == [(title, 1)]
+            job.link = f"/lab?view={title}"
+            if error is not None:
+                raise error
+
+    ends = {
+        "ok": None,
+        "bad": WayfareError("No tasks."),
+        "defect": ValueError("x"),
+        "ended": Stopped(),
+        "keys": KeyboardInterrupt(),
+    }
+    for title, error in ends.items():
+        if error is None:
+            run(title, None)
+        else:
+            with pytest.raises(type(error)):
+                run(title, error)
+    after = BackgroundJobs(store, utc_now)  # another process
+    found = {job.title: job for job in after.listed()}
+    assert list(found) == [*reversed(ends)]
+    assert found["ok"].error is None
+    assert str(found["bad"].error) == "No tasks."
+    assert str(found["defect"].error) == "ValueError"
+    assert isinstance(found["ended"].error, Stopped)
+    assert isinstance(found["keys"].error, Stopped)
+    assert [job.link for job in found.values()] == [f"/lab?view={title}" for title in found]
+    assert all(0 <= job.elapsed_s < LIMIT_S and job.ended_ago_s < LIMIT_S for job in found.values())
+    assert jobs.listed_under_way == after.listed_under_way == 0

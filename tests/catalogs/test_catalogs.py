@@ -1,0 +1,238 @@
+"""Catalogs: kept, replaced, removed; and the prices that an operator sets by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.app import App
+from core.calls.calls import CallService
+from core.domain.catalog import Server
+from core.domain.errors import CatalogError, UnknownNameError, WayfareError
+from core.domain.statistics import Source
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.relevance.relevance_index import RelevanceIndex
+from tests.cases import each
+from tests.importing import import_text
+from tests.relevance.toy_encoders import WordEncoder
+from tests.world import Scripted, call, document, figures, open_test_app
+
+ONE = '{"servers": [{"name": "new", "description": "New.", "tools": [{"name": "tool", "description": "A tool."}]}]}'
+
+
+def names(app: App) -> list[str]:
+    return [info.name for info in app.catalogs.infos()]
+
+
+def test_the_shipped_catalogs_are_first_and_need_no_store(app: App) -> None:
+    infos = app.catalogs.infos()
+    assert names(app) == [*SHIPPED_CATALOGS, "world"]
+    assert (infos[-1].servers, infos[-1].tools) == (3, 7)
+
+
+def test_catalogs_survive_reopening(app: App, path: Path) -> None:
+    before = app.routing.route("read a file", catalog="world", record=False)
+    app.close()
+    with open_test_app(path) as again:
+        after = again.routing.route("read a file", catalog="world", record=False)
+    assert after.tools.ids == before.tools.ids
+    assert after.tools.utility.tolist() == before.tools.utility.tolist()
+
+
+def test_a_broken_document_changes_nothing(app: App) -> None:
+    broken = json.loads(document())
+    broken["servers"][2]["tools"].append({"name": "send"})
+    with pytest.raises(CatalogError, match="send"):
+        import_text(app.catalog_editor, json.dumps(broken), "world")
+    with pytest.raises(CatalogError):
+        app.catalog_editor.import_files([])
+    assert len(app.catalogs.catalog("world").tools) == 7
+
+
+def test_a_new_import_replaces_the_catalog_and_keeps_its_calls(app: App, calls_of) -> None:
+    calls: CallService = calls_of(Scripted())
+    calls.run(call("echo"))
+    learnt = figures(app)
+    import_text(app.catalog_editor, ONE, "world")
+    assert app.routing.route("a tool", catalog="world").tools.ids == ("new::tool",)
+    import_text(app.catalog_editor, document(), "world")
+    assert figures(app) == learnt
+
+
+def test_a_catalog_that_is_saved_keeps_calls_that_are_not_written_yet(app: App, calls_of, path: Path) -> None:
+    calls: CallService = calls_of(Scripted())
+    with app.store._database.lock:  # the background cannot write
+        calls.start(call("echo"), origin="agent").report(20)
+        learnt = figures(app)
+        import_text(app.catalog_editor, document(), "world")
+    assert figures(app) == learnt
+    assert app.catalogs.statistics("world").version == 1
+    app.close()
+    with open_test_app(path) as again:
+        assert figures(again) == learnt
+
+
+@each("name", ["sample", "attention-120", "", " ", "a\nb", "x" * 201])
+def test_names_that_cannot_be(app: App, name: str) -> None:
+    with pytest.raises(CatalogError, match="name"):
+        import_text(app.catalog_editor, ONE, name)
+    with pytest.raises(CatalogError, match="name"):
+        app.catalog_editor.discover(app.catalog_editor.read(ONE, "a.json"), name, "a.json")
+    assert names(app) == [*SHIPPED_CATALOGS, "world"]
+
+
+def test_removing(app: App, calls_of, path: Path) -> None:
+    calls_of(Scripted()).run(call("echo"))
+    app.catalog_editor.remove("world")
+    assert names(app) == [*SHIPPED_CATALOGS]
+    for wrong in ("world", "nope"):
+        with pytest.raises(UnknownNameError, match=wrong):
+            app.catalog_editor.remove(wrong)
+    for name in SHIPPED_CATALOGS:
+        with pytest.raises(CatalogError, match=f"{name}.*part of Wayfare"):
+            app.catalog_editor.remove(name)
+    with pytest.raises(UnknownNameError):
+        app.routing.route("read a file", catalog="world")
+    assert app.store.activity.call_count() == 1
+    app.close()
+    with open_test_app(path) as again:
+        assert names(again) == [*SHIPPED_CATALOGS]
+
+
+def test_a_file_is_opened_for_this_process_only(app: App, tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(ONE)
+    name = app.catalogs.open(str(file)).name
+    assert app.routing.route("a tool", catalog=name).winner.tool == "new::tool"
+    assert names(app) == [*SHIPPED_CATALOGS, "world"]
+    file.write_text("nonsense")
+    assert app.catalogs.open(str(file)).name == name
+    with pytest.raises(WayfareError, match=r"none\.json"):
+        app.catalogs.open(str(tmp_path / "none.json"))
+
+
+class TestPrices:
+    """`set_figure`: an operator's price or ask."""
+
+    def test_a_price_changes_the_next_decision_and_survives(self, app: App, path: Path) -> None:
+        def winner(app: App) -> str:
+            ranked = app.routing.parameters("ehrr", {"worthwhile": False})  # what hardly fits is a candidate too
+            return app.routing.route("read a file", catalog="world", parameters=ranked, record=False).winner.tool
+
+        assert winner(app) == "files::read"
+        app.catalog_editor.set_figure("world", "files", "read", 5.0)
+        assert winner(app) != "files::read"
+        assert app.routing.route("read a file", catalog="world", record=False).winner is None  # nothing is worth a call
+        figures_of = app.catalogs.statistics("world").tools
+        row = app.catalogs.catalog("world").tool_row["files::read"]
+        assert (figures_of.price_usd[row], figures_of.price_source[row]) == (5.0, Source.EDITED)
+        app.close()
+        with open_test_app(path) as again:
+            assert winner(again) != "files::read"
+            again.catalog_editor.set_figure("world", "files", "read", None)
+            assert winner(again) == "files::read"
+        with open_test_app(path) as third:
+            assert winner(third) == "files::read"
+
+    def test_an_ask_changes_who_accepts(self, app: App) -> None:
+        def accepted(server: str) -> bool:
+            decision = app.routing.route("read a file", catalog="world", record=False)
+            return bool(decision.servers.accepted[decision.servers.names.index(server)])
+
+        assert accepted("mail")
+        app.catalog_editor.set_figure("world", "mail", "", 3.0)
+        assert not accepted("mail")
+        app.catalog_editor.set_figure("world", "mail", "", 0.0)
+        assert accepted("mail")
+
+    def test_the_price_of_a_call_is_the_one_set_by_hand(self, app: App, calls_of) -> None:
+        app.catalog_editor.set_figure("world", "raw", "echo", 0.0)
+        assert calls_of(Scripted()).run(call("echo")).outcome.price_usd == 0
+        app.catalog_editor.set_figure("world", "raw", "echo", 0.25)
+        assert calls_of(Scripted()).run(call("echo")).outcome.price_usd == 0.25
+
+    def test_what_was_learnt_stays_when_a_price_is_set(self, app: App, calls_of) -> None:
+        report = calls_of(Scripted()).run(call("echo"))
+        app.catalog_editor.set_figure("world", "raw", "echo", 0.1)
+        assert app.catalogs.projection("world").server(0) == report.server_after
+
+    def test_prices_outlive_a_new_import(self, app: App) -> None:
+        app.catalog_editor.set_figure("world", "files", "read", 5.0)
+        import_text(app.catalog_editor, document(), "world")
+        row = app.catalogs.catalog("world").tool_row["files::read"]
+        assert app.catalogs.statistics("world").tools.price_usd[row] == 5.0
+
+    @each("value", [-0.001, float("nan"), float("inf")])
+    def test_what_is_no_price(self, app: App, value: float) -> None:
+        before = figures(app)
+        with pytest.raises(CatalogError, match="price"):
+            app.catalog_editor.set_figure("world", "files", "read", value)
+        assert figures(app) == before
+
+    @each("place", [("nope", "a", "b"), ("world", "nope", ""), ("world", "files", "nope")])
+    def test_what_is_not_there(self, app: App, place: tuple[str, str, str]) -> None:
+        with pytest.raises(UnknownNameError, match="nope"):
+            app.catalog_editor.set_figure(*place, 0.1)
+
+
+def test_only_the_texts_of_a_changed_server_are_embedded_again(path: Path) -> None:
+    encoder = WordEncoder()
+    with open_test_app(path, encoder=encoder) as app:
+        import_text(app.catalog_editor, document(), "mine")
+        app.catalogs.prepare("mine")
+        changed = json.loads(document())
+        changed["servers"][2]["tools"].append({"name": "weigh", "description": "Weigh a parcel."})
+        encoder.seen.clear()
+        import_text(app.catalog_editor, json.dumps(changed), "mine")
+        app.catalogs.prepare("mine")
+        assert {text for text in encoder.seen if "mail" not in text} == {"weigh", "weigh: Weigh a parcel."}
+        encoder.seen.clear()
+        import_text(app.catalog_editor, document(), "mine")
+        app.catalogs.prepare("mine")
+    assert encoder.seen == []
+
+
+def test_an_index_stays_until_a_text_changes_and_edits_of_other_catalogs_leave_it(app: App) -> None:
+    import_text(app.catalog_editor, ONE, "one")
+    catalogs = app.catalogs
+    kept = {name: (catalogs.context(name), catalogs.scorer(name).index) for name in ("one", "world")}
+    raw = catalogs.catalog("world").servers[0]
+    tool = raw.tools[0]
+
+    def edited(server: Server) -> RelevanceIndex:
+        catalogs.edit("world", lambda known: known.with_server(server))
+        assert catalogs.context("one") is kept["one"][0]
+        assert catalogs.scorer("one").index is kept["one"][1]
+        assert catalogs.context("world").catalog.server(raw.name) == server
+        assert catalogs.index("world").catalog == catalogs.catalog("world")
+        return catalogs.scorer("world").index
+
+    priced = replace(raw, ask_usd=0.25, tools=(replace(tool, price_usd=0.5), *raw.tools[1:]))
+    assert edited(priced) is kept["world"][1]
+    assert catalogs.context("world").statistics.tools.price_usd[0] == 0.5
+    for other in (
+        replace(priced, description="Else."),
+        replace(priced, tools=priced.tools[:-1]),
+        replace(priced, tools=(replace(tool, description="Else."), *raw.tools[1:])),
+        replace(
+            priced, tools=(replace(tool, input_schema={"type": "object", "properties": {"else": {}}}), *raw.tools[1:])
+        ),
+    ):
+        before = catalogs.scorer("world").index
+        assert edited(other) is not before
+
+
+def test_two_catalogs_are_open_side_by_side(app: App, path: Path) -> None:
+    import_text(app.catalog_editor, ONE, "one")
+    mail = app.catalogs.catalog("world").tools[6]
+    app.close()
+    with open_test_app(path) as again:
+        one, world = again.catalogs.catalog("one"), again.catalogs.catalog("world")
+        assert again.routing.route("a tool", catalog="one").winner.tool == "new::tool"
+        assert again.routing.route("send a letter", catalog="world").winner.tool == "mail::send"
+        again.catalogs.edit("one", lambda known: known.with_server(world.server("mail")))
+        assert [tool.id for tool in again.catalogs.catalog("one").tools] == ["new::tool", "mail::send"]
+        assert (len(one.tools), world.tools[6]) == (1, mail)

@@ -1,0 +1,115 @@
+"""Figures that fade with time, read through the catalog service: a clock that is passed in, rounded times, and what the page says."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+import pytest
+
+from core.catalogs.catalogs import CatalogService
+from core.domain.catalog import Catalog
+from core.domain.events import OutcomeEvent
+from core.importers import read_document
+from core.relevance.encoder import CachedEncoder, EncoderSource
+from core.routers.ehrr import Ehrr, EhrrParameters
+from core.store import Store
+from dashboard.ui.catalog_frames import server_frame, tool_frame
+from tests.relevance.toy_encoders import WordEncoder
+from tests.world import NOON, document
+
+FADING = EhrrParameters(half_life_s=600.0, fading="everything")
+PLAIN = EhrrParameters(half_life_s=0.0)
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def catalogs(clock: Clock) -> Iterator[CatalogService]:
+    """The catalog service with the catalog `world`."""
+    store = Store(None)
+    catalogs = CatalogService(store, CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors), now=clock)
+    catalogs.save(Catalog("world", read_document(document(), source="test").servers), "test")
+    yield catalogs
+    store.close()
+
+
+@pytest.fixture
+def crash(catalogs: CatalogService) -> Callable[[], None]:
+    """The tool raw::echo breaks at noon."""
+
+    def observe() -> None:
+        catalogs.observe(
+            OutcomeEvent(
+                id="1", at=NOON, decision_id=None, catalog="world", server="raw", tool="echo", kind="crash",
+                latency_s=4.0, connect_s=0.9, attempts=1, price_usd=None, simulated=False, error="", origin="test",
+            )
+        )  # fmt: skip
+
+    return observe
+
+
+def test_time_gives_a_server_that_failed_its_figures_back_where_a_half_life_is_set(
+    catalogs: CatalogService, clock: Clock, crash: Callable[[], None]
+) -> None:
+    crash()
+    plain, fading = (catalogs.statistics("world", p).servers.success[0] for p in (PLAIN, FADING))
+    assert plain == fading == pytest.approx(0.85 * 0.9)
+    clock.now += timedelta(seconds=600)
+    assert catalogs.statistics("world", PLAIN).servers.success[0] == plain
+    assert catalogs.statistics("world").servers.success[0] > plain  # what failures have taught fades at the defaults
+    assert catalogs.statistics("world", FADING).servers.success[0] == pytest.approx((plain + 0.9) / 2)
+
+
+def test_within_a_moment_the_scene_is_the_same_and_after_it_a_new_one(
+    catalogs: CatalogService, clock: Clock, crash: Callable[[], None]
+) -> None:
+    crash()
+    first = catalogs.context("world", FADING)
+    clock.now += timedelta(seconds=5)
+    assert catalogs.context("world", FADING) is first
+    clock.now += timedelta(seconds=5)
+    second = catalogs.context("world", FADING)
+    assert second is not first
+    assert second.statistics.version == first.statistics.version
+    without = catalogs.context("world", PLAIN)
+    clock.now += timedelta(days=30)
+    assert catalogs.context("world", PLAIN) is without
+
+
+def test_the_source_of_a_figure_says_how_far_it_has_faded(
+    catalogs: CatalogService, clock: Clock, crash: Callable[[], None]
+) -> None:
+    crash()
+    catalog = catalogs.catalog("world")
+    fresh = server_frame(catalog, catalogs.statistics("world", FADING))
+    assert (fresh.loc[0, "success_source"], fresh.loc[0, "connect_source"]) == ("measured · 1 call",) * 2
+    clock.now += timedelta(seconds=1200)
+    statistics = catalogs.statistics("world", FADING)
+    for column in ("success_source", "connect_source", "call_source", "failure_source"):
+        assert server_frame(catalog, statistics).loc[0, column] == "measured · 1 call · 75 % decayed"
+    tools = tool_frame(catalog, statistics)
+    assert tools.loc[0, "latency_source"] == "measured · 1 call · 75 % decayed"
+    assert tools.loc[1, "latency_source"] == "declared"
+
+
+def test_the_next_decision_costs_a_faded_server_less(
+    catalogs: CatalogService, clock: Clock, crash: Callable[[], None]
+) -> None:
+    crash()
+    before = Ehrr().route("echo words", catalogs.context("world", FADING), FADING)
+    clock.now += timedelta(hours=2)
+    after = Ehrr().route("echo words", catalogs.context("world", FADING), FADING)
+    assert after.servers.cost_s[0] < before.servers.cost_s[0]
+    assert after.servers.cost_s[1] == before.servers.cost_s[1]

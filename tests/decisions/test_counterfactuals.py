@@ -1,0 +1,111 @@
+"""A counterfactual that is applied makes the tool win; what is said to be blocked stays without a win whatever is tried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from core.decisions.case import LARGE, Case, decide
+from core.decisions.counterfactuals import Change, counterfactual, room
+from core.decisions.ehrr_strips import shortlistable, strips
+from core.decisions.layer import FIGURES, FIT, Supposed, layered
+from core.routers.ehrr import Ehrr, EhrrParameters, counted_share
+from tests.decisions import instances
+
+DO, KNOW = "send it", "what is it"
+
+
+@cache
+def cases() -> list[Case]:
+    """Sub-tasks whose fit is also that of their servers' best tools, as in the catalogs. Every other one asks to know, so that the tools
+    that write count less."""
+    found = []
+    for seed in range(40):
+        case = instances.case(np.random.default_rng([seed, 99]))
+        match, server = case.match, case.context.tool_server
+        servers = np.zeros(len(match.servers))
+        np.maximum.at(servers, server, match.tools)
+        case.context.matcher.answer = instances.Match(servers, match.tools)
+        counted = counted_share((DO, KNOW)[seed % 2], case.context, case.parameters)
+        found.append(replace(case, match=instances.Match(servers, counted * match.tools), counted=counted))
+    return [case for case in found if len(case.match.tools) > 1]
+
+
+def winner(case: Case, parameters: EhrrParameters, *supposed: Supposed) -> str | None:
+    asked = KNOW if isinstance(case.counted, np.ndarray) else DO
+    decision = Ehrr().route(asked, layered(case.context, supposed), parameters)
+    return decision.winner.tool if decision.winner else None
+
+
+def applied(case: Case, tool: str, change: Change) -> str | None:
+    if not change.of_knob:
+        return winner(case, case.parameters, Supposed(tool, change.name, change.then))
+    value = int(change.then) if change.name in {"k", "n"} else change.then
+    return winner(case, replace(case.parameters, **{change.name: value}))
+
+
+def test_an_applied_change_makes_the_tool_win() -> None:
+    seen = set()
+    for case in cases():
+        made, now = strips(case), int(decide(case, {}).winner[0])
+        for row in range(len(case.context.tool_ids)):
+            if row == now:
+                continue
+            found = counterfactual(case, made, row)
+            for change in found.changes:
+                assert applied(case, found.tool, change) == found.tool, change
+                seen.add(change.name)
+    assert {*FIGURES, "alpha_t", "kappa", "p_ofs", "budget_usd", "k"} <= seen
+
+
+def test_what_is_blocked_has_no_value_that_wins() -> None:
+    tried = {"price": [0.0, 1e-5, 0.001], "latency": [0.0, 0.01], "success": [1.0, 0.9], "fit": [1.0, 0.9, 0.6]}
+    for case in cases()[:15]:
+        made, now = strips(case), int(decide(case, {}).winner[0])
+        for row in range(len(case.context.tool_ids)):
+            if row == now:
+                continue
+            found = counterfactual(case, made, row)
+            assert set(found.blocked) | {change.name for change in found.changes} >= set(FIGURES)
+            for name, why in found.blocked.items():
+                assert why
+                for value in tried[name]:
+                    if name == FIT and value < case.fitting.tools[row]:
+                        continue
+                    assert winner(case, case.parameters, Supposed(found.tool, name, value)) != found.tool, (name, why)
+
+
+def test_the_winner_keeps_winning_up_to_its_room_and_no_further() -> None:
+    limited = set()
+    for case in cases():
+        found = room(case)
+        if found is None:
+            continue
+        for name, limit in (
+            ("price", found.price_usd),
+            ("latency", found.latency_s),
+            ("success", found.success),
+            (FIT, found.fit),
+        ):
+            if limit is None or limit == 0:
+                continue
+            limited.add(name)
+            better, worse = (1 + 1e-6, 1 - 1e-6) if name in {"success", FIT} else (1 - 1e-6, 1 + 1e-6)
+            if limit * better <= 1 or name in {"price", "latency"}:
+                assert winner(case, case.parameters, Supposed(found.tool, name, limit * better)) == found.tool, name
+            assert winner(case, case.parameters, Supposed(found.tool, name, limit * worse)) != found.tool, name
+    assert limited == set(FIGURES)
+
+
+def test_a_large_catalog_gives_the_same_without_the_servers_that_do_not_matter() -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        case = instances.case(rng, servers=LARGE + 50, tools=2)
+        assert room(shortlistable(case, ())) == room(case)
+        made = strips(case)
+        for row in rng.integers(0, len(case.match.tools), 4).tolist():
+            tool = case.context.tool_ids[row]
+            few = shortlistable(case, (), with_tool=tool)
+            assert counterfactual(few, made, few.context.tool_ids.index(tool)) == counterfactual(case, made, row)

@@ -1,0 +1,187 @@
+"""Decisions: recorded with their candidates and the parameters that changed, or not at all."""
+
+from __future__ import annotations
+
+import csv
+import gc
+import json
+from dataclasses import replace
+from typing import Any
+from weakref import ref
+
+import pytest
+
+from core.app import App
+from core.decisions.routing import DECISIONS_KEPT
+from core.domain.errors import ParameterError, UnknownNameError, WayfareError
+from core.relevance.refusal import understood
+from core.routers.why import why
+from tests.importing import import_text
+from tests.world import Scripted, call, document, open_test_app
+
+TEXT = "read a file"
+
+
+def parameter_events(app: App) -> list[tuple[str, str, str]]:
+    """Name, old and new value of each change, in order."""
+    app.store.events.flush()
+    lines = app.store.activity.export("parameters", "csv").decode().splitlines()
+    return [(row["name"], row["old"], row["new"]) for row in csv.DictReader(lines)]
+
+
+def route(app: App, text: str = TEXT, *, record: bool = True, **settings: Any) -> Any:
+    parameters = app.routing.parameters("ehrr", settings)
+    return app.routing.route(text, catalog="world", parameters=parameters, record=record)
+
+
+def test_an_unchanged_question_is_the_same_decision_recorded_once(app: App) -> None:
+    first = route(app)
+    assert route(app) is first
+    assert route(app, alpha_t=0.1) is not first
+    app.catalog_editor.set_figure("world", first.winner.server, first.winner.tool.split("::")[1], 0.001)
+    assert route(app).id != first.id
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 3
+
+
+def test_a_decision_is_recorded_with_its_candidates(app: App) -> None:
+    decision = route(app, n=2, alpha_t=0.1, worthwhile=False)
+    app.store.events.flush()
+    kept = app.store.activity.decision(decision.id)
+    assert (kept.catalog, kept.router, kept.subtask, kept.origin) == ("world", "ehrr", TEXT, "console")
+    assert (kept.at, kept.winner, kept.reason) == (decision.at, "files::read", decision.reason)
+    assert kept.expected_price_usd == 0.001
+    assert kept.expected_time_s == pytest.approx(decision.winner.time_cost_s)
+    assert kept.total_ms == decision.timings_ms["total"]
+    assert json.loads(kept.parameters_json) == dict(decision.parameters)
+    candidates = json.loads(kept.candidates_json)
+    assert [c["tool"] for c in candidates] == [decision.tools.ids[row] for row in decision.candidates]
+    assert [c["rank"] for c in candidates] == [1, 2]
+    trace = json.loads(kept.trace_json)
+    assert {s["server"] for s in trace["servers"]} == {"raw", "files", "mail"}
+    assert [t["tool"] for t in trace["tools"] if t["dropped_by"] is None] == [c["tool"] for c in candidates]
+    assert len(trace["tools"]) == 7
+
+
+def test_a_context_that_a_call_made_old_is_let_go_and_the_next_shares_its_names(app: App) -> None:
+    decision, old = route(app), app.catalogs.context("world")
+    kept, names = ref(old), old.tool_ids
+    app.calls.run(call("echo", decision_id=decision.id))
+    new = app.catalogs.context("world")
+    assert new is not old
+    assert new.tool_ids is names
+    del old
+    gc.collect()
+    assert kept() is None
+    assert app.routing.decision(decision.id) is decision
+
+
+def test_a_decision_that_is_not_recorded_leaves_nothing(app: App) -> None:
+    before = app.store.activity.latest_sequence()
+    decision = route(app, record=False, alpha_t=0.1)
+    app.store.events.flush()
+    assert decision.candidates
+    assert app.routing.decision(decision.id) is None
+    assert app.store.activity.latest_sequence() == before
+    route(app)
+    assert parameter_events(app) == []
+
+
+def test_changed_parameters_are_recorded_once_and_back_again(app: App) -> None:
+    route(app)
+    assert parameter_events(app) == []
+    route(app, alpha_t=0.5, budget_usd=0.01)
+    route(app, alpha_t=0.5, budget_usd=0.01)
+    assert sorted(parameter_events(app)) == [("alpha_t", "0.02", "0.5"), ("budget_usd", "None", "0.01")]
+    route(app, budget_usd=0.01)
+    assert parameter_events(app)[-1] == ("alpha_t", "0.5", "0.02")
+    route(app)  # asked before: the decision is an old one, the change is not
+    assert parameter_events(app)[-1] == ("budget_usd", "0.01", "None")
+    assert len(parameter_events(app)) == 4
+
+
+def test_no_candidate_is_a_decision_with_a_reason(app: App) -> None:
+    import_text(app.catalog_editor, document().replace('"Post letters."', '"Post letters.", "ask_usd": 0.5'), "world")
+    decision = route(app, "send a letter", k=1, p_bs=0, p_ofs=0)
+    app.store.events.flush()
+    kept = app.store.activity.decision(decision.id)
+    assert (decision.winner, kept.winner, kept.candidates_json) == (None, None, "[]")
+    assert "accepted the posted price" in kept.reason
+    assert (kept.expected_price_usd, kept.expected_time_s) == (None, None)
+
+
+def test_wrong_requests_are_refused_and_not_recorded(app: App) -> None:
+    before = app.store.activity.latest_sequence()
+    with pytest.raises(WayfareError, match="empty"):
+        route(app, "  ")
+    with pytest.raises(WayfareError, match="20,000"):
+        route(app, "x" * 20_001)
+    with pytest.raises(UnknownNameError, match="nope"):
+        app.routing.route(TEXT, catalog="nope")
+    with pytest.raises(UnknownNameError, match="nope"):
+        app.routing.route(TEXT, catalog="world", router="nope")
+    with pytest.raises(ParameterError, match="bogus"):
+        route(app, bogus=1)
+    app.store.events.flush()
+    assert app.store.activity.latest_sequence() == before
+
+
+def test_decisions_of_this_process_can_be_looked_up(app: App) -> None:
+    first = route(app)
+    assert app.routing.decision(first.id) is first
+    for number in range(DECISIONS_KEPT):
+        route(app, f"read file {number}")
+    assert app.routing.decision(first.id) is None
+    app.store.events.flush()
+    assert app.store.activity.decision(first.id).id == first.id
+
+
+def test_an_unchanged_question_is_the_same_decision_until_something_is_learnt(app: App, calls_of) -> None:
+    first = route(app)
+    assert route(app, f"  {TEXT} ") is first
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 1
+    others = [route(app, alpha_t=0.1), route(app, "read the file")]
+    calls_of(Scripted()).run(call("echo"))
+    others.append(route(app))
+    app.catalog_editor.set_figure("world", "raw", "echo", 0.1)
+    others.append(route(app))
+    assert len({first.id, *(other.id for other in others)}) == 5
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 5
+
+
+def test_why(app: App) -> None:
+    decision = route(app)
+    for name in (*decision.servers.names, *decision.tools.ids):
+        assert why(decision, name).endswith(".")
+    with pytest.raises(UnknownNameError, match=r"'nope'.*'world'"):
+        why(decision, "nope")
+
+
+def test_one_decision_after_the_other_is_in_order_after_reopening(app: App, path) -> None:
+    ids = [route(app, n=n).id for n in range(1, 20)]
+    app.close()
+    with open_test_app(path) as again:
+        listed = list(again.store.activity.decisions()["id"])
+    assert listed == ids[::-1]
+
+
+def test_two_apps_decide_the_same(app: App) -> None:
+    with open_test_app(None) as other:
+        import_text(other.catalog_editor, document(), "world")
+        ours, theirs = route(app), route(other)
+    assert ours.tools.utility.tolist() == theirs.tools.utility.tolist()
+    assert ours.candidates == theirs.candidates
+
+
+def test_a_question_that_is_not_english_is_never_decided_surely(app: App) -> None:
+    parameters = app.routing.parameters("ehrr")
+    english, german = (
+        app.routing.preview(text, catalog="world", router="ehrr", parameters=parameters)
+        for text in (TEXT, "lies bitte die Datei mit den Notizen vor")
+    )
+    assert (english.fit.language, german.fit.language, german.fit.confidence != "sure") == ("", "German", True)
+    assert "reads as German" in german.reason
+    assert "reads as" not in english.reason
+    assert understood(replace(english.fit, confidence="sure"), german.subtask).confidence == "unsure"

@@ -1,0 +1,114 @@
+"""The strips of EHRR are exact: a dense grid finds nothing that they miss, and nothing that they invent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from core.decisions.case import LARGE, Outcomes, decide
+from core.decisions.ehrr_strips import MOVES_SERVERS, SMOOTH, WHOLE, Terms, shortlistable, strip, strips
+from core.decisions.plane import plane
+from core.routers.ehrr import Ehrr
+from tests.cases import each
+from tests.decisions import brute_force, instances
+from tests.routers import worlds
+
+KNOBS = {knob.name: knob for knob in instances.EhrrParameters.knobs()}
+
+
+@each("name", SMOOTH)
+def test_no_breakpoint_is_missed_and_none_is_invented(name: str) -> None:
+    """30 instances for each of nine parameters."""
+    for seed in range(30):
+        case = instances.case(np.random.default_rng([seed, len(name)]))
+        made = strip(case, Terms.of(case), KNOBS[name])
+        assert brute_force.missed(case, made, points=300) == [], (seed, name)
+        assert brute_force.invented(case, made) == [], (seed, name)
+
+
+def test_the_decision_of_many_points_is_that_of_the_router() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        case = instances.case(rng)
+        for name in (*SMOOTH, *WHOLE):
+            knob = KNOBS[name]
+            drawn = float(rng.uniform(knob.low, knob.high / 3))
+            value = int(drawn) + 1 if name in WHOLE else drawn
+            asked = replace(case.parameters, **{name: value})
+            plain = Ehrr().route("anything", case.context, asked)
+            found = decide(case, {name: np.array([float(value)])})
+            assert [int(row) for row in found.candidates[0] if row >= 0] == list(plain.candidates)
+            assert np.array_equal(found.listed[0], plain.servers.shortlisted)
+            assert np.array_equal(found.accepted[0], plain.servers.accepted)
+
+
+def test_whole_numbers_have_a_segment_for_each_change() -> None:
+    case = instances.case(np.random.default_rng(8))
+    case = replace(case, parameters=replace(case.parameters, k=2, n=1, hierarchy=True, budget_usd=None, auction=False))
+    made = strips(case)["k"]
+    for value in range(1, 12):
+        plain = Ehrr().route("anything", case.context, replace(case.parameters, k=value))
+        assert made.at(value).winner == (plain.winner.tool if plain.winner else None)
+    assert all(point % 1 == 0.5 for point in made.breakpoints())
+
+
+def test_tables_one_and_two() -> None:
+    """In the paper's example t13 would win if time mattered less: U is equal at alpha_t = (0.85 - 0.75) / (1.47 - 0.94) or so."""
+    context = worlds.tables_context()
+    parameters = worlds.table_v(worthwhile=False)
+    case = instances.Case(context, context.matcher.answer, parameters)
+    made = strips(case)["alpha_t"]
+    assert made.at(parameters.alpha_t).winner == "s1::t12"
+    first, now = made.segments
+    assert first.winner == "s1::t13"
+    assert first.high == pytest.approx(0.1 / (1.1 / 0.76 + 0.020 - 0.8 / 0.855 - 0.002))
+    assert first.stage == now.stage == "candidates"
+    assert first.reason.endswith("loses to s1::t13")
+
+
+def test_a_refused_subtask_has_no_winner_anywhere() -> None:
+    case = replace(instances.case(np.random.default_rng(1)), refused="Refused: nothing fits.")
+    for made in strips(case).values():
+        assert {segment.winner for segment in made.segments} == {None}
+
+
+def test_servers_that_cannot_be_on_the_shortlist_change_nothing_in_a_large_catalog() -> None:
+    """Compared are short-list, answers and candidates; many servers are equal in some of the instances."""
+    fewest = LARGE
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        case = instances.case(rng, servers=LARGE + 100, tools=2)
+        now, k = case.parameters.weights_of_time()[0], case.parameters.k
+        regions = [(name, float(KNOBS[name].low or 0), float(KNOBS[name].high or 1), k) for name in MOVES_SERVERS]
+        few = shortlistable(case, [("alpha_s", now, now, 30), *regions])
+        fewest = min(fewest, len(few.context.server_names))
+        for name in (*SMOOTH, *WHOLE):
+            low, high = float(KNOBS[name].low or 0), float(KNOBS[name].high or 1)
+            values = np.geomspace(low + 1e-3, high, 20) if name in SMOOTH else np.arange(1.0, 31.0, 3)
+            assert _names(few, decide(few, {name: values})) == _names(case, decide(case, {name: values})), (seed, name)
+    assert fewest < 200
+
+
+@pytest.mark.parametrize("axes", list(combinations(MOVES_SERVERS, 2)))
+def test_a_plane_of_two_knobs_that_move_servers_looks_at_few_servers_of_a_large_catalog(axes: tuple[str, str]) -> None:
+    case = instances.case(np.random.default_rng(3), servers=LARGE + 100, tools=2)
+    x, y = (
+        np.linspace(float(KNOBS[name].low or 0) + 1e-3, 0.5, count) for name, count in zip(axes, (5, 9), strict=True)
+    )
+    found = plane(case, *axes, x, y)
+    assert len(found.tools) < len(case.context.tool_ids) / 2
+    whole = decide(case, {axes[0]: np.tile(x, len(y)), axes[1]: np.repeat(y, len(x))})
+    won = np.array([*case.context.tool_ids, "none"])[whole.winner]
+    assert np.array([*found.tools, "none"])[found.winner.ravel()].tolist() == won.tolist()
+    assert found.margin.ravel() == pytest.approx(whole.runners_up()[1])
+
+
+def _names(case: instances.Case, found: Outcomes) -> list[tuple[list[str], list[str], list[str]]]:
+    servers, tools = np.array(case.context.server_names), np.array(case.context.tool_ids)
+    return [
+        (sorted(servers[listed]), sorted(servers[accepted & listed]), list(tools[rows[rows >= 0]]))
+        for listed, accepted, rows in zip(found.listed, found.accepted, found.candidates, strict=True)
+    ]

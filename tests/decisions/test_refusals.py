@@ -1,0 +1,45 @@
+"""The trade-off of refusing on a catalog: as shipped until there are labels enough, then measured on them."""
+
+from __future__ import annotations
+
+from core.app import App
+from core.domain.feedback import By
+from core.relevance.calibration import LEAST_LABELS
+from core.relevance.refusal import shipped_curve
+from tests.importing import import_text
+from tests.relevance.toy_encoders import WordEncoder
+from tests.world import document, open_test_app
+
+
+def test_it_is_measured_once_there_are_labels_enough(app: App) -> None:
+    tools = app.catalogs.catalog("sample").tools
+    for number, tool in enumerate(tools[:LEAST_LABELS]):
+        assert app.refusals.curve("sample") == shipped_curve(), number
+        app.feedback.label(f"{tool.description} {number}", tool.id, right=True)
+    curve = app.refusals.curve("sample")
+    assert curve.questions == LEAST_LABELS
+    assert curve is app.refusals.curve("sample"), "nothing was said since: nothing is measured again"
+    assert all(point.refused >= point.wrong for point in curve.points), (
+        "without its tools a question looks less answerable"
+    )
+    app.feedback.label("one more", tools[0].id, right=True)
+    assert app.refusals.curve("sample").questions == LEAST_LABELS + 1
+
+
+def test_the_limit_is_that_of_the_routers(app: App) -> None:
+    assert app.refusals.limit(0.0) == 1.0 > app.refusals.limit(5.0)
+
+
+def test_a_question_is_compared_with_one_request_and_a_knob_that_is_turned_runs_no_encoder() -> None:
+    encoder = WordEncoder()
+    with open_test_app(None, encoder=encoder) as app:
+        import_text(app.catalog_editor, document(), "world", "test")
+        app.requests.add_by_hand("world", "files::read", ["read me a file", "what does the memo say"], By())
+        app.catalogs.context("world")
+        known = len(encoder.seen)
+        before = app.routing.route("read the file", catalog="world")
+        assert encoder.seen[known:] == ["read the file", "read me a file"]
+        turned = app.routing.parameters("ehrr", {"n": 1})
+        after = app.routing.route("read the file", catalog="world", parameters=turned)
+        assert len(encoder.seen) == known + 2
+        assert before.to_json()["p_nothing_fits"] == after.to_json()["p_nothing_fits"]

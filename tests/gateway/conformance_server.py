@@ -1,0 +1,186 @@
+"""A server with the tools that the official conformance suite calls: over stdio, or with `--http PORT` for the suite itself.
+
+Over it stands a mirror of Wayfare: what the suite finds in both, passes through. Tools that ask back do it by the protocol that
+they are spoken to in: a request in the midst of a call up to 2025-11-25, a result that requires input from 2026-07-28 on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from tests.gateway.conformance_parts import with_parts
+from tests.gateway.conformance_questions import QUESTIONS, asked
+
+Context = ServerRequestContext[Any, Any]
+Arguments = dict[str, Any]
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+SOUND = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
+ANYTHING = {"type": "object", "properties": {}}
+SCHEMA_2020_12 = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {
+        "address": {
+            "$anchor": "addressDef",
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+        }
+    },
+    "properties": {
+        "name": {"type": "string"},
+        "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+        "phone": {"type": "string"},
+        "email": {"type": "string"},
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+}
+HEADER = {
+    "type": "object",
+    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+    "required": ["region"],
+}
+TEMPERATURE = {"type": "object", "properties": {"celsius": {"type": "number"}}, "required": ["celsius"]}
+
+
+def text(words: str) -> types.TextContent:
+    return types.TextContent(type="text", text=words)
+
+
+def image() -> types.ImageContent:
+    return types.ImageContent(type="image", data=PIXEL, mime_type="image/png")
+
+
+def embedded(uri: str, mime_type: str, words: str) -> types.EmbeddedResource:
+    content = types.TextResourceContents(uri=uri, mime_type=mime_type, text=words)
+    return types.EmbeddedResource(type="resource", resource=content)
+
+
+CONTENT: dict[str, list[types.ContentBlock]] = {
+    "test_simple_text": [text("This is a simple text response for testing.")],
+    "test_image_content": [image()],
+    "test_audio_content": [types.AudioContent(type="audio", data=SOUND, mime_type="audio/wav")],
+    "test_embedded_resource": [embedded("test://embedded-resource", "text/plain", "This is an embedded resource.")],
+    "test_multiple_content_types": [
+        text("Multiple content types test:"),
+        image(),
+        embedded("test://mixed-content-resource", "application/json", '{"test": "data", "value": 123}'),
+    ],
+    "test_custom_headers": [text("The header fits.")],
+    "json_schema_2020_12_tool": [text("The arguments fit.")],
+}
+
+
+async def progressing(context: Context, _: Arguments) -> types.CallToolResult:
+    for done in (0, 50, 100):
+        await context.session.report_progress(done, 100, f"Completed step {done} of 100")
+    return types.CallToolResult(content=[text("done")])
+
+
+async def logging(context: Context, _: Arguments) -> types.CallToolResult:
+    for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
+        await context.session.send_log_message("info", words, related_request_id=context.request_id)  # pyright: ignore[reportDeprecated]
+    return types.CallToolResult(content=[text("logged")])
+
+
+async def failing(_: Context, arguments: Arguments) -> types.CallToolResult:
+    """An error with all that a result may have; it quotes a variable of the environment where one is named."""
+    quoted = os.environ.get(arguments.get("quote", ""), "")
+    words = [text(f"This tool intentionally returns an error for testing. {quoted}".strip()), image()]
+    return types.CallToolResult(content=words, is_error=True, structured_content={"celsius": 0}, _meta={"tried": 1})
+
+
+async def measuring(_: Context, __: Arguments) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[text("21.5")], structured_content={"celsius": 21.5}, _meta={"example/at": "noon"}
+    )
+
+
+async def refusing(_: Context, __: Arguments) -> types.CallToolResult:
+    raise MCPError(-32602, "The sensor is not known.", {"sensor": "attic"})
+
+
+Run = Callable[[Context, Arguments], Awaitable[types.CallToolResult]]
+TOOLS: dict[str, tuple[dict[str, Any], Run]] = {
+    "test_tool_with_progress": (ANYTHING, progressing),
+    "test_tool_with_logging": (ANYTHING, logging),
+    "test_logging_tool": (ANYTHING, logging),
+    "test_error_handling": (ANYTHING, failing),
+    "measure": (ANYTHING, measuring),
+    "refuse": (ANYTHING, refusing),
+}  # fmt: skip
+SCHEMAS: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(CONTENT, ANYTHING),
+    "json_schema_2020_12_tool": SCHEMA_2020_12,
+    "test_custom_headers": HEADER,
+    **{name: schema for name, (schema, _) in TOOLS.items()},
+    **{name: ANYTHING for name in QUESTIONS},
+}
+OUTPUTS = {"measure": TEMPERATURE}
+
+
+async def listed(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    """Every tool; one with an output schema, an icon and metadata of its own."""
+    extra = {"measure": {"icons": [types.Icon(src="data:image/png;base64,AA==")], "_meta": {"example/unit": "celsius"}}}
+    return types.ListToolsResult(
+        tools=[
+            types.Tool(name=name, title=name.replace("_", " "), description=f"Conformance: {name}.", input_schema=schema,
+                       output_schema=OUTPUTS.get(name), **extra.get(name, {}))
+            for name, schema in SCHEMAS.items()
+        ]
+    )  # fmt: skip
+
+
+async def called(
+    context: Context, params: types.CallToolRequestParams
+) -> types.CallToolResult | types.InputRequiredResult:
+    """Raises MCPError for a name that is not listed."""
+    if params.name in QUESTIONS:
+        return await asked(context, params)
+    if params.name in CONTENT:
+        return types.CallToolResult(content=CONTENT[params.name])
+    if params.name not in TOOLS:
+        raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+    return await TOOLS[params.name][1](context, params.arguments or {})
+
+
+def conformance_server() -> Server[Any]:
+    """The server, in its first state."""
+    server = Server[Any](
+        "conformance", version="1", on_list_tools=listed, on_call_tool=called, get_tool_input_schema=SCHEMAS.get
+    )
+    return with_parts(server)
+
+
+def main() -> None:
+    """Serve until the end of the input, or of the process."""
+    server = conformance_server()
+    if "--http" in sys.argv:
+        import uvicorn
+
+        uvicorn.run(server.streamable_http_app(), port=int(sys.argv[sys.argv.index("--http") + 1]), log_level="warning")
+        return
+
+    async def run() -> None:
+        async with stdio_server() as (reader, writer):
+            await server.run(reader, writer, server.create_initialization_options())
+
+    anyio.run(run)
+
+
+if __name__ == "__main__":
+    main()

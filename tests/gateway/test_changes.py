@@ -1,0 +1,261 @@
+"""Clients of a mirror are told when what they are offered changes, in both eras of the protocol, and only then."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+
+from core.app import App
+from core.domain.catalog import Server, ServerId, Tool
+from core.servers.asking_back import _subscribed
+from tests.catalogs.test_upkeep import config, living
+from tests.gateway.conftest import ROOT, policy
+from tests.gateway.test_mirrored_questions import elicited
+from tests.importing import import_text
+from tests.servers.conftest import Web
+from tests.world import call
+
+LIMIT_S = 30.0
+SILENCE_S = 0.5  # ten looks
+Told = Callable[[], Awaitable[str]]
+
+
+@pytest.fixture(autouse=True)
+def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes are looked for, and lost subscriptions begun again, without the second that lies between."""
+    monkeypatch.setattr("core.gateway.changes.EVERY_S", 0.05)
+    monkeypatch.setattr("core.gateway.changes.FIRST_WAIT_S", 0.1)
+    monkeypatch.setattr("core.servers.asking_back.FIRST_WAIT_S", 0.1)
+
+
+def kind_of(message: Any) -> str:
+    """tools, resources or prompts, of a notification or an event."""
+    return (
+        type(message)
+        .__name__.replace("Notification", "")
+        .replace("List", "")
+        .replace("Changed", "")
+        .rstrip("s")
+        .lower()
+    )
+
+
+async def by_notification(url: str, script: Callable[[Client, Told], Awaitable[None]]) -> None:
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    async def handler(message: Any) -> None:
+        told.put_nowait(kind_of(message))
+
+    async with Client(url, mode="legacy", message_handler=handler) as client:
+        assert client.server_capabilities.tools is not None
+        assert client.server_capabilities.tools.list_changed
+        await client.list_tools()
+        await script(client, told.get)
+
+
+async def by_listening(url: str, script: Callable[[Client, Told], Awaitable[None]]) -> None:
+    async with Client(url) as client:
+        resources = client.server_capabilities.resources
+        assert resources is not None
+        assert (resources.list_changed, resources.subscribe) == (True, True)
+        async with client.listen(
+            tools_list_changed=True, resources_list_changed=True, prompts_list_changed=True
+        ) as events:
+
+            async def told() -> str:
+                return kind_of(await anext(events))
+
+            await script(client, told)
+
+
+@pytest.mark.parametrize("era", [by_notification, by_listening])
+def test_a_client_is_told(era: Any, world: App, url: str, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.txt"
+    tools.write_text("echo Gives the text back.\n")
+    world.catalog_editor.discover(world.catalog_editor.read(config(living=living(tools)), "test"), "world", "test")
+    mail = Server("mail", tools=(Tool("mail", "send", "Post a letter."),))
+    world.catalogs.edit("world", lambda known: known.with_server(mail))
+    known = world.catalogs.catalog("world").tools[0]
+    world.governance.definitions.first_use("world", known, approved=False, origin="test")
+
+    async def script(client: Client, told: Told) -> None:
+        async def after(work: Callable[[], object], *kinds: str) -> list[str]:
+            await anyio.to_thread.run_sync(work)
+            with anyio.fail_after(LIMIT_S):
+                assert {await told() for _ in kinds} == set(kinds)
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert names[-2:] == ["send", "read_result"]
+            return names[:-2]
+
+        def rewrite(text: str) -> Callable[[], object]:
+            def work() -> None:
+                tools.write_text(text)
+                world.servers.discover("world", "living")
+
+            return work
+
+        assert await after(rewrite("echo Gives the text back.\nnew Is new.\n"), "tool") == ["echo", "new"]
+        assert await after(rewrite("echo Says more.\nnew Is new.\n"), "tool") == ["new"]  # held back
+        decide = world.governance.definitions.decide
+        assert await after(lambda: decide("world", "living::echo", approve=True, origin="test"), "tool") == [
+            "echo",
+            "new",
+        ]
+        assert await after(lambda: policy(world, deny=("living::new",)), "tool", "resource", "prompt") == ["echo"]
+        assert await after(
+            lambda: world.upkeep.list_changed(ServerId("world", "living"), "prompts"), "resource", "prompt"
+        ) == ["echo"]
+
+        price = replace(world.catalogs.catalog("world").servers[0], ask_usd=0.5)
+        world.catalogs.edit("world", lambda known: known.with_server(price))
+        with anyio.move_on_after(SILENCE_S):
+            pytest.fail(f"a price is nobody's list: {await told()}")
+        assert await after(lambda: world.servers.disable("world", "living"), "tool", "resource", "prompt") == []
+
+    anyio.run(era, f"{url}?mirror=living&mirror=mail&catalog=world", script)
+
+
+def test_a_client_that_can_be_asked_is_told_of_the_list_of_its_own_process(world: App, url: str) -> None:
+    asking = {"command": sys.executable, "args": ["-m", "tests.gateway.asking_server"], "cwd": str(ROOT)}
+    world.catalog_editor.discover(world.catalog_editor.read(config(asking=asking), "test"), "world", "test")
+    world.upkeep.start()
+
+    async def script() -> None:
+        told: asyncio.Queue[str] = asyncio.Queue()
+
+        async def handler(message: Any) -> None:
+            told.put_nowait(kind_of(message))
+
+        target = f"{url}?mirror=asking&catalog=world"
+        async with Client(target, mode="legacy", message_handler=handler, elicitation_callback=elicited) as client:
+            await client.list_tools()
+            await client.call_tool("grow", {})
+            with anyio.fail_after(LIMIT_S):
+                while await told.get() != "tool":  # it logs, too
+                    pass
+            assert "grown_0" in [tool.name for tool in (await client.list_tools()).tools]
+
+    anyio.run(script)
+
+
+async def _until(told: Told, work: Callable[[], object], uri: str) -> None:
+    with anyio.fail_after(LIMIT_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_again, work)
+            while uri not in await told():
+                pass
+            tasks.cancel_scope.cancel()
+
+
+async def _again(work: Callable[[], object]) -> None:
+    while True:
+        await anyio.to_thread.run_sync(work)
+        await anyio.sleep(0.1)
+
+
+def test_a_subscription_to_a_resource_is_passed_on(world: App, url: str, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.txt"
+    tools.write_text("echo Gives the text back.\n")
+    web = Web()
+    servers = config(living=living(tools), web={"url": web.connection.url})
+    world.catalog_editor.discover(world.catalog_editor.read(servers, "test"), "world", "test")
+
+    def touch() -> None:
+        future = world.calls.start(call("touch", "web")).future
+        assert future is not None
+        future.result(60)
+
+    def write() -> None:
+        tools.write_text(tools.read_text() + "\n")
+
+    async def script() -> None:
+        told: asyncio.Queue[str] = asyncio.Queue()
+
+        async def handler(message: Any) -> None:
+            told.put_nowait(str(message))
+
+        target = f"{url}?mirror=living&mirror=web&catalog=world"
+        async with Client(target, mode="legacy", message_handler=handler) as client:
+            for uri in ("file:///tools", "page://home"):
+                await _subscribed(client, uri)
+            await _until(told.get, write, "file:///tools")
+            await _until(told.get, touch, "page://home")
+            with pytest.raises(MCPError):
+                await _subscribed(client, "none://such")
+            for uri in ("file:///tools", "page://home"):
+                await _subscribed(client, uri, wanted=False)
+        uris = ["file:///tools", "page://home", "none://such"]
+        async with Client(target) as client, client.listen(resource_subscriptions=uris) as events:
+            assert events.honored.resource_subscriptions == uris[:2]
+
+            async def heard() -> str:
+                return str(await anext(events))
+
+            await _until(heard, write, "file:///tools")
+            await _until(heard, touch, "page://home")
+
+    try:
+        anyio.run(script)
+    finally:
+        web.stop()
+
+
+def test_a_subscription_goes_on_after_its_server_ended_and_came_back(world: App, url: str, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.txt"
+    tools.write_text("echo Gives the text back.\n")
+    webs = {"its-home": Web(), "older": Web("legacy")}
+    servers = config(living=living(tools), **{name: {"url": web.connection.url} for name, web in webs.items()})
+    world.catalog_editor.discover(world.catalog_editor.read(servers, "test"), "world", "test")
+    uris = ["file:///tools", "page://home", "page://older"]
+
+    def crash() -> None:
+        (pid,) = (state.pid for state in world.pool.states() if state.server == "living")
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        for web in webs.values():
+            web.stop()
+            web.start()
+
+    async def script() -> None:
+        target = f"{url}?catalog=world&mirror=*"
+        async with Client(target) as client, client.listen(resource_subscriptions=uris) as events:
+            assert events.honored.resource_subscriptions == uris
+            await anyio.to_thread.run_sync(crash)
+            missing = set(uris)
+            with anyio.fail_after(LIMIT_S):
+                while missing:  # nobody uses a server: each is told of, for it may have changed meanwhile
+                    told = str(await anext(events))
+                    missing -= {one for one in uris if one in told}
+                tools.write_text(f"{tools.read_text()}new Is new.\n")
+                while "file:///tools" not in str(await anext(events)):
+                    pass
+
+    try:
+        anyio.run(script)
+    finally:
+        for web in webs.values():
+            web.stop()
+
+
+def test_wayfares_own_tools_never_change(world: App, url: str) -> None:
+    async def script() -> None:
+        async with Client(url) as client, client.listen(tools_list_changed=True) as events:
+            import_text(
+                world.catalog_editor, json.dumps({"servers": [{"name": "a", "tools": [{"name": "b"}]}]}), "world"
+            )
+            with anyio.move_on_after(SILENCE_S):
+                pytest.fail(str(await anext(events)))
+            assert len((await client.list_tools()).tools) == 6
+
+    anyio.run(script)

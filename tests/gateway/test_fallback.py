@@ -1,0 +1,116 @@
+"""Fallback over real servers: what answers in the place of a tool that is down, what does not, and what is recorded of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from core.app import App
+from core.governance.budgets import Budget
+from tests.gateway.conftest import ask, policy, refused, served, talk
+from tests.importing import import_text
+from tests.world import RAW
+
+WORDS = {"type": "object", "properties": {"words": {"type": "string"}}, "required": ["words"]}
+READS = {"readOnlyHint": True}
+
+
+def server(name: str, command: str, tool: str, **fields: Any) -> dict[str, Any]:
+    """A server with one tool that takes words."""
+    tools = [{"name": tool, "description": "Echo words back.", "price_usd": 0.001, "success": 0.9, "latency_s": 0.5,
+              "inputSchema": WORDS, "annotations": READS, **fields}]  # fmt: skip
+    connection = {"type": "stdio", "command": command, "args": ["-S", RAW]}
+    return {"name": name, "description": "Echo words.", "tools": tools, "connection": connection}
+
+
+@pytest.fixture
+def world(app: App) -> App:
+    """Four servers for the same sub-task: one that cannot be started, one that writes, one that asks for more, one that works."""
+    servers = [
+        server("gone", "/nowhere/at-all", "echo"),
+        server("writer", "${python}", "echo", annotations={}),
+        server("strict", "${python}", "echo", inputSchema={**WORDS, "required": ["words", "more"]}),
+        server("works", "${python}", "echo"),
+    ]
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
+    policy(app, lint_errors="last")  # one tool asks for more than it declares
+    return app
+
+
+async def searched(client: Client) -> str:
+    found = await ask(client, "search_tools", task="Echo words.", n=20)
+    assert {one["tool"] for one in found["candidates"]} == {f"{n}::echo" for n in ("gone", "writer", "strict", "works")}
+    return found["route_id"]
+
+
+OPTIONS = {"router": "rag_mcp", "fallback": True}
+
+
+def test_the_next_candidate_that_only_reads_answers_and_is_said_to(world: App) -> None:
+    async def script(client: Client) -> str:
+        route = await searched(client)
+        given = {"tool": "gone::echo", "arguments": {"words": "hello"}, "route_id": route}
+        result = await client.call_tool("execute_tool", given)
+        said = result.structured_content
+        assert (said["tool"], said["ok"]) == ("works::echo", True)
+        assert "hello" in said["result"]
+        assert [(one["tool"], one["error"]) for one in said["fallback"]] == [("gone::echo", "server_down")]
+        assert result.content[0].text.startswith("[works::echo answered, with the same arguments, because gone::echo")
+        return route
+
+    route = talk(served(world, **OPTIONS), script)
+    world.store.events.flush()
+    calls = world.store.activity.decision_outcomes(route)
+    assert sorted((call.server, call.kind) for call in calls) == [("gone", "not_connected"), ("works", "ok")]
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        ({"router": "rag_mcp"}, {"tool": "gone::echo"}),
+        (OPTIONS, {"tool": "gone::echo", "route_id": ""}),
+        (OPTIONS, {"tool": "gone::echo", "arguments": {"words": "hello", "more": "x"}}),
+    ],
+    ids=["not allowed", "without a search", "no other takes the arguments"],
+)
+def test_no_fallback(world: App, options: dict[str, Any], given: dict[str, Any]) -> None:
+    async def script(client: Client) -> None:
+        asked = {"arguments": {"words": "hello"}, "route_id": await searched(client), **given}
+        asked = {name: value for name, value in asked.items() if value}
+        assert (await refused(client, "execute_tool", **asked))["error"] == "server_down"
+
+    talk(served(world, **options), script)
+    world.store.events.flush()
+    assert world.store.activity.call_count() == 1
+
+
+def test_a_tool_that_may_write_has_no_fallback(app: App) -> None:
+    servers = [server("gone", "/nowhere/at-all", "echo", annotations={}), server("works", "${python}", "echo")]
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
+
+    async def script(client: Client) -> None:
+        route = (await ask(client, "search_tools", task="Echo words.", n=20))["route_id"]
+        asked = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": route}
+        assert (await refused(client, "execute_tool", **asked))["error"] == "server_down"
+
+    talk(served(app, **OPTIONS), script)
+    app.store.events.flush()
+    assert app.store.activity.call_count() == 1
+
+
+def test_governance_decides_on_each_try(world: App) -> None:
+    policy(world, budgets=(Budget(server="works", calls=0),))
+
+    async def script(client: Client) -> None:
+        route = (await ask(client, "search_tools", task="Echo words.", n=20))["route_id"]
+        asked = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": route}
+        said = await refused(client, "execute_tool", **asked)
+        assert said["error"] == "server_down"
+        assert "Tried in its place: works::echo (budget_spent: " in said["why"]
+        policy(world, deny=("works::*",))
+        assert "works" not in json.dumps(await refused(client, "execute_tool", **asked))
+
+    talk(served(world, **OPTIONS), script)

@@ -1,0 +1,192 @@
+"""The endpoint of a running console, over real HTTP, with the sample's servers behind it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import socket
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import pytest
+from mcp import Client
+
+from core.domain.tokens import count_tokens
+from tests.cases import each
+from tests.docs.markdown import blocks
+from tests.gateway.conftest import Console, ask, refused, talk
+from tests.importers.documents import reached, read
+
+TASK = "convert 300 miles to kilometres"
+TOOL = "unit-exchange::convert_units"
+MILES = {"value": 300, "source": "mi", "target": "km"}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_an_agent_searches_describes_executes_and_reports(console: Console, mode: str) -> None:
+    async def script(client: Client) -> None:
+        assert client.instructions.startswith("Wayfare stands for")
+        found = await ask(client, "search_tools", task=TASK)
+        assert count_tokens(json.dumps(found, ensure_ascii=False)) <= 2_000
+        best = found["candidates"][0]
+        assert best["tool"] == TOOL
+        assert best["signature"].startswith("convert_units(value: number, source: string, target: string) -- Convert")
+        assert 0 < best["fit"] <= 1
+        (described,) = (await ask(client, "describe_tool", tools=[TOOL]))["tools"]
+        assert described["inputSchema"]["required"] == ["value", "source", "target"]
+        assert described["annotations"]["readOnlyHint"] is True
+        done = await ask(client, "execute_tool", tool=TOOL, arguments=MILES, route_id=found["route_id"])
+        assert (done["ok"], done["outcome"], done["result"]["unit"]) == (True, "ok", "kilometre")
+        told = await ask(client, "report_outcome", route_id=found["route_id"], useful=True, note="it did")
+        assert told == {"route_id": found["route_id"], "tool": TOOL, "useful": True}
+
+    talk(console.mcp, script, mode=mode)
+
+
+def test_content_of_every_kind_is_passed_on_and_a_long_text_is_cut_and_read_on(console: Console) -> None:
+    async def script(client: Client) -> None:
+        every = await client.call_tool("execute_readonly_tool", {"tool": "gremlin::every_content"})
+        assert [block.type for block in every.content] == ["text", "image", "audio", "resource", "resource_link"]
+        assert every.content[4].size == 3
+        cut = (await ask(client, "execute_tool", tool="gremlin::huge_text", arguments={"kilobytes": 100}))["result"]
+        assert count_tokens(cut["text"]) <= 8_000
+        text, offset = cut["text"], cut["next_offset"]
+        while offset is not None:
+            part = await ask(client, "read_result", handle=cut["handle"], offset=offset)
+            text, offset = text + part["text"], part["next_offset"]
+        assert text == "".join(f"{line:>15}\n" for line in range(6_400))
+
+    talk(console.mcp, script)
+
+
+def test_whatever_a_server_does_is_an_error_to_act_on(console: Console) -> None:
+    async def script(client: Client) -> None:
+        failed = await refused(client, "execute_tool", tool="gremlin::fail_politely", arguments={"message": "no luck"})
+        assert failed["error"] == "tool_error"
+        assert "no luck" in failed["why"]
+        assert (await refused(client, "execute_tool", tool="gremlin::hang"))["error"] == "timeout"
+        broken = await ask(client, "execute_tool", tool="gremlin::break_promise")
+        assert broken["note"].startswith("The tool has run, but its result does not fit its output schema: celsius")
+        lost = await refused(client, "execute_tool", tool="gremlin::crash")
+        assert lost["error"] == "connection_lost"
+        assert "call it again only if it just reads" in lost["try"]
+        odd = await ask(client, "execute_tool", tool="gremlin::odd_text", arguments={"kind": "markup"})
+        assert odd["result"]["result"].startswith("<script>")
+        empty = await refused(client, "execute_readonly_tool", tool="gremlin::odd_text", arguments={"kind": "empty"})
+        assert empty["error"] == "empty_result"
+
+    talk(f"{console.mcp}?timeout=1", script)
+
+
+def test_progress_is_passed_on_and_a_cancelled_call_ends(console: Console) -> None:
+    async def script(client: Client) -> list[Any]:
+        seen: list[Any] = []
+
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            seen.append((progress, total, message))
+
+        steps = {"tool": "gremlin::report_progress", "arguments": {"steps": 3, "pause_s": 0.05}}
+        await client.call_tool("execute_tool", steps, progress_callback=note)
+        with anyio.move_on_after(1):
+            await client.call_tool("execute_tool", {"tool": "gremlin::hang"})
+        return seen
+
+    seen = talk(console.mcp, script, name="impatient")
+    assert seen == [(step, 3, f"step {step} of 3") for step in (1, 2, 3)]
+
+
+def test_two_clients_at_once(console: Console) -> None:
+    async def work(name: str, answers: dict[str, list[str]]) -> None:
+        async with Client(console.mcp) as client:
+            for number in range(5):
+                found = await ask(client, "search_tools", task=f"{TASK}, {name} {number}")
+                arguments = {**MILES, "value": number}
+                done = await ask(client, "execute_tool", tool=TOOL, arguments=arguments, route_id=found["route_id"])
+                assert done["result"]["value"] == pytest.approx(number * 1.609344)
+                answers[name].append(found["route_id"])
+
+    async def both() -> dict[str, list[str]]:
+        answers: dict[str, list[str]] = {"one": [], "two": []}
+        async with anyio.create_task_group() as tasks:
+            for name in answers:
+                tasks.start_soon(work, name, answers)
+        return answers
+
+    answers = anyio.run(both)
+    assert len({*answers["one"], *answers["two"]}) == 10
+
+
+@each(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "{own}"}, 200),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "localhost.evil.example:80"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1:1"}, 403),
+    ],
+    ids=str,
+)
+def test_foreign_hosts_and_origins_get_nothing(console: Console, headers: dict[str, str], status: int) -> None:
+    where = urlsplit(console.url)
+    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=30)
+    start = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": start})
+    given = {name: value.format(own=console.url) for name, value in headers.items()}
+    wanted = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json", **given}
+    connection.request("POST", "/mcp", body, wanted)
+    answer = connection.getresponse()
+    assert answer.status == status
+    assert (b"Wayfare" in answer.read()) == (status == 200)
+    connection.close()
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+def test_a_client_that_leaves_before_its_request_is_read_is_one_quiet_line(
+    url: str, version: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    where = urlsplit(url)
+    head = {"Host": where.netloc, "Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    lines = [
+        f"{name}: {value}" for name, value in {**head, "MCP-Protocol-Version": version, "Content-Length": 100}.items()
+    ]
+    with socket.create_connection((where.hostname, where.port)) as client:
+        client.sendall("\r\n".join(["POST /mcp HTTP/1.1", *lines, "", '{"jsonrpc"']).encode())
+    deadline = time.monotonic() + 30
+    while not (said := [record for record in caplog.records if "left before" in record.message]):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert [record.levelname for record in said] == ["DEBUG"]
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_an_address_that_cannot_be_served_is_said_with_each_call(console: Console) -> None:
+    async def script(client: Client) -> dict[str, Any]:
+        return await refused(client, "search_tools", task="anything")
+
+    for query, words in (
+        ("catalog=/etc/passwd", "no catalog"),
+        ("router=x", "no router"),
+        ("bogus=1", "takes catalog"),
+    ):
+        assert words in talk(f"{console.mcp}?{query}", script)["why"]
+
+
+def test_the_readme_connects_as_it_says(console: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    documented = "http://127.0.0.1:8501"
+    sources = [block for block in blocks("README.md", "python") if documented in block]
+    assert [("Client(" in source, ".initialize()" in source) for source in sources] == [(True, False), (False, True)]
+    for source in sources:  # of either era of the protocol; the second also with mcp 1, see `bench clients`
+        exec(compile(source.replace(documented, console.url), "README.md", "exec"), {})  # our own document
+        assert "482.8" in capsys.readouterr().out
+    for suffix in ("json", "toml"):
+        (text,) = (block for block in blocks("README.md", suffix) if "wayfare" in block)
+        assert read(text, f"config.{suffix}").itself == ("wayfare",)
+        other = read(text.replace("wayfare", "other").replace("8501", "9999"), f"config.{suffix}")
+        assert reached(other).transport == ("http" if suffix == "json" else "stdio")

@@ -1,0 +1,115 @@
+"""Resources that a result links to are read on through Wayfare, in a client's scope, over a real server process."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from core.app import App
+from core.governance.budgets import Budget
+from tests.gateway.conftest import Console, ask, policy, refused, served, talk
+from tests.importing import import_text
+
+SERVER = """
+import sys
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ResourceLink, ToolAnnotations
+server = MCPServer("linker")
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def links() -> list[ResourceLink]:
+    return [ResourceLink(type="resource_link", uri=f"note://{name}", name=name) for name in ("long", "bytes", "gone")]
+@server.resource("note://long")
+def long() -> str:
+    return "word " * 700
+@server.resource("note://bytes", mime_type="application/octet-stream")
+def some_bytes() -> bytes:
+    return bytes(3)
+server.run()
+"""
+
+
+@pytest.fixture
+def linking(app: App, tmp_path: Any) -> App:
+    script = tmp_path / "linker.py"
+    script.write_text(SERVER)
+    tools = [{"name": "links", "description": "Link to notes.", "annotations": {"readOnlyHint": True}}]
+    connection = {"type": "stdio", "command": "${python}", "args": [str(script)]}
+    catalog = {"servers": [{"name": "linker", "description": "Notes.", "tools": tools, "connection": connection}]}
+    import_text(app.catalog_editor, json.dumps(catalog), "world")
+    return app
+
+
+async def handles(client: Client) -> dict[str, str]:
+    done = await ask(client, "execute_tool", tool="linker::links")
+    return {link["name"]: link["handle"] for link in done["links"]}
+
+
+def test_a_linked_text_is_read_on_and_counts(linking: App) -> None:
+    policy(linking, budgets=(Budget(tokens=100_000),))
+
+    async def script(client: Client) -> str:
+        handle, parts, offset = (await handles(client))["long"], list[str](), 0
+        while offset is not None:
+            part = await ask(client, "read_result", handle=handle, offset=offset)
+            parts.append(part["text"])
+            offset = part["next_offset"]
+        assert len(parts) > 2
+        return "".join(parts)
+
+    assert talk(served(linking), script) == "word " * 700
+    day = linking.settings.now().date().isoformat()
+    spent = [one for one in linking.store.governance.spending(day) if one.tool in {"read_result", "resources/read"}]
+    assert {(one.catalog, one.server) for one in spent} == {("world", "linker")}
+    assert (sum(one.calls for one in spent), sum(one.tokens for one in spent) >= 700) == (1, True)
+
+
+def test_what_is_read_on_is_of_the_budgets_of_its_server(linking: App) -> None:
+    policy(linking, budgets=(Budget(server="other", tokens=0),))  # with the first budget a client's name is another
+
+    async def script(client: Client) -> None:
+        known = await handles(client)
+        policy(linking, budgets=(Budget(server="linker", tokens=249), Budget(server="other", tokens=0)))
+        part = await ask(client, "read_result", handle=known["long"])
+        said = await refused(client, "read_result", handle=known["long"], offset=part["next_offset"])
+        assert (said["error"], "of 249 tokens are left" in said["why"]) == ("budget_spent", True)
+        policy(linking, budgets=(Budget(catalog="world", server="linker", calls=2),))  # the call and one reading
+        said = await refused(client, "read_result", handle=known["bytes"])
+        assert (said["error"], "0 of 2 calls" in said["why"]) == ("budget_spent", True)
+
+    talk(served(linking), script)
+
+
+def test_bytes_come_as_the_server_gives_them_and_what_is_gone_is_said(linking: App) -> None:
+    async def script(client: Client) -> None:
+        known = await handles(client)
+        (block,) = (await client.call_tool("read_result", {"handle": known["bytes"]})).content
+        assert base64.b64decode(block.resource.blob) == bytes(3)
+        said = await refused(client, "read_result", handle=known["gone"])
+        assert (said["error"], "note://gone" in said["why"]) == ("not_possible", True)
+
+    talk(served(linking), script)
+
+
+def test_who_may_not_use_the_tool_any_more_reads_nothing_of_it(linking: App) -> None:
+    async def script(client: Client) -> None:
+        known = await handles(client)
+        await ask(client, "read_result", handle=known["long"])
+        linking.governance.set_policy(replace(linking.governance.policy, deny=("linker::*",)), origin="test")
+        assert (await refused(client, "read_result", handle=known["long"]))["error"] == "not_allowed"
+
+    talk(served(linking), script)
+
+
+def test_a_file_of_the_sample_is_linked_and_read(console: Console) -> None:
+    async def script(client: Client) -> None:
+        done = await ask(client, "execute_tool", tool="gremlin::every_content")
+        (link,) = done["links"]
+        (block,) = (await client.call_tool("read_result", {"handle": link["handle"]})).content
+        assert (link["uri"], block.type) == ("gremlin://bytes", "resource")
+
+    talk(console.mcp, script)

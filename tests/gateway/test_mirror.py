@@ -1,0 +1,95 @@
+"""The mirror: what is listed under which names, that its calls are recorded and governed, results as they are, both ways in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+
+from core.app import App
+from tests.forking import FORKS
+from tests.gateway.conftest import ROOT, Console, refused, served, stdio, talk
+from tests.importing import import_text
+from tests.world import RAW
+
+READS = {"annotations": {"readOnlyHint": True}}
+
+
+def tool(name: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "description": "Echo words back.", **fields}
+
+
+@pytest.fixture
+def world(app: App) -> App:
+    """Two servers with a name in common, and one that is not chosen."""
+    raw = {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}
+    one = [
+        tool("echo", **READS),
+        tool("pid"),
+        tool("read_result"),
+        tool("say", inputSchema={"required": ["n"], "type": "object"}),
+    ]
+    import_text(app.catalog_editor, json.dumps({"servers": [
+        {"name": "one", "description": "Echo.", "tools": one, "connection": raw},
+        {"name": "one.b", "description": "Echo.", "tools": [tool("echo"), tool("x" * 80)], "connection": raw},
+        {"name": "mail", "description": "Post.", "tools": [tool("send")]},
+    ]}), "world")  # fmt: skip
+    return app
+
+
+async def names_of(client: Client) -> list[str]:
+    return [one.name for one in (await client.list_tools()).tools]
+
+
+def test_tools_are_listed_under_names_that_nobody_else_has(world: App) -> None:
+    names = talk(served(world, mirror=("one*",)), names_of)
+    assert names[:4] == ["one__echo", "pid", "one__read_result", "say"]
+    assert names[4] == "one_b__echo"
+    assert (len(names[5]), names[6:]) == (64, ["read_result"])
+    world.governance.set_policy(replace(world.governance.policy, deny=("one::pid",)), origin="test")
+    assert "pid" not in talk(served(world, mirror=("one*",)), names_of)
+
+    async def nobodys(client: Client) -> None:
+        with pytest.raises(MCPError, match="No server"):
+            await client.list_tools()
+
+    talk(served(world, mirror=("nobody",)), nobodys)
+
+
+def test_a_call_is_recorded_governed_and_its_result_is_the_tools_own(world: App) -> None:
+    async def script(client: Client) -> None:
+        result = await client.call_tool("one__echo", {"tool": "mine"})
+        assert (result.is_error, result.structured_content) == (False, None)
+        assert [block.text for block in result.content] == ['{"tool": "mine"}']
+        assert (await refused(client, "say"))["error"] == "invalid_arguments"
+        assert "one__echo" in (await refused(client, "echo"))["try"]
+        assert (await refused(client, "search_tools", task="x"))["error"] == "unknown_tool"
+        world.governance.set_policy(replace(world.governance.policy, deny=("one::pid",)), origin="test")
+        assert (await refused(client, "pid"))["error"] == "not_allowed"
+
+    talk(served(world, mirror=("one*",)), script, name="crab")
+    world.store.events.flush()
+    calls = world.store.activity.calls()
+    assert [*zip(calls["server"], calls["tool"], calls["kind"], calls["client"], strict=True)] == [
+        ("one", "echo", "ok", "crab")
+    ]
+
+
+def test_a_mirror_over_http_and_over_stdio_is_the_same(console: Console, encoder_cache: Any) -> None:
+    """The stdio process joins the console."""
+
+    async def script(client: Client) -> list[str]:
+        names = await names_of(client)
+        done = await client.call_tool("convert_units", {"value": 300, "source": "mi", "target": "km"})
+        assert done.structured_content["unit"] == "kilometre"
+        assert (await client.list_prompts()).prompts == []
+        return names
+
+    own = StdioServerParameters(command=FORKS.python, args=["-m", "sample_catalog.runnable.unit_exchange"], cwd=ROOT)
+    real = talk(own, names_of)
+    over_http = talk(f"{console.mcp}?mirror=unit-exchange", script)
+    assert over_http == [*real, "read_result"]
+    assert talk(stdio(console.db, encoder_cache, "--mirror", "unit-exchange"), script) == over_http

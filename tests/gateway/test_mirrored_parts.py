@@ -1,0 +1,183 @@
+"""What mirrored servers have beside tools: over stdio and HTTP servers the same as from the server itself, within a client's scope."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp_types import PromptReference, ResourceTemplateReference
+
+from core.app import App
+from core.domain.catalog import ServerId
+from core.gateway.mirrored_parts import fits_template
+from core.governance.budgets import Budget, day_of
+from core.governance.scope import Scope
+from tests.benchmarks.measuring import free_port, running
+from tests.gateway.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT_URI, WATCHED_URI
+from tests.gateway.conformance_server import SCHEMAS, conformance_server
+from tests.gateway.conftest import ROOT, served, talk, with_token
+from tests.gateway.serving import served as served_over_http
+from tests.importing import import_text
+from tests.world import RAW
+
+FIXTURE = "tests.gateway.conformance_server"
+TOOLS = [{"name": name, "description": "A tool.", "inputSchema": schema} for name, schema in SCHEMAS.items()]
+STDIO = {"type": "stdio", "command": "${python}", "args": ["-m", FIXTURE], "cwd": str(ROOT)}
+DEAD = {"type": "stdio", "command": "${python}", "args": ["-c", "raise SystemExit(3)"]}
+
+
+SHAPELESS = {"type": "stdio", "command": "${python}", "args": ["-S", RAW, "--shapeless"]}
+
+
+def world_of(app: App, **connections: dict[str, Any]) -> App:
+    """A catalog with one server for each connection, all of the same tools."""
+    servers = [{"name": name, "tools": TOOLS, "connection": launch} for name, launch in connections.items()]
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
+    return app
+
+
+async def everything(client: Client) -> list[Any]:
+    """All lists, and one of each request."""
+    city = {"name": "arg1", "value": "pa"}
+    return [
+        (await client.list_resources()).resources,
+        (await client.list_resource_templates()).resource_templates,
+        (await client.list_prompts()).prompts,
+        [(await client.read_resource(uri)).contents for uri in (TEXT_URI, BINARY_URI, "test://template/7/data")],
+        [(await client.get_prompt(name, {"arg1": "a", "arg2": "b", "resourceUri": "test://x"})).messages
+         for name in [*PROMPTS][:4]],
+        (await client.complete(PromptReference(name="test_prompt_with_arguments"), city)).completion,
+        (await client.complete(ResourceTemplateReference(uri=TEMPLATE), {"name": "id", "value": "par"})).completion,
+    ]  # fmt: skip
+
+
+@pytest.fixture(params=["stdio", "http"])
+def launch(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """The fixture server over either transport."""
+    if request.param == "stdio":
+        yield STDIO
+        return
+    port = free_port()
+    with running(["-m", FIXTURE, "--http", str(port)], f"http://127.0.0.1:{port}/mcp", {}):
+        yield {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}
+
+
+def test_all_parts_are_the_servers_own(app: App, launch: dict[str, Any]) -> None:
+    own, world = talk(conformance_server(), everything), world_of(app, one=launch)
+    world.server_requests.list(ServerId("world", "one"), "prompts/list", limit_s=60)  # a list waits 10 s for a start
+    assert talk(served(world, mirror=("one",)), everything) == own
+
+
+def test_two_servers_a_dead_one_and_what_nobody_has(app: App) -> None:
+    world = world_of(app, one=STDIO, two=STDIO, dead=DEAD, odd=SHAPELESS)
+
+    async def script(client: Client) -> list[str]:
+        assert len((await client.list_resources()).resources) == 3
+        names = [one.name for one in (await client.list_prompts()).prompts]
+        assert (await client.get_prompt("two__test_simple_prompt")).messages
+        for refused in (client.get_prompt("test_simple_prompt"), client.read_resource("test://nowhere")):
+            with pytest.raises(MCPError) as said:
+                await refused
+            assert said.value.code == -32602
+        return names
+
+    names = talk(served(world, mirror=("*",)), script)
+    assert names == [f"{server}__{name}" for server in ("one", "two") for name in PROMPTS]
+
+
+def test_requests_are_governed_and_counted(app: App) -> None:
+    world = world_of(app, one=STDIO, two=STDIO)
+    one_call = (Budget(calls=1),)
+    rules = replace(world.governance.policy, deny=("two::*", "one::prompts/get"), budgets=one_call)
+    world.governance.set_policy(rules, origin="test")
+
+    async def script(client: Client) -> None:
+        assert (await client.list_prompts()).prompts == []
+        assert [one.uri for one in (await client.list_resources()).resources] == [TEXT_URI, BINARY_URI, WATCHED_URI]
+        assert (await client.read_resource(TEXT_URI)).contents
+        with pytest.raises(MCPError) as said:
+            await client.read_resource(TEXT_URI)
+        assert said.value.data["error"] == "budget_spent"
+        world.governance.set_policy(replace(rules, deny=("*",)), origin="test")
+        with pytest.raises(MCPError, match="No server"):
+            await client.read_resource(TEXT_URI)
+
+    talk(served(world, mirror=("*",)), script)
+    world.store.events.flush()
+    spent = world.store.governance.spending(day_of(world.settings.now()))
+    assert {(one.client, one.catalog, one.server) for one in spent} == {("anonymous", "world", "one")}
+    assert (sum(one.calls for one in spent), sum(one.tokens for one in spent) > 0) == (1, True)
+
+
+def test_a_part_that_does_not_fit_its_servers_token_budget_is_not_given_and_does_not_count(app: App) -> None:
+    world = world_of(app, one=STDIO, two=STDIO)
+    tokens = (Budget(server="one", tokens=5), Budget(server="two", tokens=5))  # its prompt has 4 and an embedded text
+    world.governance.set_policy(replace(world.governance.policy, budgets=tokens), origin="test")
+
+    async def script(client: Client) -> None:
+        embedding = ("two__test_prompt_with_embedded_resource", {"resourceUri": "test://x"})
+        for refused in (client.read_resource(TEXT_URI), client.get_prompt(*embedding)):
+            with pytest.raises(MCPError, match="5 of 5 tokens are left"):
+                await refused
+
+    talk(served(world, mirror=("*",)), script)
+    spent = world.store.governance.spending(day_of(world.settings.now()))
+    assert [(one.server, one.calls, one.tokens) for one in spent] == [("one", 1, 0), ("two", 1, 0)]
+
+
+def test_wayfares_own_tools_declare_no_more_than_tools(app: App) -> None:
+    async def declared(client: Client) -> list[bool]:
+        has = client.server_capabilities
+        return [one is not None for one in (has.tools, has.resources, has.prompts, has.completions)]
+
+    world = world_of(app, one=STDIO)
+    assert talk(served(world), declared) == [True, False, False, False]
+    assert talk(served(world, mirror=("one",)), declared) == [True] * 4
+
+
+def test_a_client_sees_nothing_of_servers_outside_its_scope(app: App) -> None:
+    world = world_of(app, one=STDIO, two=STDIO)
+    token = world.governance.clients.make("ann", Scope(servers=("two",)), origin="test")
+
+    async def script(client: Client) -> tuple[str, int]:
+        assert (await client.get_prompt("test_simple_prompt")).messages
+        assert (await client.read_resource(TEXT_URI)).contents
+        tools = [one.name for one in (await client.list_tools()).tools]
+        assert "measure" in tools  # no name tells that another server has such a tool
+        assert "one__measure" not in tools
+        return (await client.list_prompts()).prompts[0].name, len((await client.list_resources()).resources)
+
+    with served_over_http(world, "world") as url:
+        assert talk(with_token(f"{url}/mcp?mirror=*", token), script) == ("test_simple_prompt", 3)
+    world.store.events.flush()
+    spent = world.store.governance.spending(day_of(world.settings.now()))
+    assert {(one.client, one.server) for one in spent} == {("ann", "two")}
+
+
+def test_an_address_is_matched_in_linear_time() -> None:
+    long = "a" * 20_000
+    fitting = {
+        ("db://t/7/row", "db://t/{id}/row"): True,
+        ("db://t//row", "db://t/{id}/row"): True,
+        ("db://t/7/8/row", "db://t/{id}/row"): False,
+        ("db://t/7", "db://t/{id}/row"): False,
+        ("db://t", "db://t"): True,
+        ("db://t/", "db://t"): False,
+        ("aba", "ab{x}ba"): False,  # the two ends may not share a letter
+        ("a-b-c", "{x}-{y}-{z}"): True,
+        ("a-b", "{x}-{y}-{z}"): False,
+        ("f:///a/b.txt", "f:///{+path}.txt"): True,
+        ("r://o/n/tree/a/b", "r://{owner}/{name}/tree{/path*}"): True,
+        ("r://o/tree/a", "r://{owner}/{name}/tree{/path*}"): False,
+        ("s://q?x=1", "s://q{?x}"): True,
+        ("f://[a].b(c)", "f://[{x}].b(c)"): True,
+        (f"x://{long}", f"x://{'{v}a' * 2_000}b"): False,
+        (f"x://{long}", f"x://{'{+v}a' * 2_000}b"): False,
+        (f"x://{long}b", f"x://{'{v}a' * 2_000}b"): True,
+        (f"x://{long}", f"x://{'{' * 20_000}"): False,
+    }  # a matcher that goes back to try again would not end with some of these
+    assert {pair: fits_template(*pair) for pair in fitting} == fitting

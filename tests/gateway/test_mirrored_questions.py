@@ -1,0 +1,134 @@
+"""What servers send a mirror's client while it waits: log messages and questions, between both revisions of the protocol."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anyio
+import mcp_types
+import pytest
+from mcp import Client
+
+from core.app import App
+from tests.gateway.conftest import ROOT, served, talk
+from tests.gateway.test_mirrored_parts import STDIO, world_of
+from tests.importing import import_text
+
+ASKING = {"type": "stdio", "command": "${python}", "args": ["-m", "tests.gateway.asking_server"], "cwd": str(ROOT)}
+
+
+async def elicited(_: Any, params: Any) -> mcp_types.ElicitResult:
+    return mcp_types.ElicitResult(action="accept", content={"name": "Ann", "to": params.message})
+
+
+async def sampled(_: Any, __: Any) -> mcp_types.CreateMessageResult:
+    content = mcp_types.TextContent(type="text", text="Paris")
+    return mcp_types.CreateMessageResult(role="assistant", content=content, model="tests")
+
+
+async def rooted(_: Any) -> mcp_types.ListRootsResult:
+    return mcp_types.ListRootsResult(roots=[mcp_types.Root.model_validate({"uri": "file:///root"})])
+
+
+ANSWERING = {"elicitation_callback": elicited, "sampling_callback": sampled, "list_roots_callback": rooted}
+
+
+def asking(app: App) -> App:
+    """A catalog with the server that is written by hand."""
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("who", "late")]
+    servers = [{"name": "asking", "tools": tools, "connection": ASKING}]
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
+    return app
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_questions_of_a_server_are_answered_by_the_client_that_called(app: App, mode: str) -> None:
+    async def script(client: Any) -> list[str]:
+        names = ("multiple_inputs", "multi_round", "request_state", "capabilities")
+        results = [await client.call_tool(f"test_input_required_result_{name}", {}) for name in names]
+        prompt = await client.get_prompt("test_input_required_result_prompt")
+        assert prompt.messages
+        return [result.content[0].text for result in results]
+
+    target = served(world_of(app, one=STDIO), mirror=("one",))
+    texts = talk(target, script, mode=mode, **ANSWERING)
+    assert all(text.startswith("state-ok") for text in texts)
+    assert "Paris" in texts[0]
+    assert "file:///root" in texts[0]
+
+    async def unanswered(client: Client) -> None:
+        result = await client.call_tool("test_elicitation", {})
+        assert result.is_error
+
+    if mode == "legacy":
+        talk(target, unanswered, mode=mode)
+
+
+def test_a_server_that_asks_in_the_midst_of_a_call_is_answered_one_call_at_a_time(app: App) -> None:
+    async def script(client: Any) -> list[Any]:
+        given: list[Any] = []
+
+        async def one() -> None:
+            given.append(json.loads((await client.call_tool("who", {})).content[0].text))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(one)
+        return given
+
+    target = served(asking(app), mirror=("asking",))
+    said = {"action": "accept", "content": {"name": "Ann", "to": "Who is it?"}}
+    assert (
+        talk(target, script, mode="legacy", elicitation_callback=elicited)
+        == [{"able": ["elicitation"], "said": said}] * 3
+    )
+    assert [one["able"] for one in talk(target, script, mode="legacy")] == [[]] * 3
+    assert "error" in talk(target, script, elicitation_callback=elicited)[0]["said"]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_log_messages_reach_the_client_that_called_at_the_level_it_set(app: App, mode: str) -> None:
+    heard: list[Any] = []
+
+    async def logged(params: mcp_types.LoggingMessageNotificationParams) -> None:
+        heard.append(params.data)
+
+    async def script(client: Client) -> None:
+        if mode == "legacy":
+            level = mcp_types.SetLevelRequest(params=mcp_types.SetLevelRequestParams(level="warning"))
+            await client.session.send_request(level, mcp_types.EmptyResult)
+        async with anyio.create_task_group() as tasks:  # all of one client
+            for _ in range(3):
+                tasks.start_soon(client.call_tool, "who", {})
+        assert heard == ["warning of who"] * 3
+        await client.call_tool("late", {})
+        if mode == "legacy":  # others have no stream for it
+            with anyio.fail_after(30):
+                while "warning after the call" not in heard:
+                    await anyio.sleep(0.01)
+
+    opted_in = {} if mode == "legacy" else {"log_level": "warning"}
+    talk(served(asking(app), mirror=("asking",)), script, mode=mode, logging_callback=logged, **opted_in)
+
+
+def test_the_time_that_a_client_takes_to_answer_is_not_the_servers(app: App) -> None:
+    async def after_a_second(_: Any, params: Any) -> mcp_types.ElicitResult:
+        await anyio.sleep(1)
+        return await elicited(_, params)
+
+    async def never(_: Any, __: Any) -> mcp_types.ElicitResult:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def script(client: Client) -> None:
+        await client.call_tool("who", {})
+
+    target = served(asking(app), mirror=("asking",), timeout_s=2)
+    for answering in (after_a_second, never):
+        talk(target, script, mode="legacy", elicitation_callback=answering)
+    app.calls.wait(10)
+    app.store.events.flush()
+    answered, unanswered = app.store.events.outcomes("world")
+    assert (answered.kind, unanswered.kind) == ("ok", "cancelled")
+    assert answered.latency_s < 1

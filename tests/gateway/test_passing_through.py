@@ -1,0 +1,94 @@
+"""What passes through Wayfare unchanged, against the server itself: content of every kind, progress, and a client's time limit."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import ImageContent
+
+from core.app import App
+from core.gateway.base import Answer, EndpointOptions, Request
+from core.gateway.joining import JoinedOwner
+from tests.forking import FORKS
+from tests.gateway.conftest import ROOT, Console, stdio, talk
+from tests.gateway.serving import served as served_over_http
+from tests.gateway.test_status import samples, total
+from tests.importing import import_text
+
+
+def gremlin() -> StdioServerParameters:
+    """The server itself."""
+    return StdioServerParameters(command=FORKS.python, args=["-m", "sample_catalog.runnable.gremlin"], cwd=ROOT)
+
+
+CANCELLED = {"server": "gremlin", "outcome": "cancelled"}
+CALLS = "wayfare_call_duration_seconds_count"
+
+
+async def every_content(client: Client, tool: str, arguments: dict[str, Any]) -> list[str]:
+    return [block.model_dump_json() for block in (await client.call_tool(tool, arguments)).content]
+
+
+def test_images_sound_and_resources_are_the_servers_own(console: Console) -> None:
+    own = talk(gremlin(), lambda client: every_content(client, "every_content", {}))
+    through = {"tool": "gremlin::every_content"}
+    assert talk(console.mcp, lambda client: every_content(client, "execute_readonly_tool", through)) == own
+    mirror = f"{console.mcp}?mirror=gremlin"
+    assert talk(mirror, lambda client: every_content(client, "every_content", {})) == own
+
+
+def test_a_large_image_passes_through_a_process_that_has_joined(app: App) -> None:
+    raw = {"type": "stdio", "command": "${python}", "args": ["-S", str(ROOT / "tests/servers/programs/raw.py")]}
+    tools = [{"name": "image", "description": "An image.", "inputSchema": {"type": "object"}}]
+    import_text(
+        app.catalog_editor, json.dumps({"servers": [{"name": "raw", "tools": tools, "connection": raw}]}), "world"
+    )
+    asked = Request("execute_tool", {"tool": "raw::image", "arguments": {"size": 4_000_000}}, client="tests")
+
+    async def joined(url: str) -> Answer:
+        async with anyio.create_task_group() as tasks:
+            found = await JoinedOwner(url, EndpointOptions(catalog="world"), tasks, "", "one").call(asked)
+            tasks.cancel_scope.cancel()
+        return found
+
+    with served_over_http(app, "world") as url:
+        (image,) = anyio.run(joined, url).content
+    assert isinstance(image, ImageContent)
+    assert len(image.data) == 4_000_000
+
+
+def test_progress_and_a_clients_limit_pass_through_the_stdio_side_and_the_console(
+    console: Console, encoder_cache: Path
+) -> None:
+    """The limit is the client's: what it gives up on is cancelled at the server, and recorded as that."""
+
+    async def progress_of(client: Client, tool: str, arguments: dict[str, Any]) -> list[tuple[Any, ...]]:
+        seen: list[tuple[Any, ...]] = []
+
+        async def note(*told: Any) -> None:
+            seen.append(told)
+
+        await client.call_tool(tool, arguments, progress_callback=note)
+        return seen
+
+    steps = {"steps": 3, "pause_s": 0.05}
+    own = talk(gremlin(), lambda client: progress_of(client, "report_progress", steps))
+    before = total(samples(console), CALLS, **CANCELLED)
+
+    async def script(client: Client) -> list[tuple[Any, ...]]:
+        seen = await progress_of(client, "execute_tool", {"tool": "gremlin::report_progress", "arguments": steps})
+        with pytest.raises(MCPError):
+            await client.call_tool("execute_tool", {"tool": "gremlin::hang"}, read_timeout_seconds=1)
+        deadline = time.monotonic() + 20
+        while total(await anyio.to_thread.run_sync(samples, console), CALLS, **CANCELLED) == before:
+            assert time.monotonic() < deadline
+        return seen
+
+    assert talk(stdio(console.db, encoder_cache), script) == own

@@ -1,0 +1,180 @@
+"""What a client is told of what it may not use, which is nothing; and who a request without a token is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+
+from core.app import App
+from core.domain.errors import WayfareError
+from core.domain.events import ActivityFilter
+from core.domain.outcome import CallMode, OutcomeKind, ToolCall
+from core.gateway.base import EndpointOptions, Services
+from core.gateway.endpoint import Endpoint
+from core.gateway.server import mcp_server
+from core.governance.budgets import Budget
+from core.governance.scope import Scope
+from tests.gateway.conftest import ask, policy, refused, served, talk
+from tests.importing import import_text
+from tests.world import RAW, open_test_app
+
+
+def server(name: str, argument: str) -> dict[str, Any]:
+    """A server that starts; its tools are those of every other, but for the name of their argument."""
+    schema = {"type": "object", "properties": {argument: {"type": "number"}}, "required": [argument]}
+    tools = [
+        {"name": tool, "description": f"{about}.", "price_usd": 0.001, "inputSchema": schema, "annotations": {"readOnlyHint": True}}
+        for tool, about in (("echo", "Echo words"), ("echoes", "Echo words twice"), ("mirror", "Echo words back"))
+    ]  # fmt: skip
+    connection = {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}
+    return {"name": name, "description": "Echo words.", "tools": tools, "connection": connection}
+
+
+@pytest.fixture
+def world(app: App) -> App:
+    """Two servers, and the client ann, who may use one of them."""
+    servers = [server("open", "words"), server("hidden", "hush")]
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
+    for tool in ("echo", "echoes", "mirror"):  # they rank first
+        app.feedback.label("Echo words.", f"hidden::{tool}", right=True, catalog="world")
+    app.governance.clients.make("ann", Scope(tools=("open::*",)), origin="test")
+    return app
+
+
+def endpoint_for(app: App) -> Any:
+    """Makes targets for clients with tokens that speak to one endpoint."""
+    endpoint = Endpoint(Services(app, result_tokens=50))
+
+    def of(name: str, **options: Any) -> Any:
+        chosen = EndpointOptions(catalog="world", **options)
+        return mcp_server(endpoint.call, lambda _: chosen, lambda _: name, listing=endpoint.listed)
+
+    return of
+
+
+@pytest.mark.parametrize("router", ["ehrr", "expected_value", "tool_attention", "react"])
+def test_nothing_is_said_of_tools_outside_a_scope(world: App, router: str) -> None:
+    said: list[Any] = []
+
+    async def script(client: Client) -> None:
+        found = [await ask(client, "search_tools", task="Echo words.", **more) for more in ({}, {"n": 1}, {"n": 20})]
+        assert [len(one["candidates"]) <= most for one, most in zip(found, (3, 1, 20), strict=True)] == [True] * 3
+        route = {"route_id": found[0]["route_id"]}
+        said.extend([*found, await ask(client, "search_tools", task="Zzz.", server_hint="hidden")])
+        for outside in ("hidden::echo", "hidden::not_there"):
+            given = {"tool": outside, "arguments": {"wrong": "x"}}
+            errors = [
+                await refused(client, "execute_tool", **given),
+                await refused(client, "execute_tool", **given, **route),
+                await refused(client, "execute_readonly_tool", **given),
+                await refused(client, "describe_tool", tools=[outside]),
+            ]
+            assert {one["error"] for one in errors} == {"not_allowed"}
+            said.extend(one["why"].replace(outside, "") + one["try"] for one in errors)
+        for tool, more in (("ecko", {}), ("open::mirrors", {}), ("open::echo", {}), ("open::echo", route)):
+            said.append(await refused(client, "execute_tool", tool=tool, arguments={"wrong": 1}, **more))
+        said.append(await refused(client, "execute_tool", tool="open::mirror", arguments={"words": "x"}, **route))
+
+    talk(endpoint_for(world)("ann", router=router, fallback=True), script)
+    assert "open::echo" in json.dumps(said)
+    assert "words: number" in json.dumps(said)
+    assert [one for one in said if "hidden" in json.dumps(one) or "hush" in json.dumps(one)] == []
+
+
+def test_handles_and_routes_are_of_their_client(world: App, path: Path) -> None:
+    world.governance.clients.make("bob", origin="test")
+    of, given = endpoint_for(world), dict[str, Any]()
+
+    async def anns(client: Client) -> None:
+        given["route"] = {"route_id": (await ask(client, "search_tools", task="Echo words."))["route_id"]}
+        long = {"tool": "open::echo", "arguments": {"words": 1, "more": "word " * 200}, **given["route"]}
+        given["handle"] = {"handle": (await ask(client, "execute_tool", **long))["result"]["handle"]}
+        await ask(client, "read_result", **given["handle"])
+
+    async def bobs(client: Client) -> None:
+        asked = {"execute_tool": {"tool": "open::echo", "arguments": {"words": 1}}, "report_outcome": {"useful": False}}
+        for name, more in (*asked.items(), ("read_result", {})):
+            key, own = ("handle", given["handle"]) if name == "read_result" else ("route_id", given["route"])
+            anothers = await refused(client, name, **more, **own)
+            nobodys = await refused(client, name, **more, **{key: "not-there"})
+            assert anothers == {**nobodys, "why": nobodys["why"].replace("not-there", own[key])}
+
+    talk(of("ann"), anns)
+    talk(of("bob"), bobs)
+    words = {"hush": 1}  # a person tries another tool for the same search
+    call = ToolCall("hidden", "echo", words, catalog="world", decision_id=given["route"]["route_id"])
+    assert world.governed.run_by_person(call, mode=CallMode.REAL, origin="console").outcome.kind is OutcomeKind.OK
+    told = talk(of("ann"), lambda client: ask(client, "report_outcome", **given["route"], useful=True))
+    assert told["tool"] == "open::echo"
+    assert [label.visitor for label in world.feedback.labels("world") if label.origin == "agent"] == ["ann"]
+    world.close()
+    with open_test_app(path) as again:  # the search is known from the store alone
+        talk(endpoint_for(again)("bob"), bobs)
+        talk(endpoint_for(again)("ann"), lambda client: ask(client, "report_outcome", **given["route"], useful=True))
+
+
+async def called(client: Client, server: str = "open") -> str:
+    """How a call of a tool ends."""
+    arguments = {"words" if server == "open" else "hush": 1}
+    result = await client.call_tool("execute_tool", {"tool": f"{server}::echo", "arguments": arguments})
+    return result.structured_content["error"] if result.is_error else "ok"
+
+
+def test_without_a_token_everybody_is_one_client_where_clients_are_told_apart(world: App) -> None:
+    clients, of = world.governance.clients, endpoint_for(world)
+    clients.revoke("ann", origin="test")
+
+    def calls(*names: str, server: str = "open", **options: Any) -> list[str]:
+        return [talk(served(world, **options), lambda client: called(client, server), name=name) for name in names]
+
+    assert calls("crab") == ["ok"]
+    policy(world, budgets=(Budget(calls=2),))
+    assert calls("a", "b", "c", "operator") == ["ok", "ok", "budget_spent", "budget_spent"]
+    policy(world, budgets=())
+    clients.make("ann", origin="test")
+    assert calls("ann", server="hidden") == ["ok"]  # ann may use everything, and so may anonymous
+    clients.revoke("ann", origin="test")
+    token = clients.make("ann", Scope(tools=("open::*",)), origin="test")
+    assert token.startswith("wf_")
+    assert calls("ann", "whoever") == ["not_authorized"] * 2
+    assert talk(of("ann"), called) == "ok"
+
+    async def listed(client: Client) -> list[str]:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    with pytest.raises(ExceptionGroup) as said:
+        talk(served(world, mirror=("*",)), listed)
+    assert said.group_contains(MCPError, match="nothing may be used without one")
+    assert clients.make("anonymous", Scope(servers=("hidden",)), origin="test") == ""
+    assert [calls("ann", "x"), calls("ann", server="hidden")] == [["not_allowed"] * 2, ["ok"]]
+    assert talk(served(world, mirror=("*",)), listed)[-2:] == ["mirror", "read_result"]
+    for name in ("ann", "anonymous"):
+        clients.revoke(name, origin="test")
+    assert calls("crab", server="hidden") == ["ok"]
+    world.store.events.flush()
+    made = world.store.activity.calls(ActivityFilter(origin="agent"))
+    assert sorted(made["client"]) == ["ann", *["anonymous"] * 4, *["crab"] * 2]
+    assert {"not_authorized", "not_allowed", "budget_spent"} == set(world.store.activity.refused()["error"])
+    assert set(world.store.activity.refused()["client"]) == {"anonymous"}
+
+
+def test_what_is_said_of_requests_without_a_token_when_a_client_is_added(world: App) -> None:
+    clients, said = world.governance.clients, world.governance.admission.without_token_words
+    assert "may do nothing, because" in said()
+    clients.make("anonymous", Scope(read_only=True), origin="test")
+    assert "it may use only read-only tools." in said()
+    with pytest.raises(WayfareError, match="cannot sign in"):
+        clients.make("anonymous", Scope(pages=True), origin="test")
+    policy(world, tokens="always")
+    assert "asks everybody" in said()
+    policy(world, tokens="elsewhere")
+    for name in ("ann", "anonymous"):
+        clients.revoke(name, origin="test")
+    clients.make("ops", Scope(pages=True), origin="test")
+    assert not clients.any_client
+    clients.make("bob", origin="test")
+    assert "it may use everything. A client 'anonymous' gives" in said()

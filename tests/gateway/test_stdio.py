@@ -1,0 +1,152 @@
+"""`wayfare mcp` as a process: with a store of its own, beside a console, beside another of its kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from core.cli import main
+from core.gateway.door import announced_owner
+from tests.cases import each
+from tests.gateway.conftest import ROOT, Console, ask, program, refused, stdio, talk
+from tests.gateway.test_http import MILES, TASK, TOOL
+from tests.gateway.test_mirrored_parts import STDIO
+from tests.gateway.test_mirrored_questions import ANSWERING, ASKING
+
+
+class LineClient:
+    """A client that writes lines and reads lines: whatever is not a protocol message fails."""
+
+    def __init__(self, child: subprocess.Popen[str]) -> None:
+        self.child = child
+        self.number = 0
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The result of a request."""
+        self.number += 1
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.child.stdin.write(f"this is no message\n{json.dumps(message)}\n")
+        self.child.stdin.flush()
+        while True:
+            answer = json.loads(self.child.stdout.readline())
+            assert answer["jsonrpc"] == "2.0"
+            if answer.get("id") == self.number:
+                return answer["result"]
+
+
+@contextmanager
+def line_client(db: Path, cache: Path) -> Iterator[LineClient]:
+    """A `wayfare mcp` that is spoken to line by line, after the handshake."""
+    environment = {**os.environ, "WAYFARE_CACHE": str(cache)}
+    pipe = subprocess.PIPE
+    line = [*program(), "mcp", "--db", str(db)]
+    with subprocess.Popen(line, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as child:
+        spoken = LineClient(child)
+        info = {"name": "same", "version": "1"}
+        start = spoken.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
+        assert start["protocolVersion"] == "2025-11-25"
+        child.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        yield spoken
+        child.kill()
+
+
+def test_beside_a_console_it_joins(console: Console, encoder_cache: Path) -> None:
+    async def script(client: Client) -> None:
+        found = await ask(client, "search_tools", task=TASK)
+        done = await ask(client, "execute_readonly_tool", tool=TOOL, arguments=MILES, route_id=found["route_id"])
+        assert done["result"]["unit"] == "kilometre"
+        assert (await refused(client, "execute_tool", tool="unit-exchange::convert"))["error"] == "unknown_tool"
+
+    talk(stdio(console.db, encoder_cache), script)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_beside_a_console_a_mirrors_questions_and_messages_reach_the_client(
+    console: Console, encoder_cache: Path, tmp_path: Path, mode: str
+) -> None:
+    tool = {
+        "name": "test_input_required_result_multiple_inputs",
+        "description": "Asks.",
+        "inputSchema": {"type": "object"},
+    }
+    servers = [
+        {"name": "asking", "tools": [{**tool, "name": "who"}], "connection": ASKING},
+        {"name": "one", "tools": [tool], "connection": STDIO},
+    ]
+    file, heard = tmp_path / "asking.json", list[Any]()
+    file.write_text(json.dumps({"servers": servers}))
+    main(["import", str(file), "--name", "asking", "--db", str(console.db)])
+
+    async def logged(params: Any) -> None:
+        heard.append(params.data)
+
+    async def script(client: Client) -> list[str]:
+        asked = await client.call_tool(tool["name"], {})
+        prompt = await client.get_prompt("test_input_required_result_prompt")
+        assert prompt.messages
+        (who,) = (await client.call_tool("who", {})).content
+        assert ('"name": "Ann"' in who.text) == (mode == "legacy")  # others cannot be asked in the midst of a call
+        return [block.text for block in asked.content]
+
+    target = stdio(console.db, encoder_cache, "--catalog", "asking", "--mirror", "*")
+    opted_in = {} if mode == "legacy" else {"log_level": "warning"}
+    (said,) = talk(target, script, mode=mode, logging_callback=logged, **ANSWERING, **opted_in)
+    assert said.startswith("state-ok")
+    assert "Paris" in said
+    assert "warning of who" in heard
+
+
+def test_standard_output_has_nothing_but_the_protocol(console: Console, encoder_cache: Path) -> None:
+    with line_client(console.db, encoder_cache) as client:
+        found = client.ask("tools/call", name="search_tools", arguments={"task": TASK})["structuredContent"]
+        assert found["candidates"][0]["tool"] == TOOL
+
+
+LEAKING = """
+import atexit, sys
+
+LEAKS = (
+    "nanobind: leaked 1 instances!",
+    ' - leaked instance 0x7f of type "_duckdb.Connection"',
+    " - ... skipped remainder",
+    "nanobind: this is likely caused by a reference counting issue in the binding code.",
+    "See https://nanobind.readthedocs.io/en/latest/refleaks.html",
+)
+atexit.register(print, *LEAKS, sep="\\n", file=sys.stderr)
+"""
+"""Every Python that imports this ends with the words of a native module that was not released."""
+
+
+def test_a_console_that_cannot_start_ends_it_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(LEAKING)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    line = [sys.executable, "-m", "core.cli", "mcp", "--db", str(tmp_path / "db"), "--catalog", "unknown"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(line, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as child:
+        assert child.wait(60) == 2
+        assert child.stdout.read() == ""
+        assert "There is no catalog 'unknown'" in child.stderr.read()
+    assert announced_owner(tmp_path / "db") is None
+
+
+@each(
+    ("arguments", "words"),
+    [(("--router", "x"), "no router"), (("--set", "n=0"), "outside"), ((), "needs a store in a file")],
+)
+def test_wrong_use_ends_it_with_a_sentence(
+    arguments: tuple[str, str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["mcp", "--db", ":memory:", *arguments])
+    out, error = capsys.readouterr()
+    assert (ended.value.code, out, error.count("\n")) == (2, "", 1)
+    assert words in error

@@ -1,0 +1,173 @@
+"""Who gets in over `/mcp`: tokens and their scopes, other names, the metadata of RFC 9728, and the command line that makes them."""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+
+from core.app import App
+from core.cli import main
+from core.gateway.http_app import EndpointApp
+from core.governance.scope import Scope
+from tests.benchmarks.measuring import free_port
+from tests.gateway.conftest import START_MESSAGE, Console, ask, policy, refused, status, stdio, talk, with_token
+from tests.world import open_test_app
+
+
+def test_a_token_opens_its_scope_and_nothing_after_it_is_revoked(world: App, url: str) -> None:
+    scope = Scope(servers=("raw",))
+    token = world.governance.clients.make("ann", scope, origin="test")
+
+    async def script(client: Client) -> None:
+        found = await ask(client, "search_tools", task="Read a file.", n=5)
+        assert {one["tool"].partition("::")[0] for one in found["candidates"]} <= {"raw"}
+        assert (
+            "this client may not use them, or they wait for the operator because of their definition"
+            in found["left_out"]
+        )
+        assert (await refused(client, "describe_tool", tools=["files::read"]))["error"] == "not_allowed"
+        assert (await refused(client, "execute_tool", tool="files::read"))["error"] == "not_allowed"
+        await ask(client, "execute_tool", tool="raw::echo")
+
+    talk(with_token(url, token), script, name="whoever")
+
+    async def pretend(client: Client) -> None:
+        assert (await refused(client, "search_tools", task="x"))["error"] == "not_authorized"
+
+    talk(url, pretend, name="ann")
+    assert status(url, Authorization=f"Bearer {token}")[0] == 200
+    world.governance.clients.revoke("ann", origin="test")
+    code, headers = status(url, Authorization=f"Bearer {token}")
+    assert code == 401
+    assert 'error="invalid_token"' in headers["WWW-Authenticate"]
+    world.store.events.flush()
+    assert set(world.store.activity.calls()["client"]) == {"ann"}
+
+
+def test_where_tokens_are_needed_nothing_is_said_without_one(world: App, url: str) -> None:
+    policy(world, tokens="always")
+    code, headers = status(url)
+    assert code == 401
+    where = url.removesuffix("/mcp")
+    expected = f'Bearer resource_metadata="{where}/.well-known/oauth-protected-resource/mcp"'
+    assert headers["WWW-Authenticate"] == expected
+    token = world.governance.clients.make("ann", origin="test")
+    assert status(url, Authorization=f"bearer {token}")[0] == 200
+    for given, error in (("Bearer wrong", True), ("bearer ", True), ("Basic eDp5", False), (f"Basic {token}", False)):
+        code, headers = status(url, Authorization=given)
+        assert (code, 'error="invalid_token", error_description="The token' in headers["WWW-Authenticate"]) == (
+            401,
+            error,
+        )
+        assert headers["WWW-Authenticate"].startswith(expected)
+    with urllib.request.urlopen(expected.split('"')[1], timeout=30) as answer:
+        assert json.load(answer)["resource"] == url
+
+
+def test_who_comes_under_another_name_needs_a_token(world: App) -> None:
+    token = world.governance.clients.make("ann", origin="test")
+    endpoint = EndpointApp(lambda: world, catalog="world", other_names=frozenset({"wayfare.example"}))
+
+    async def answered(**headers: str) -> int:
+        sent, bodies = list[Any](), [json.dumps(START_MESSAGE).encode()]
+
+        async def receive() -> dict[str, Any]:
+            if bodies:
+                return {"type": "http.request", "body": bodies.pop()}
+            return await anyio.sleep_forever()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        accept = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+        raw = [(name.encode(), value.encode()) for name, value in {**accept, **headers}.items()]
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "headers": raw,
+                 "client": ("10.0.0.9", 5), "server": ("10.0.0.1", 80), "scheme": "http"}  # fmt: skip
+        await endpoint(scope, receive, send)
+        return sent[0]["status"]
+
+    async def script() -> list[int]:
+        async with endpoint.running():
+            own = {"host": "wayfare.example"}
+            return [
+                await answered(**own),
+                await answered(**own, authorization=f"Bearer {token}"),
+                await answered(**own, authorization=f"Basic {token}"),
+                await answered(host="127.0.0.1", authorization=f"Bearer {token}"),
+            ]
+
+    assert anyio.run(script) == [401, 200, 401, 403]
+
+
+def test_the_console_says_what_protects_its_endpoint(console: Console) -> None:
+    for suffix in ("", "/mcp"):
+        with urllib.request.urlopen(
+            f"{console.url}/.well-known/oauth-protected-resource{suffix}", timeout=30
+        ) as answer:
+            found = json.load(answer)
+        assert found == {"resource": console.mcp, "resource_name": "Wayfare", "bearer_methods_supported": ["header"]}
+
+
+def test_elsewhere_only_with_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    db = tmp_path / "empty.duckdb"
+    open_test_app(db).close()
+    with pytest.raises(SystemExit) as ended:
+        main(["up", "--host", "0.0.0.0", "--port", str(free_port()), "--db", str(db)])
+    _, error = capsys.readouterr()
+    assert (ended.value.code, error.count("\n")) == (2, 1)
+    assert error.startswith("On 0.0.0.0 /mcp is open to other machines and needs tokens")
+
+
+def test_pages_that_nobody_could_open_are_not_served(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    db, port = tmp_path / "empty.duckdb", str(free_port())
+    open_test_app(db).close()
+    with pytest.raises(SystemExit) as ended:
+        main(["up", "--sign-in", "--port", port, "--db", str(db)])
+    out, error = capsys.readouterr()
+    assert (ended.value.code, out, error.count("\n")) == (2, "", 1)
+    assert "there is none: make one with `wayfare clients add NAME --operator`" in error
+    with socket.create_server(("127.0.0.1", int(port))):
+        pass  # it left its port
+
+
+def test_the_command_line_makes_and_revokes_clients_of_a_running_console(
+    console: Console, encoder_cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WAYFARE_DB", str(console.db))
+
+    def wayfare(*words: str) -> str:
+        main(list(words))
+        return capsys.readouterr().out
+
+    token = json.loads(wayfare("clients", "add", "cli-made", "--server", "unit*", "--json"))["token"]
+    assert token not in wayfare("clients")
+    parameters = stdio(console.db, encoder_cache)
+    parameters.env["WAYFARE_TOKEN"] = token
+
+    async def script(client: Client) -> None:
+        said = await refused(client, "execute_tool", tool="gremlin::hang")
+        assert "'gremlin' is outside its scope" in said["why"]
+
+    talk(parameters, script)
+
+    async def without(client: Client) -> None:
+        with pytest.raises(MCPError, match="The request has no token"):
+            await client.list_tools()
+        assert "has no token" in (await refused(client, "convert_units"))["why"]
+        assert "may use servers unit" in wayfare("clients", "add", "anonymous", "--server", "unit*")
+        assert "convert_units" in [tool.name for tool in (await client.list_tools()).tools]
+
+    talk(stdio(console.db, encoder_cache, "--mirror", "unit*"), without)  # it joins the console
+    wayfare("clients", "revoke", "anonymous")
+    assert status(console.mcp, Authorization=f"Bearer {token}")[0] == 200
+    wayfare("clients", "revoke", "cli-made")
+    assert status(console.mcp, Authorization=f"Bearer {token}")[0] == 401
+    assert "are unchanged" in wayfare("audit")

@@ -1,0 +1,222 @@
+"""A call that waits for a person: approved, denied or left alone while its request is open, and asked at the client itself."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types
+import pytest
+from mcp import Client
+
+from core.app import App
+from core.domain.errors import WayfareError
+from core.domain.settings import Settings
+from core.gateway.door import Owner, announced
+from core.governance.approval_rules import ApprovalRules
+from core.governance.approvals import Approval, Webhook
+from core.governance.budgets import Budget
+from tests.gateway.conftest import ask, policy, refused, stdio, talk
+
+SECRET = "sk-abcdefghijklmnop"
+ECHO = {"tool": "raw::echo", "arguments": {"note": SECRET}}
+
+
+async def the_waiting(app: App) -> Approval:
+    with anyio.fail_after(30):
+        while not app.governance.waiting():
+            await anyio.sleep(0.01)
+    return app.governance.waiting()[0]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_decision_reaches_the_open_request(world: App, url: str, approve: bool) -> None:
+    policy(world, approvals=ApprovalRules(writes=True, hold_s=60))
+    told: list[str | None] = []
+
+    async def progress(_: float, __: float | None, message: str | None) -> None:
+        told.append(message)
+
+    async def script(client: Client) -> None:
+        async def decide() -> None:
+            waiting = await the_waiting(world)
+            with anyio.fail_after(30):
+                while not told:
+                    await anyio.sleep(0.01)
+            world.governance.decide(waiting.change.id, approve=approve, origin="test")
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(decide)
+            done = await client.call_tool("execute_tool", ECHO, progress_callback=progress)
+        assert done.is_error is not approve
+        said: Any = done.structured_content
+        assert (said["ok"] if approve else said["error"]) == (True if approve else "approval_denied")
+
+    talk(url, script)
+    assert "waits for a person" in str(told[0])
+    assert SECRET not in str(told)
+
+
+def test_when_the_time_is_over_the_agent_learns_what_to_do_and_a_retry_goes(world: App, url: str) -> None:
+    policy(world, approvals=ApprovalRules(writes=True, hold_s=0.2))
+
+    async def script(client: Client) -> None:
+        said = await refused(client, "execute_tool", **ECHO)
+        waiting = await the_waiting(world)
+        assert (said["error"], waiting.change.id in said["try"]) == ("approval_needed", True)
+        assert said["try"].startswith("Nobody decided within 200 ms. Ask the operator")
+        world.governance.decide(waiting.change.id, approve=True, origin="test")
+        await ask(client, "execute_tool", **ECHO)
+
+    talk(url, script)
+
+
+def test_a_client_that_hears_no_progress_learns_soon_how_to_ask_again(world: App, url: str) -> None:
+    policy(world, approvals=ApprovalRules(writes=True, hold_s=300))
+
+    async def script(client: Client) -> None:
+        with anyio.fail_after(60):
+            said = await refused(client, "execute_tool", **ECHO)
+        assert said["try"].startswith("Nobody decided within 3 s. Ask the operator")
+        assert "call again with exactly the same arguments" in said["try"]
+
+    talk(url, script)
+
+
+def test_a_client_that_leaves_makes_no_call_and_its_approval_stays(world: App, url: str) -> None:
+    policy(world, approvals=ApprovalRules(writes=True, hold_s=60))
+
+    async def request_is(held: bool) -> None:
+        with anyio.fail_after(30):
+            while bool(world.governance.approvals._watched) is not held:
+                await anyio.sleep(0.01)
+
+    async def script(client: Client) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.call_tool, "execute_tool", ECHO)
+            await request_is(held=True)
+            waiting = await the_waiting(world)
+            tasks.cancel_scope.cancel()
+        await request_is(held=False)
+        world.governance.decide(waiting.change.id, approve=True, origin="test")
+        assert [one.state for one in world.governance.approvals.recent()] == ["approved"]
+        await ask(client, "execute_tool", **ECHO)
+        assert [one.state for one in world.governance.approvals.recent()] == ["used"]
+
+    talk(url, script)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_person_at_the_client_decides_where_the_policy_lets_it(world: App, url: str, mode: str) -> None:
+    asked: list[str] = []
+
+    def talk_as(action: str, hold_s: float, **rules: Any) -> dict[str, Any]:
+        async def elicited(_: Any, params: Any) -> mcp_types.ElicitResult:
+            asked.append(params.message)
+            return mcp_types.ElicitResult(action=action, content={} if action == "accept" else None)  # pyright: ignore[reportArgumentType]
+
+        async def script(client: Client) -> Any:
+            return (
+                await client.call_tool("execute_tool", {"tool": "raw::echo", "arguments": {"n": action}})
+            ).structured_content
+
+        policy(world, approvals=ApprovalRules(writes=True, hold_s=hold_s, **rules))
+        return talk(url, script, name="crab", mode=mode, elicitation_callback=elicited)
+
+    assert talk_as("accept", 0.1)["error"] == "approval_needed"
+    assert asked == []  # off by default
+    assert talk_as("accept", 60, client_may_approve=True)["ok"] is True
+    assert talk_as("decline", 60, client_may_approve=True)["error"] == "approval_denied"
+    assert talk_as("cancel", 0.1, client_may_approve=True)["error"] == "approval_needed"
+    assert ["raw::echo waits for a person" in message for message in asked] == [True] * 3
+    policy(world, budgets=(Budget(calls=0, at_limit="ask"),))  # the limits of the operator are the operator's to lift
+    assert talk_as("accept", 0.1, client_may_approve=True)["error"] == "approval_needed"
+    assert len(asked) == 3
+    decided = {one.decided for one in world.governance.approvals.recent() if one.decided}
+    assert decided == {"client:crab"}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_over_stdio_the_client_is_noted_at_its_list_and_its_person_is_asked(
+    world: App, path: Path, url: str, encoder_cache: Path, mode: str
+) -> None:
+    policy(world, approvals=ApprovalRules(writes=True, hold_s=60, client_may_approve=True))
+    asked: list[str] = []
+
+    async def elicited(_: Any, params: Any) -> mcp_types.ElicitResult:
+        asked.append(params.message)
+        return mcp_types.ElicitResult(action="accept", content={})
+
+    async def script(client: Client) -> None:
+        await client.list_tools()
+        with anyio.fail_after(30):
+            while not world.governance.visits.all():
+                await anyio.sleep(0.01)
+        assert (await ask(client, "execute_tool", **ECHO))["ok"]
+
+    with announced(path, Owner(url.removesuffix("/mcp"))):
+        target = stdio(path, encoder_cache, "--catalog", "world")
+        talk(target, script, name="crab", mode=mode, elicitation_callback=elicited)
+    assert [one.name for one in world.governance.visits.all()] == ["crab"]
+    assert len(asked) == 1
+    assert {one.decided for one in world.governance.approvals.recent()} == {"client:crab"}
+
+
+@contextmanager
+def listener(status: int = 200) -> Iterator[tuple[str, list[bytes]]]:
+    """A receiver of webhooks: its address, and the bodies that arrived."""
+    bodies: list[bytes] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/hook/{SECRET}", bodies
+        server.shutdown()
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_webhook_gets_one_notice_without_arguments(
+    world: App, url: str, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    policy(world, approvals=ApprovalRules(writes=True, hold_s=0))
+
+    async def script(client: Client) -> None:
+        for _ in range(2):  # the second finds the first still waiting
+            assert (await refused(client, "execute_tool", **ECHO))["error"] == "approval_needed"
+        with anyio.fail_after(30):
+            while not bodies or (status == 500 and not caplog.records):
+                await anyio.sleep(0.01)
+
+    with listener(status) as (hook, bodies):
+        world.governance.approvals.announce = Webhook(hook, "http://127.0.0.1:8501/govern")
+        talk(url, script, name="crab")
+    (notice,) = map(json.loads, bodies)
+    (waiting,) = world.governance.waiting()
+    assert {**notice, "text": ""} == {
+        "text": "",
+        "client": "crab",
+        "tool": "raw::echo",
+        "number": waiting.change.id,
+        "address": "http://127.0.0.1:8501/govern",
+    }
+    assert SECRET not in str(bodies) + caplog.text
+
+
+def test_a_webhook_has_to_be_an_address_of_the_web() -> None:
+    with pytest.raises(WayfareError, match="begins with http"):
+        Settings.from_environment({"WAYFARE_NOTIFY_URL": f"file:///{SECRET}"})
+    assert SECRET not in repr(Settings.from_environment({"WAYFARE_NOTIFY_URL": f"https://x.org/{SECRET}"}))

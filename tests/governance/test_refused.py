@@ -1,0 +1,127 @@
+"""What is refused is kept: who, what, why, what would allow it; once for many repetitions, and sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.app import App
+from core.domain.events import ActivityFilter
+from core.domain.outcome import CallMode, OutcomeKind, ToolCall
+from core.governance.approval_rules import ApprovalRules
+from core.governance.budgets import Budget
+from core.governance.calls import NotAllowedError
+from core.governance.scope import Scope
+from core.governance.status import budgets
+from tests.governance.conftest import Clock, policy, refused, wanted
+
+
+def kept(app: App, **where: Any) -> list[dict[str, Any]]:
+    """What the log has, oldest first."""
+    app.store.events.flush()
+    return app.store.activity.refused(ActivityFilter(**where)).to_dict("records")[::-1]
+
+
+def test_each_kind_says_what_would_allow_it(app: App) -> None:
+    app.governance.clients.make("bob", Scope(servers=("files",), per_minute=1.0), origin="test")
+    policy(app, approvals=ApprovalRules(above_usd=0.0015), budgets=(Budget(client="eve", calls=0),))
+    refused(app, wanted(app))
+    refused(app, wanted(app, client="bob"))
+    refused(app, wanted(app, "files::read", client="eve"))
+    app.governance.admission.enter("bob", "world", known=True)
+    with pytest.raises(NotAllowedError):
+        app.governance.admission.enter("bob", "world", known=True)
+    with pytest.raises(NotAllowedError):
+        app.governance.admission.describe("bob", "world", wanted(app).tool)
+    assert [(one["client"], one["error"], one["tool"]) for one in kept(app)] == [
+        ("ann", "approval_needed", "echo"),
+        ("bob", "not_allowed", "echo"),
+        ("eve", "budget_spent", "read"),
+        ("bob", "rate_limited", ""),
+    ]
+    assert "is reset at 2026-03-02" in kept(app, server="files")[0]["advice"]
+    assert not kept(app, text="no such text")
+    assert not app.store.events.audit().problem
+
+
+def test_a_client_that_repeats_itself_is_counted(app: App, clock: Clock) -> None:
+    policy(app, deny=("raw::*",))
+    for _ in range(4):
+        refused(app, wanted(app))
+    clock.pass_s(31)
+    refused(app, wanted(app))
+    assert [one["repeated"] for one in kept(app)] == [0, 3]
+
+
+def test_a_count_is_written_when_the_client_comes_no_more(app: App, clock: Clock) -> None:
+    policy(app, deny=("raw::*",))
+    for _ in range(4):
+        refused(app, wanted(app))
+    refused(app, wanted(app, client="bob"))
+    app.governance.refused.write_due()
+    assert [one["repeated"] for one in kept(app)] == [0, 0]  # the client may go on
+    clock.pass_s(31)
+    app.governance.refused.write_due()
+    app.governance.refused.write_due()
+    found = [(one["client"], one["repeated"]) for one in kept(app)]
+    assert found == [("ann", 0), ("bob", 0), ("ann", 2)]  # four refusals of ann: two records and two more
+
+
+def test_what_another_client_does_writes_it_too(app: App, clock: Clock) -> None:
+    policy(app, deny=("raw::*",))
+    for _ in range(2):
+        refused(app, wanted(app))
+    clock.pass_s(31)
+    app.governance.before(wanted(app, "files::read", client="bob"))
+    assert [(one["client"], one["repeated"]) for one in kept(app)] == [("ann", 0), ("ann", 0)]
+
+
+def test_a_console_that_stops_writes_its_counts(opened: Callable[[], App], app: App) -> None:
+    policy(app, deny=("raw::*",))
+    for _ in range(3):
+        refused(app, wanted(app))
+    app.close()
+    assert [one["repeated"] for one in kept(opened())] == [0, 1]
+
+
+def test_looking_ahead_keeps_nothing_and_reserves_nothing(app: App) -> None:
+    call = ToolCall("raw", "echo", {}, catalog="world")
+    policy(app, approvals=ApprovalRules(writes=True))
+    assert app.governed.outlook(call).reasons == ("it may write",)
+    policy(app, approvals=ApprovalRules(), deny=("raw::*",))
+    assert app.governed.outlook(call).refusal.error == "not_allowed"
+    assert not kept(app)
+    assert not app.governance.waiting()
+
+
+def test_a_persons_call_is_governed_and_a_simulated_one_is_not(app: App) -> None:
+    policy(app, deny=("raw::*",), budgets=(Budget(client="operator", calls=1),))
+    call, other = (ToolCall(server, tool, {}, catalog="world") for server, tool in (("raw", "echo"), ("mail", "send")))
+    with pytest.raises(NotAllowedError, match="denies"):
+        app.governed.by_person(call, mode=CallMode.REAL, origin="console")
+    app.governed.run_by_person(call, mode=CallMode.DRAWN, origin="console")
+    app.governed.run_by_person(other, mode=CallMode.REAL, origin="console")
+    with pytest.raises(NotAllowedError, match="0 of 1 calls are left"):
+        app.governed.run_by_person(other, mode=CallMode.REAL, origin="cli")
+    assert [(one["client"], one["origin"]) for one in kept(app)] == [("operator", "console"), ("operator", "cli")]
+
+
+@pytest.mark.parametrize("name", ["operator", "wayfare agent"])
+def test_nobody_takes_wayfares_own_names(app: App, name: str) -> None:
+    with pytest.raises(NotAllowedError, match="Wayfare's own"):
+        app.governance.admission.enter(name, "world", known=False)
+    with pytest.raises(Exception, match="Wayfare's own name"):
+        app.governance.clients.make(name, origin="test")
+
+
+def test_an_experiments_call_is_settled_or_has_no_leave(app: App) -> None:
+    policy(app, budgets=(Budget(client="operator", calls=1, usd=1.0),))
+    call = ToolCall("raw", "echo", {}, catalog="world")
+    settle = app.governed.leave(call, "scenario")
+    assert app.governed.leave(call, "scenario") is None
+    settle(OutcomeKind.TIMEOUT)
+    usd, calls = budgets(app.governance, app.settings.now)
+    assert (usd.used, usd.reserved, calls.used) == (0, 0, 1)
+    assert [one["origin"] for one in kept(app)] == ["scenario"]

@@ -1,0 +1,205 @@
+"""Calibrations through the app: fitted, kept, switched on, undone, given out and taken in, and used by the next decision."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.app import App
+from core.domain.errors import CatalogError, UnknownNameError, WayfareError
+from core.domain.feedback import By, CalibrationSwitch
+from core.domain.tasks import Task
+from core.lab.calibrations import CalibrationResult
+from core.relevance.learnt import LearntValues
+from tests.cases import each
+from tests.world import open_test_app
+
+JARGON = {"frobnicate": "files::read", "zorp": "files::write", "quux": "mail::send", "blarg": "raw::echo"}
+OBJECTS = ("apples", "bridges", "clouds", "dragons", "engines", "forests", "giants", "houses")
+TASKS = [
+    Task(f"{word}-{thing}", f"{word} {word} the {thing}", relevant=(tool,))
+    for word, tool in JARGON.items()
+    for thing in OBJECTS
+]
+
+
+@pytest.fixture
+def fitted(app: App) -> CalibrationResult:
+    """A fit to words that no tool knows."""
+    return app.calibrations.fit("world", TASKS)
+
+
+def rank(app: App, text: str, tool: str) -> int:
+    """The rank of a tool by p_fit."""
+    found, _ = app.catalogs.context("world").matcher.fit(text, "")
+    ids = [t.id for t in app.catalogs.catalog("world").tools]
+    return sorted(ids, key=lambda name: -found.tools[ids.index(name)]).index(tool) + 1
+
+
+def mean_rank(app: App) -> float:
+    return (
+        sum(rank(app, f"{word} {word} the {thing}", tool) for word, tool in JARGON.items() for thing in ("ice", "jam"))
+        / 8
+    )
+
+
+def test_fitting_keeps_nothing(app: App, fitted: CalibrationResult) -> None:
+    assert "ranking" in fitted.accepted
+    assert fitted.fit.measures["mrr"].low > 0
+    assert fitted.refused == ""
+    json.dumps(fitted.report(), allow_nan=False)
+    assert app.calibrations.of_catalog("world") == ()
+    assert app.calibrations.active("world") is None
+    assert app.feedback.labels("world") == ()
+
+
+def test_it_is_kept_switched_on_and_undone(app: App, fitted: CalibrationResult) -> None:
+    before, context = mean_rank(app), app.catalogs.context("world")
+    kept = app.calibrations.save(fitted, by=By("ann"))
+    assert (kept.name, kept.labels, app.calibrations.active("world")) == ("fit 1", 32, None)
+    assert app.calibrations.save(fitted).name == "fit 2"
+    assert mean_rank(app) == before
+    app.calibrations.apply("fit 1", catalog="world")
+    assert app.calibrations.active("world") == kept
+    assert app.catalogs.context("world") is not context
+    assert mean_rank(app) < before
+    assert app.catalogs.learnt("world").calibration == "fit 1"
+    app.calibrations.apply("fit 2", catalog="world")
+    assert app.calibrations.undo("world") == kept
+    assert app.calibrations.apply("", catalog="world") is None
+    assert mean_rank(app) == before
+    assert app.calibrations.undo("world") == kept
+    assert app.calibrations.undo("world") is None
+    assert mean_rank(app) == before
+    with pytest.raises(WayfareError, match="nothing to undo"):
+        app.calibrations.undo("world")
+    with pytest.raises(UnknownNameError, match="it has: fit 2, fit 1"):
+        app.calibrations.apply("fit 3", catalog="world")
+
+
+def test_it_goes_out_and_comes_in_as_a_file(app: App, fitted: CalibrationResult) -> None:
+    app.calibrations.save(fitted, "spring", apply=True)
+    text, good = app.calibrations.export("world"), mean_rank(app)
+    app.calibrations.undo("world")
+    with pytest.raises(WayfareError, match="switched on; name one"):
+        app.calibrations.export("world")
+    assert app.calibrations.export("world", "spring") == text
+    copied = app.calibrations.import_file(text.encode(), source="c.json", catalog="world", name="copied", apply=True)
+    assert (copied.name, copied.labels) == ("copied", 32)
+    assert mean_rank(app) == good
+    assert app.calibrations.import_file(text, source="c.json", catalog="world").name == "spring"
+    other = app.calibrations.import_file(text, source="c.json", catalog="sample", apply=True)
+    assert app.calibrations.active("sample") == other
+
+
+def test_sub_tasks_that_a_calibration_teaches_are_named_as_what_moved_a_tool(
+    app: App, fitted: CalibrationResult
+) -> None:
+    app.calibrations.save(fitted, "spring")
+    taught = changed(
+        app.calibrations.export("world", "spring"),
+        values__teaches=True,
+        values__memory={},
+        values__solved=[{"subtask": "quux the clouds", "relevant": ["mail::send"]}],
+    )
+    app.calibrations.import_file(taught, source="c.json", catalog="world", apply=True)
+    (moved,) = app.feedback.moved("quux the clouds", catalog="world")
+    assert (moved.tool, moved.by, moved.subtask) == ("mail::send", "calibration", "quux the clouds")
+
+
+def changed(text: str, **changes: Any) -> str:
+    document = json.loads(text)
+    for path, value in changes.items():
+        *parents, last = path.split("__")
+        part = document
+        for name in parents:
+            part = part[name]
+        part[last] = value
+    return json.dumps(document)
+
+
+@each(
+    ("changes", "said"),
+    [
+        ({"wayfare_calibration": 2}, "is no calibration"),
+        ({"values": None}, "values: it is null; give an object"),
+        ({"values__weights": {"vibes": 1}}, "weights has 'vibes'; the signals are dense"),
+        ({"values__memory": {"bound": 99}}, "memory.bound is 99"),
+        ({"name": ""}, "name is empty"),
+        ({"name": "x" * 81}, "name has 81 characters"),
+        ({"name": "two\nlines"}, "calibration's name"),
+    ],
+)
+def test_a_bad_file_is_refused_in_one_sentence(
+    app: App, fitted: CalibrationResult, changes: dict[str, Any], said: str
+) -> None:
+    app.calibrations.save(fitted, "spring")
+    with pytest.raises(CatalogError, match=said):
+        app.calibrations.import_file(
+            changed(app.calibrations.export("world", "spring"), **changes), source="c.json", catalog="world", apply=True
+        )
+    assert [one.name for one in app.calibrations.of_catalog("world")] == ["spring"]
+
+
+@each("text", ["", "[]", "{", "null", b"\xff", '{"weights": {}}'])
+def test_other_files_are_refused(app: App, text: str | bytes) -> None:
+    with pytest.raises(CatalogError, match=r"c\.json"):
+        app.calibrations.import_file(text, source="c.json", catalog="world")
+
+
+def test_all_weights_at_nothing_are_refused(app: App, fitted: CalibrationResult) -> None:
+    app.calibrations.save(fitted, "spring")
+    nothing = {name: 0 for name in app.catalogs.scorer("world").weights}
+    text = changed(app.calibrations.export("world", "spring"), values__weights=nothing)
+    with pytest.raises(CatalogError, match="all weights are 0"):
+        app.calibrations.import_file(text, source="c.json", catalog="world")
+
+
+def test_without_tasks_it_is_fitted_to_the_labels_of_the_catalog(app: App) -> None:
+    with pytest.raises(WayfareError, match="label at least 20 more"):
+        app.calibrations.fit("world")
+    for task in TASKS:
+        app.feedback.label(task.subtask, task.relevant[0], right=True, catalog="world")
+    found = app.calibrations.fit("world")
+    assert found.fit.labels == 32
+    assert not found.fit.values.teaches
+
+
+def test_what_gains_nothing_is_not_kept(app: App) -> None:
+    easy = [Task(str(n), f"Send a letter. {n}", relevant=("mail::send",)) for n in range(24)]
+    found = app.calibrations.fit("world", easy)
+    if not found.accepted:
+        with pytest.raises(WayfareError, match="gains nothing"):
+            app.calibrations.save(found, apply=True)
+    assert "ranking" not in found.fit.accepted
+    assert app.calibrations.of_catalog("world") == ()
+
+
+def test_it_outlives_the_process_and_one_of_another_version_harms_nothing(
+    app: App, path: Path, fitted: CalibrationResult
+) -> None:
+    before = mean_rank(app)
+    app.calibrations.save(fitted, "spring", apply=True)
+    good = mean_rank(app)
+    app.close()
+    with open_test_app(path) as again:
+        assert mean_rank(again) == good
+        again.store.calibrations.save(
+            replaced(again, values_json='{"fit": {"slope": "steep"}}'), switch_to(again, "strange")
+        )
+        again.close()
+    with open_test_app(path) as last:
+        assert mean_rank(last) == before
+        assert last.catalogs.learnt("world").values == LearntValues()
+
+
+def replaced(app: App, **changes: Any) -> Any:
+    return replace(app.calibrations.active("world"), id="strange", name="strange", **changes)
+
+
+def switch_to(app: App, id_: str) -> Any:
+    return CalibrationSwitch(app.settings.now(), "world", id_, "", "cli")

@@ -1,0 +1,137 @@
+"""Runs of the lab: stored once by what they follow from, listed, repeated, and compared with what is so now."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from core.app import App
+from core.domain.catalog import Catalog
+from core.domain.errors import UnknownNameError
+from core.domain.events import Override
+from core.domain.lab_runs import LabRun
+from core.domain.tasks import Step, Task
+from core.importers import read_document, read_tasks, tasks_text
+from core.lab.benchmark import CLOCKED
+from core.lab.execution import Playing
+from core.lab.measuring import BLOCK
+from core.store import Store
+from tests.forking import FORKS
+from tests.world import ROOT, call, document, open_test_app
+
+TASKS = (
+    Task("echo", "Echo words.", relevant=("raw::echo",)),
+    Task("read", "Read a file.", "files", ("files::read",), {"files::read": 2.0, "files::write": 0.0}, "L3", "files",
+         (Step("files::read", (), ("files::write",), "read it"),), "What does it say?"),
+    Task("fly", "Fly to the moon.", gap="near miss"),
+)  # fmt: skip
+MANY = tuple(replace(TASKS[number % 3], id=str(number)) for number in range(48))  # 32 of them can be done
+
+
+def measured(app: App, tasks: Sequence[Task] = TASKS, playing: Playing | None = None, **changes: object) -> str:
+    """One run over the small world, stored; its id."""
+    made = app.measuring.measure(
+        tasks, source="t.jsonl", catalog="world", router="ehrr", preset="balanced", playing=playing,
+        parameters=app.routing.parameters("ehrr", {"n": 10, **changes}),
+    )  # fmt: skip
+    return app.lab_runs.keep(made.conditions, tasks, made.entry)
+
+
+def test_tasks_are_written_as_they_were_read() -> None:
+    assert read_tasks(tasks_text(TASKS), source="t") == TASKS
+
+
+def test_the_same_run_is_stored_once_and_another_beside_it(app: App) -> None:
+    assert measured(app) == measured(app)
+    other = measured(app, alpha_t=0.5)
+    assert app.lab_runs.runs()[0].id == other
+    assert len(app.lab_runs.runs()) == 2
+    assert app.lab_runs.find(other[:8]).parameters["alpha_t"] == 0.5
+    with pytest.raises(UnknownNameError, match="More than one run begins"):
+        app.lab_runs.find("")
+    with pytest.raises(UnknownNameError, match="No run begins with 'zz'"):
+        app.lab_runs.find("zz")
+
+
+def test_a_run_is_repeated_from_the_store_alone(app: App) -> None:
+    run = app.lab_runs.find(measured(app))
+    again = app.measuring.repeat(run)
+    assert (again.differing, again.changes, again.moved, again.other) == ((), (), (), ())
+    assert app.lab_runs.tasks(run) == TASKS
+
+
+def test_how_tasks_were_played_out_is_stored_and_repeated_to_the_last_byte(app: App) -> None:
+    played = Playing(n=2, seeds=7, value_usd=0.5, s_per_usd=60.0)
+    run = app.lab_runs.find(measured(app, playing=played))
+    assert run.id != measured(app, playing=replace(played, seeds=8)), "another way to play is another run"
+    assert run.played == asdict(played)
+    again = app.measuring.repeat(run)
+    assert (again.differing, again.other) == ((), ())
+    then, now = ({**one, **dict.fromkeys(CLOCKED)} for one in (run.result, again.made.entry))
+    assert json.dumps(then) == json.dumps(now)
+    usual = app.measuring.repeat(replace(run, played_json=json.dumps(asdict(replace(played, s_per_usd=1.0)))))
+    assert (usual.differing, "value" in usual.other) == ((), True)
+
+
+def unclocked(run: LabRun) -> str:
+    """All of a result but the times of decisions."""
+    return json.dumps({**run.result, **dict.fromkeys(CLOCKED)})
+
+
+def test_a_killed_run_is_taken_up_and_ends_with_the_same_bytes(app: App, tmp_path: Path) -> None:
+    stop_after = 70
+    whole = app.lab_runs.find(measured(app, MANY, Playing(2)))
+    path = tmp_path / "killed.duckdb"
+    line = [FORKS.python, "-m", "tests.lab.run_victim", str(path), str(stop_after)]
+    assert subprocess.run(line, cwd=ROOT, capture_output=True, check=False).returncode == -signal.SIGKILL
+    with open_test_app(path) as again:
+        assert again.lab_runs.runs() == ()
+        known = again.measuring.known(whole)
+        assert stop_after - BLOCK <= known < len(MANY) + 32
+        routed: list[int] = []
+        made = again.measuring.measure(
+            MANY, source="t.jsonl", catalog="world", router="ehrr", preset="balanced", playing=Playing(2),
+            parameters=again.routing.parameters("ehrr", {"n": 10}), progress=routed.append,
+        )  # fmt: skip
+        assert len(routed) == len(MANY) + 32 - known, "what is known is not routed again"
+        id_ = again.lab_runs.keep(made.conditions, MANY, made.entry)
+        assert (id_, unclocked(again.lab_runs.find(id_))) == (whole.id, unclocked(whole))
+        assert again.measuring.known(whole) == 0
+
+
+def test_what_has_changed_since_is_named(app: App) -> None:
+    run = app.lab_runs.find(measured(app))
+    app.calls.run(call("echo"))
+    changed = json.loads(document())
+    changed["servers"][1]["tools"][0] |= {"description": "Nothing at all.", "latency_s": 9.0}
+    servers = read_document(json.dumps(changed), source="world").servers
+    app.catalogs.save(Catalog("world", servers), "test")
+    again = app.measuring.repeat(run)
+    assert again.differing == ("catalog_fingerprint", "outcomes")
+    assert [(one.name, one.fields) for one in again.changes] == [("files::read", ("description", "latency_s"))]
+
+
+def test_a_catalog_is_read_once_for_its_digest_until_it_or_a_price_changes(app: App) -> None:
+    first = app.lab_runs.digest("world")
+    app.calls.run(call("echo"))
+    assert app.lab_runs.digest("world") is first
+    app.catalogs.set_override(Override("world", "raw", "echo", "price_usd", 0.5, app.settings.now()))
+    priced = app.lab_runs.digest("world")
+    assert (priced.tools["raw::echo"]["price_usd"], priced.fingerprint != first.fingerprint) == (0.5, True)
+    app.catalogs.save(replace(app.catalogs.catalog("world"), servers=()), "test")
+    assert app.lab_runs.digest("world").tools == {}
+
+
+def test_runs_survive_the_process(tmp_path: Path, app: App) -> None:
+    (run,) = [app.lab_runs.find(measured(app))]
+    with Store(tmp_path / "db") as store:
+        store.lab_runs.save([run], app.lab_runs.inputs(run, TASKS))
+    with Store(tmp_path / "db") as store:
+        assert store.lab_runs.newest(10) == (run,)
+        assert read_tasks(store.lab_runs.input(run.tasks_fingerprint), source="t") == TASKS

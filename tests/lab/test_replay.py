@@ -1,0 +1,113 @@
+"""Replay: decisions made again between the outcomes that came before them and those that came after."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from core.app import App
+from core.domain.errors import ParameterError, WayfareError
+from core.domain.events import OutcomeEvent, Override
+from core.lab.replayed import Chosen, Replayed, ReplayTotals
+from tests.importing import import_text
+from tests.world import NOON
+
+TEXT = "Read a file."
+
+
+@pytest.fixture
+def twins(app: App) -> App:
+    """Two servers that do the same; the first is cheaper."""
+    servers = [
+        {
+            "name": name,
+            "description": "Read files.",
+            "ask_usd": 0.0,
+            "tools": [{"name": "read", "description": TEXT, "price_usd": price, "latency_s": 0.3, "success": 0.9}],
+        }
+        for name, price in (("alpha", 0.001), ("beta", 0.002))
+    ]
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "twins")
+    return app
+
+
+def failed(app: App, number: int, server: str = "alpha") -> None:
+    """A call that the server answered with an error, after a long time."""
+    event = OutcomeEvent(
+        id=f"o{number}", at=NOON + timedelta(seconds=number), decision_id=None, catalog="twins", server=server, tool="read",
+        kind="tool_error", latency_s=9.0, connect_s=None, attempts=1, price_usd=0.001, simulated=False, error="no",
+        origin="test",
+    )  # fmt: skip
+    app.store.events.append(event)
+    app.catalogs.observe(event)
+
+
+def decided(app: App, **changes: object) -> str | None:
+    """The winner of a recorded decision."""
+    parameters = app.routing.parameters("ehrr", changes, preset="paper")
+    winner = app.routing.route(TEXT, catalog="twins", parameters=parameters).winner
+    return None if winner is None else winner.tool
+
+
+def test_each_decision_has_the_statistics_of_its_time(twins: App) -> None:
+    recorded = [decided(twins)]
+    for number in range(6):
+        failed(twins, number)
+    recorded.append(decided(twins))
+    for number in range(6, 20):
+        failed(twins, number, server="beta")
+    recorded.append(decided(twins))
+    assert recorded == ["alpha::read", "beta::read", "alpha::read"]
+    rows = twins.replay.replay("twins")
+    assert [row.now.tool for row in rows] == recorded
+    assert [(row.now.usd, row.now.s) for row in rows] == [(row.then.usd, row.then.s) for row in rows]
+    assert [row.then.tokens for row in rows] == [row.now.tokens for row in rows]
+    assert len(twins.store.activity.decisions()) == 3
+
+
+def test_a_price_set_by_hand_counts_from_then_on(twins: App) -> None:
+    dear = {"p_ofs": 0.2}
+    decided(twins, **dear)
+    twins.catalogs.set_override(Override("twins", "alpha", "read", "price_usd", 0.01, NOON))
+    decided(twins, **dear)
+    rows = twins.replay.replay("twins")
+    assert [row.now.usd for row in rows] == [row.then.usd for row in rows] != [0.001, 0.001]
+
+
+def test_other_parameters_and_another_router(twins: App) -> None:
+    decided(twins)
+    (capped,) = twins.replay.replay("twins", settings={"budget_usd": 0.0015, "n": 1})
+    assert (capped.changed, capped.now.tool) == (False, "alpha::read")
+    assert capped.now.tokens < capped.then.tokens
+    (none,) = twins.replay.replay("twins", settings={"budget_usd": 0})
+    assert (none.changed, none.now) == (True, Chosen(None, None, None, 0))
+    (other,) = twins.replay.replay("twins", router="full_catalog")
+    asked = twins.routing.route(TEXT, catalog="twins", router="full_catalog", record=False)
+    assert (other.router, other.now.tool) == ("ehrr", asked.winner.tool)
+    with pytest.raises(ParameterError, match="alpha_t"):
+        twins.replay.replay("twins", router="sonar", settings={"alpha_t": 1})
+
+
+def test_routers_without_a_setting_are_left_out(twins: App) -> None:
+    decided(twins)
+    twins.routing.route(TEXT, catalog="twins", router="sonar")
+    assert [row.router for row in twins.replay.replay("twins", settings={"alpha_t": 0.1})] == ["ehrr"]
+    assert [row.router for row in twins.replay.replay("twins", decisions=1)] == ["sonar"]
+    with pytest.raises(WayfareError, match="by a router that has nope"):
+        twins.replay.replay("twins", settings={"nope": 1})
+    with pytest.raises(WayfareError, match="Nothing was decided in catalog 'world'"):
+        twins.replay.replay("world")
+
+
+def test_the_totals_compare_what_can_be_compared() -> None:
+    def row(then: Chosen, now: Chosen) -> Replayed:
+        return Replayed("d", NOON, TEXT, "ehrr", then, now)
+
+    a, b, unpriced = Chosen("a", 0.25, 1.0, 10), Chosen("b", 0.5, 2.0, 20), Chosen("c", None, 4.0, 40)
+    none = Chosen(None, None, None, 0)
+    totals = ReplayTotals.of([row(a, a), row(a, b), row(b, unpriced), row(a, none), row(none, b)])
+    assert (totals.decisions, totals.changed, totals.refused, totals.answered, totals.both) == (5, 4, 1, 1, 3)
+    assert (totals.usd_then, totals.usd_now, totals.unpriced_then, totals.unpriced_now) == (1.0, 0.75, 0, 1)
+    assert (totals.s_then, totals.s_now, totals.tokens_then, totals.tokens_now) == (4.0, 7.0, 40, 70)

@@ -1,0 +1,143 @@
+"""Declared figures that cannot be used, prices set by hand, and asks worked out from prices."""
+
+import math
+
+import pytest
+
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.statistics import Source
+from core.routers.projection import StatisticsProjection
+from tests.cases import each
+
+UNUSABLE = [math.nan, math.inf, -math.inf, -0.5]
+
+
+def snapshot(*servers, overrides=()):
+    return StatisticsProjection(Catalog("c", servers), overrides=overrides).snapshot()
+
+
+def priced(name, *prices, ask=None):
+    return Server(name, ask_usd=ask, tools=tuple(Tool(name, f"t{i}", price_usd=p) for i, p in enumerate(prices)))
+
+
+@each("bad", UNUSABLE)
+@each(
+    ("declared", "column", "source", "prior"),
+    [
+        ("conn_s", "conn_s", "conn_source", 0.3),
+        ("call_s", "call_s", "call_source", 1.0),
+        ("success", "success", "success_source", 0.9),
+        ("post_accept_failure", "post_accept_failure", "failure_source", 0.02),
+    ],
+)
+def test_an_unusable_figure_of_a_server_is_a_prior_and_marked_as_one(bad, declared, column, source, prior):
+    figures = snapshot(Server("a", **{declared: bad})).servers
+    assert getattr(figures, column).tolist() == [prior]
+    assert getattr(figures, source).tolist() == [Source.PRIOR]
+
+
+@each("bad", UNUSABLE)
+@each(("declared", "column", "prior"), [("latency_s", "latency", 1.0), ("success", "success", 0.9)])
+def test_an_unusable_figure_of_a_tool_is_a_prior_and_marked_as_one(bad, declared, column, prior):
+    figures = snapshot(Server("a", tools=(Tool("a", "x", **{declared: bad}),))).tools
+    assert getattr(figures, declared).tolist() == [prior]
+    assert getattr(figures, f"{column}_source").tolist() == [Source.PRIOR]
+
+
+@each("bad", UNUSABLE)
+def test_an_unusable_variance_is_the_prior(bad):
+    assert snapshot(Server("a", success_variance=bad)).servers.success_variance.tolist() == [0.0]
+
+
+@each("bad", [*UNUSABLE, None])
+def test_an_unusable_price_is_no_price_and_an_unusable_ask_no_ask(bad):
+    got = snapshot(priced("a", bad, ask=bad))
+    assert math.isnan(got.tools.price_usd[0])
+    assert math.isnan(got.servers.ask_usd[0])
+    assert (got.tools.price_source[0], got.servers.ask_source[0]) == (Source.PRIOR, Source.PRIOR)
+
+
+def test_a_declared_zero_is_a_declaration():
+    tool = Tool("a", "x", latency_s=0.0, success=0.0, price_usd=0.0)
+    got = snapshot(
+        Server("a", conn_s=0.0, call_s=0.0, success=0.0, post_accept_failure=0.0, ask_usd=0.0, tools=(tool,))
+    )
+    s, t = got.servers, got.tools
+    for column in (
+        s.conn_s,
+        s.call_s,
+        s.success,
+        s.post_accept_failure,
+        s.ask_usd,
+        t.latency_s,
+        t.success,
+        t.price_usd,
+    ):
+        assert column.tolist() == [0.0]
+    for source in (s.conn_source, s.call_source, s.success_source, s.failure_source, s.ask_source, t.price_source):
+        assert source.tolist() == [Source.DECLARED]
+
+
+def test_a_probability_above_one_is_held_to_one():
+    got = snapshot(Server("a", success=7.0, post_accept_failure=7.0, tools=(Tool("a", "x", success=7.0),)))
+    assert (got.servers.success[0], got.servers.post_accept_failure[0], got.tools.success[0]) == (1.0, 1.0, 1.0)
+
+
+@each(
+    ("prices", "median"),
+    [((0.01,), 0.01), ((0.01, 0.05), 0.03), ((0.09, 0.01, 0.02), 0.02), ((None, 0.04, None), 0.04)],
+)
+def test_an_ask_nobody_declared_is_the_median_of_the_tools_prices(prices, median):
+    assert snapshot(priced("a", *prices)).servers.ask_usd[0] == pytest.approx(median)
+
+
+def test_a_declared_ask_stands_beside_any_prices():
+    assert snapshot(priced("a", 0.01, 0.02, ask=0.5)).servers.ask_usd.tolist() == [0.5]
+
+
+def test_each_server_takes_the_median_of_its_own_tools():
+    got = snapshot(priced("a", 0.01), priced("none"), priced("b", 0.04, 0.06), priced("c", None), priced("d", 0.2))
+    assert got.servers.ask_usd[[0, 2, 4]] == pytest.approx([0.01, 0.05, 0.2])
+    assert all(math.isnan(x) for x in got.servers.ask_usd[[1, 3]])
+
+
+def test_a_price_set_by_hand_replaces_the_declared_one_and_moves_the_median(edit):
+    got = snapshot(priced("a", 0.01, 0.02, 0.03), overrides=[edit("a", "t0", 0.9)])
+    assert got.tools.price_usd.tolist() == [0.9, 0.02, 0.03]
+    assert got.tools.price_source.tolist() == [Source.EDITED, Source.DECLARED, Source.DECLARED]
+    assert got.servers.ask_usd[0] == pytest.approx(0.03)
+
+
+def test_an_ask_set_by_hand_replaces_the_declared_one_and_the_median(edit):
+    got = snapshot(priced("a", 0.01, ask=0.5), priced("b", 0.01), overrides=[edit("a", "", 0.0), edit("b", "", 0.7)])
+    assert got.servers.ask_usd.tolist() == [0.0, 0.7]
+    assert got.servers.ask_source.tolist() == [Source.EDITED] * 2
+
+
+def test_the_last_edit_of_a_figure_counts(edit):
+    got = snapshot(priced("a", 0.01), overrides=[edit("a", "t0", 0.2), edit("a", "t0", 0.3)])
+    assert got.tools.price_usd.tolist() == [0.3]
+
+
+def test_a_cleared_edit_alone_leaves_the_declared_price(edit):
+    got = snapshot(priced("a", 0.01), overrides=[edit("a", "t0", None)])
+    assert (got.tools.price_usd[0], got.tools.price_source[0]) == (0.01, Source.DECLARED)
+
+
+def test_an_edit_that_was_cleared_later_gives_the_declared_price_back(edit):
+    got = snapshot(priced("a", 0.01), overrides=[edit("a", "t0", 0.2), edit("a", "t0", None)])
+    assert (got.tools.price_usd[0], got.tools.price_source[0]) == (0.01, Source.DECLARED)
+
+
+def test_an_edit_of_what_the_catalog_no_longer_has_is_passed_over(edit):
+    got = snapshot(
+        priced("a", 0.01), overrides=[edit("a", "gone", 0.2), edit("gone", "t0", 0.2), edit("gone", "", 0.2)]
+    )
+    assert got.tools.price_usd.tolist() == [0.01]
+    assert got.servers.ask_usd.tolist() == [0.01]
+
+
+def test_an_edit_leaves_the_next_book_of_the_same_catalog_alone(edit):
+    catalog = Catalog("c", (priced("a", 0.01),))
+    StatisticsProjection(catalog, overrides=[edit("a", "t0", 0.9)]).snapshot()
+    assert StatisticsProjection(catalog).snapshot().tools.price_usd.tolist() == [0.01]

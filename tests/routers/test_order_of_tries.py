@@ -1,0 +1,118 @@
+"""Orders of tries against brute force over all orders, with rivals that fail together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from core.routers.order_of_tries import Tries, best_order, evaluated, worth_of_next
+from tests.cases import each
+
+CHANCE = st.floats(0.0, 1.0).map(lambda x: round(x, 3))
+WRONG = st.sampled_from([0.0, 0.002, 0.02])
+MONEY = st.floats(0.0, 0.05).map(lambda x: round(x, 4))
+
+
+@st.composite
+def tries(draw: st.DrawFn, largest: int = 6, wrong: float | None = None) -> Tries:
+    size = draw(st.integers(1, largest))
+    column = lambda values: np.array(draw(st.lists(values, min_size=size, max_size=size)), dtype=np.float64)  # noqa: E731
+    rivals = np.array(draw(st.lists(st.integers(0, 2), min_size=size, max_size=size)), dtype=np.int64)
+    return Tries(
+        column(CHANCE),
+        column(CHANCE),
+        column(MONEY) + 1e-4,
+        column(WRONG) if wrong is None else np.full(size, wrong),
+        rivals,
+    )
+
+
+def by_worlds(known: Tries, rows: tuple[int, ...], worth: float) -> float:
+    """The value of an order, summed over every world: which sets fit, which tools of them fit, and what they deliver."""
+    groups = sorted(set(known.rivals.tolist()))
+    fit = {g: max(p for p, r in zip(known.p_fit, known.rivals, strict=True) if r == g) for g in groups}
+    total = 0.0
+    for world in itertools.product([True, False], repeat=len(groups)):
+        state = dict(zip(groups, world, strict=True))
+        weight = math.prod(fit[g] if state[g] else 1 - fit[g] for g in groups)
+        reached = 1.0
+        for row in rows:
+            g = int(known.rivals[row])
+            solves = known.p_fit[row] / fit[g] * known.delivery[row] if state[g] and fit[g] > 0 else 0.0
+            total += weight * reached * (solves * worth - known.money_usd[row] - (1 - solves) * known.wrong_usd[row])
+            reached *= 1 - solves
+    return total
+
+
+@given(tries(), st.sampled_from([0.0, 0.01, 0.1, 1.0]), st.integers(1, 6))
+@settings(max_examples=150)
+def test_no_order_is_better(known: Tries, worth: float, most: int) -> None:
+    found = best_order(known, worth_usd=worth, most=most)
+    size = len(known.p_fit)
+    orders = (rows for k in range(min(most, size) + 1) for rows in itertools.permutations(range(size), k))
+    best = max(evaluated(known, rows, worth_usd=worth).value_usd for rows in orders)
+    assert found.value_usd == pytest.approx(best, abs=1e-12)
+    assert len(found.rows) <= most
+
+
+@given(tries(), st.permutations(range(6)))
+@settings(max_examples=100)
+def test_the_value_is_that_over_all_worlds(known: Tries, order: list[int]) -> None:
+    rows = tuple(row for row in order if row < len(known.p_fit))
+    found = evaluated(known, rows, worth_usd=0.1)
+    assert found.value_usd == pytest.approx(by_worlds(known, rows, 0.1), abs=1e-12)
+
+
+HALF_WAY = Tries(  # a success of .78908937656250: rounded to twelve places its sums fall to either side
+    np.array([0.0, 0.75, 0.75, 0.104]), np.array([0.0, 0.625, 0.751, 0.875]), np.full(4, 1e-4), np.zeros(4), np.zeros(4, int)
+)  # fmt: skip
+
+
+@given(tries())
+@example(HALF_WAY)
+@settings(max_examples=60)
+def test_independent_tries_at_any_price_are_tried_by_chance_per_cost(known: Tries) -> None:
+    alone = replace(known, rivals=np.arange(len(known.p_fit)))
+    found = best_order(alone, worth_usd=math.inf, most=6)
+    chance = alone.p_fit * alone.delivery
+    assert set(found.rows) == set(np.flatnonzero(chance > 0).tolist()) or 1.0 in chance
+    ratio = [p / c for p, c in zip(found.chance, found.cost_usd, strict=True)]
+    assert all(a >= b - 1e-9 for a, b in itertools.pairwise(ratio))
+
+
+@given(tries(), st.integers(1, 4))
+@settings(max_examples=60)
+def test_more_worth_never_means_less_success_and_dearer_errors_never_more_value(known: Tries, most: int) -> None:
+    success = [best_order(known, worth_usd=v, most=most).success for v in (0.01, 0.1, 1.0, math.inf)]
+    assert all(a <= b + 1e-9 for a, b in itertools.pairwise(success))
+    dearer = [replace(known, wrong_usd=known.wrong_usd + more) for more in (0.0, 0.002, 0.02, 0.2)]
+    value = [best_order(one, worth_usd=0.1, most=most).value_usd for one in dearer]
+    assert all(a >= b - 1e-12 for a, b in itertools.pairwise(value))
+
+
+@given(tries(), st.sampled_from([0.01, 0.05, 0.2]))
+@settings(max_examples=60)
+def test_the_next_tool_becomes_worth_a_try_where_it_says(known: Tries, worth: float) -> None:
+    order = best_order(known, worth_usd=worth, most=2)
+    following = worth_of_next(known, order)
+    if following is None:
+        return
+    row, needed = following
+    longer = (*order.rows, row)
+    gain = lambda v: (  # noqa: E731
+        evaluated(known, longer, worth_usd=v).value_usd - evaluated(known, order.rows, worth_usd=v).value_usd
+    )
+    assert gain(needed * 1.001) >= 0 >= gain(needed * 0.999) - 1e-15
+
+
+@each("bad", [{"worth_usd": -1.0}, {"most": 0}, {"most": 7}])
+def test_numbers_that_make_no_sense_are_refused(bad: dict[str, float]) -> None:
+    known = Tries(np.array([0.5]), np.array([0.5]), np.array([0.01]), np.array([0.0]), np.array([0]))
+    with pytest.raises(ValueError, match=r"must|can be planned"):
+        best_order(known, **{"worth_usd": 1.0, "most": 1, **bad})  # type: ignore[arg-type]

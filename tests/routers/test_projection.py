@@ -1,0 +1,249 @@
+"""The fold of outcomes into statistics."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.domain.catalog import Catalog
+from core.domain.outcome import OutcomeKind
+from core.domain.statistics import Source
+from core.routers.ema import Rates
+from core.routers.projection import Priors, StatisticsProjection
+from tests.cases import each
+
+calls = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", "gone"]),
+        st.sampled_from(["x", "y", "z"]),
+        st.sampled_from([k.value for k in OutcomeKind]),
+        st.floats(0.0, 30.0),
+        st.one_of(st.none(), st.floats(0.0, 5.0)),
+        st.booleans(),
+    ),
+    max_size=25,
+)
+
+
+def arrays(snapshot):
+    """Every column of a snapshot by name."""
+    groups = {"servers": snapshot.servers, "tools": snapshot.tools}
+    return {(g, f.name): getattr(figures, f.name) for g, figures in groups.items() for f in fields(figures)}
+
+
+def copied(snapshot):
+    return {name: column.copy() for name, column in arrays(snapshot).items()}
+
+
+def same(snapshot, columns):
+    got = arrays(snapshot)
+    return all(np.array_equal(got[name], columns[name], equal_nan=True) for name in columns)
+
+
+def naive_fold(events, rates):
+    """EHRR (8) in plain loops for the catalog `two_servers`; the outcome kinds as the specification has them."""
+    servers = {"a": [0.8, 0.04, 0.1, 0.5, 0.2, 0], "b": [0.9, 0.0, 0.02, 1.0, 0.3, 0]}
+    tools = {"a::x": [0.7, 0.4, 0], "a::y": [0.9, 0.6, 0], "b::z": [0.9, 1.0, 0]}
+    lr, lv, lp, ll = rates
+    for e in events:
+        tool = tools.get(f"{e.server}::{e.tool}")
+        if e.simulated or e.kind in ("cancelled", "not_tried", "invalid_arguments") or tool is None:
+            continue
+        y = 1.0 if e.kind == "ok" else 0.0
+        fail = 1.0 if e.kind in ("timeout", "crash", "not_connected") else 0.0
+        r, var, pfail, call, conn, seen = servers[e.server]
+        timed = ll if e.kind != "not_connected" else 0.0  # no call was made: there is no time to learn from
+        servers[e.server] = [
+            (1 - lr) * r + lr * y,
+            (1 - lv) * var + lv * (y - r) ** 2,
+            (1 - lp) * pfail + lp * fail,
+            (1 - timed) * call + timed * e.latency_s,
+            conn if e.connect_s is None else (1 - ll) * conn + ll * e.connect_s,
+            seen + 1,
+        ]
+        tool[:] = [(1 - lr) * tool[0] + lr * y, (1 - timed) * tool[1] + timed * e.latency_s, tool[2] + 1]
+    return servers, tools
+
+
+def known_tools_only(rows):
+    """Rows whose tool is the server's own: what an unknown tool of a known server means has its own test."""
+    return [row for row in rows if row[0] == "gone" or (row[0] == "b") == (row[1] == "z")]
+
+
+@settings(derandomize=True, max_examples=80)
+@given(calls, st.tuples(*[st.floats(0.01, 0.99)] * 4))
+def test_the_fold_is_equation_8_event_by_event(two_servers, event, rows, rates):
+    events = [event(*row[:5], simulated=row[5]) for row in known_tools_only(rows)]
+    projection = StatisticsProjection(two_servers, rates=Rates(*rates))
+    for e in events:
+        projection.observe(e)
+    servers, tools = naive_fold(events, rates)
+    got = projection.snapshot()
+    s, t = got.servers, got.tools
+    for row, want in enumerate(servers.values()):
+        figures = [s.success, s.success_variance, s.post_accept_failure, s.call_s, s.conn_s, s.calls]
+        assert [column[row] for column in figures] == pytest.approx(want, abs=1e-9)
+    for row, want in enumerate(tools.values()):
+        assert [column[row] for column in (t.success, t.latency_s, t.calls)] == pytest.approx(want, abs=1e-9)
+
+
+@settings(derandomize=True, max_examples=30)
+@given(calls)
+def test_a_rebuilt_book_equals_one_that_was_read_at_every_step(two_servers, event, rows):
+    step_by_step, at_once = StatisticsProjection(two_servers), StatisticsProjection(two_servers)
+    for row in rows:
+        step_by_step.observe(event(*row[:5], simulated=row[5]))
+        step_by_step.snapshot()
+    for row in rows:
+        at_once.observe(event(*row[:5], simulated=row[5]))
+    assert same(step_by_step.snapshot(), arrays(at_once.snapshot()))
+    assert step_by_step.snapshot().version == at_once.snapshot().version
+
+
+def test_the_order_of_the_events_counts(two_servers, event):
+    first, second = StatisticsProjection(two_servers), StatisticsProjection(two_servers)
+    for kind in ("ok", "crash"):
+        first.observe(event(kind=kind))
+    for kind in ("crash", "ok"):
+        second.observe(event(kind=kind))
+    assert first.server(0).success == pytest.approx(0.85 * (0.85 * 0.8 + 0.15))
+    assert second.server(0).success == pytest.approx(0.85 * (0.85 * 0.8) + 0.15)
+
+
+@pytest.mark.parametrize("old", ["a", "b"])
+def test_an_older_snapshot_does_not_change(two_servers, event, old):
+    projection = StatisticsProjection(two_servers)
+    before = projection.snapshot()
+    kept = copied(before)
+    projection.observe(event(old, "x" if old == "a" else "z", "crash", 9.0, 2.0))
+    assert same(before, kept)
+    assert not same(projection.snapshot(), kept)
+    assert (before.version, projection.snapshot().version) == (0, 1)
+
+
+def test_without_news_the_snapshot_is_the_same_object(two_servers):
+    projection = StatisticsProjection(two_servers)
+    assert projection.snapshot() is projection.snapshot()
+
+
+@each(
+    ("kind", "success", "failure", "call_s"),
+    [
+        ("ok", 0.85 * 0.8 + 0.15, 0.085, 0.85 * 0.5 + 0.15 * 2.5),
+        ("tool_error", 0.85 * 0.8, 0.085, 0.85 * 0.5 + 0.15 * 2.5),
+        ("timeout", 0.85 * 0.8, 0.085 + 0.15, 0.85 * 0.5 + 0.15 * 2.5),
+        ("crash", 0.85 * 0.8, 0.085 + 0.15, 0.85 * 0.5 + 0.15 * 2.5),
+        ("not_connected", 0.85 * 0.8, 0.085 + 0.15, 0.5),  # no call was made: its time says nothing
+    ],
+)
+def test_each_kind_of_outcome_counts_latency_and_its_two_bits(two_servers, event, kind, success, failure, call_s):
+    projection = StatisticsProjection(two_servers)
+    projection.observe(event(kind=kind, latency_s=2.5))
+    running = projection.server(0)
+    assert running.success == pytest.approx(success)
+    assert running.post_accept_failure == pytest.approx(failure)
+    assert running.call_s == pytest.approx(call_s)
+
+
+@each(("kind", "simulated"), [("cancelled", False), ("ok", True), ("crash", True)])
+def test_what_was_cancelled_or_simulated_teaches_nothing(two_servers, event, kind, simulated):
+    projection = StatisticsProjection(two_servers)
+    before = copied(projection.snapshot())
+    projection.observe(event(kind=kind, latency_s=9.0, connect_s=9.0, simulated=simulated))
+    assert same(projection.snapshot(), before)
+    assert projection.snapshot().version == 0
+
+
+def test_an_unknown_server_is_passed_over(two_servers, event):
+    projection = StatisticsProjection(two_servers)
+    before = copied(projection.snapshot())
+    projection.observe(event("gone", "x", "crash", 9.0))
+    assert same(projection.snapshot(), before)
+    assert projection.snapshot().version == 0
+
+
+def test_a_tool_that_the_catalog_no_longer_has_teaches_about_its_server_alone(two_servers, event):
+    projection = StatisticsProjection(two_servers)
+    before = copied(projection.snapshot())
+    projection.observe(event("a", "gone", "crash", 9.0))
+    after = projection.snapshot()
+    assert all(np.array_equal(arrays(after)[n], before[n], equal_nan=True) for n in before if n[0] == "tools")
+    assert after.servers.success.tolist() == pytest.approx([0.85 * 0.8, 0.9])
+
+
+@each(("kind", "simulated"), [("ok", False), ("crash", False), ("cancelled", False), ("ok", True)])
+def test_looking_ahead_gives_the_figures_that_folding_then_gives_and_changes_nothing(
+    two_servers, event, kind, simulated
+):
+    projection = StatisticsProjection(two_servers)
+    before, outcome = copied(projection.snapshot()), event("a", "y", kind, 4.0, 0.7, simulated=simulated)
+    ahead = projection.after(outcome)
+    assert same(projection.snapshot(), before)
+    projection.observe(outcome)
+    assert ahead == (projection.server(0), projection.tool(1))
+
+
+def test_a_call_of_one_tool_leaves_the_others_and_the_other_server_alone(two_servers, event):
+    projection = StatisticsProjection(two_servers)
+    projection.observe(event("a", "x", "crash", 9.0, 3.0))
+    t, s = projection.snapshot().tools, projection.snapshot().servers
+    assert t.calls.tolist() == [1, 0, 0]
+    assert (t.success[1], t.latency_s[1], s.success[1], s.conn_s[1]) == (0.9, 0.6, 0.9, 0.3)
+
+
+def test_without_a_new_connection_the_connection_time_and_its_source_stay(two_servers, event):
+    projection = StatisticsProjection(two_servers)
+    projection.observe(event("a", "x", connect_s=None))
+    s = projection.snapshot().servers
+    assert (s.conn_s[0], s.connects[0], s.conn_source[0]) == (0.2, 0, Source.DECLARED)
+    assert (s.calls[0], s.call_source[0]) == (1, Source.MEASURED)
+
+
+def test_sources_before_any_call_are_declared_or_prior(two_servers):
+    s, t = StatisticsProjection(two_servers).snapshot().servers, StatisticsProjection(two_servers).snapshot().tools
+    for source in (s.conn_source, s.call_source, s.success_source, s.failure_source, s.ask_source):
+        assert source.tolist() == [Source.DECLARED, Source.PRIOR]
+    for source in (t.latency_source, t.success_source, t.price_source):
+        assert source.tolist() == [Source.DECLARED, Source.DECLARED, Source.PRIOR]
+
+
+def test_after_a_call_what_was_observed_is_measured_and_a_price_is_not(two_servers, event):
+    projection = StatisticsProjection(two_servers)
+    for server, tool in (("a", "x"), ("b", "z")):
+        projection.observe(event(server, tool, connect_s=0.1))
+    s, t = projection.snapshot().servers, projection.snapshot().tools
+    for source in (s.conn_source, s.call_source, s.success_source, s.failure_source):
+        assert source.tolist() == [Source.MEASURED] * 2
+    assert t.success_source.tolist() == [Source.MEASURED, Source.DECLARED, Source.MEASURED]
+    assert t.price_source.tolist() == [Source.DECLARED, Source.DECLARED, Source.PRIOR]
+
+
+def test_priors_stand_where_nothing_is_declared_and_only_there(two_servers):
+    priors = Priors(success=0.5, variance=0.2, failure=0.3, call_s=7.0, conn_s=8.0)
+    got = StatisticsProjection(two_servers, priors=priors).snapshot()
+    s = got.servers
+    figures = [s.success, s.success_variance, s.post_accept_failure, s.call_s, s.conn_s]
+    assert [x[1] for x in figures] == [0.5, 0.2, 0.3, 7.0, 8.0]
+    assert [x[0] for x in figures] == [0.8, 0.04, 0.1, 0.5, 0.2]
+    assert (got.tools.success.tolist(), got.tools.latency_s.tolist()) == ([0.7, 0.9, 0.5], [0.4, 0.6, 7.0])
+
+
+@each("kind", ["ok", "timeout", "crash"])
+def test_a_call_that_an_injected_network_troubled_teaches_nothing(two_servers, event, kind):
+    projection = StatisticsProjection(two_servers)
+    before = copied(projection.snapshot())
+    troubled = replace(event(kind=kind, latency_s=9.0, connect_s=9.0), injected="delayed by 160 ms")
+    projection.observe(troubled)
+    assert same(projection.snapshot(), before)
+    assert projection.after(troubled) == (projection.server(0), projection.tool(0))
+
+
+def test_the_default_priors_are_those_of_the_specification():
+    assert Priors() == Priors(success=0.9, variance=0.0, failure=0.02, call_s=1.0, conn_s=0.3)
+
+
+def test_an_empty_catalog_has_empty_statistics():
+    got = StatisticsProjection(Catalog("empty")).snapshot()
+    assert all(column.shape == (0,) for column in arrays(got).values())

@@ -1,0 +1,91 @@
+"""EHRR (3), (7), (9): utility, ranking and selections; Propositions 4 and 5."""
+
+from itertools import combinations
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.routers.utility import best_rows, highest, money_cost, ranking, utility
+
+promise = settings(derandomize=True, max_examples=80)
+utilities = st.lists(st.floats(-5.0, 1.0), min_size=1, max_size=8)
+
+
+def top(values, n):
+    values = np.array(values)
+    return [int(row) for row in ranking(values, np.zeros(len(values)), np.arange(len(values)))[:n]]
+
+
+@promise
+@given(utilities, st.integers(1, 8))
+def test_the_top_n_is_the_best_of_all_subsets_of_that_size(values, n):
+    size = min(n, len(values))
+    best = max(sum(values[row] for row in subset) for subset in combinations(range(len(values)), size))
+    assert sum(values[row] for row in top(values, n)) == pytest.approx(best, abs=1e-12)
+
+
+@promise
+@given(utilities, st.integers(1, 8), st.floats(0.0, 0.5), st.integers(0, 2**32 - 1))
+def test_the_regret_of_estimated_utilities_is_at_most_two_n_delta(true, n, delta, seed):
+    estimated = np.array(true) + np.random.default_rng(seed).uniform(-delta, delta, len(true))
+    regret = sum(sorted(true, reverse=True)[:n]) - sum(true[row] for row in top(estimated, n))
+    assert -1e-9 <= regret <= 2 * n * delta + 1e-9
+
+
+def test_the_bound_of_the_regret_is_reached_by_the_worst_error():
+    true, delta = np.array([0.5 + 0.1, 0.5 - 0.1]), 0.1 + 1e-9
+    chosen = top(true + np.array([-delta, delta]), 1)
+    assert chosen == [1]
+    assert true[0] - true[1] == pytest.approx(2 * 1 * 0.1)
+
+
+@promise
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.sampled_from([0.5, 0.6]), st.sampled_from("abc")), max_size=10
+    )
+)
+def test_ranking_is_by_utility_then_similarity_then_name(rows):
+    names = [f"{name}{row}" for row, (_, _, name) in enumerate(rows)]
+    order = np.array([sorted(names).index(name) for name in names], dtype=np.int64)
+    got = ranking(np.array([u for u, _, _ in rows]), np.array([s for _, s, _ in rows]), order)
+    naive = sorted(range(len(rows)), key=lambda row: (-rows[row][0], -rows[row][1], names[row]))
+    assert got.tolist() == naive
+
+
+@promise
+@given(st.data(), st.integers(0, 9), st.integers(1, 4), st.sampled_from([None, (2,), (2, 3)]))
+def test_selections_are_the_beginning_of_the_ranking(data, width, n, lead):
+    """The k highest and the n best of rows, with ties, over points whose k and n differ."""
+    shape = (*(lead or ()), width)
+
+    def drawn(values):
+        return np.array(
+            data.draw(st.lists(st.sampled_from(values), min_size=prod(shape), max_size=prod(shape))), dtype=float
+        ).reshape(shape)
+
+    utilities, similarity = drawn([0.1, 0.2, -np.inf]), drawn([0.5, 0.6])[(0,) * len(lead or ())]
+    order = np.array(data.draw(st.permutations(range(width))), dtype=np.int64)
+    count = n if not lead else np.array([n, n + 1]).reshape(2, *[1] * len(lead))
+    best = best_rows(utilities, similarity, np.arange(width), order, count)
+    listed = highest(utilities, similarity, order, count) if width else None
+    for point in np.ndindex(shape[:-1]):
+        at = n if not lead else n + point[0]
+        ranked = ranking(utilities[point], similarity, order)
+        assert [row for row in best[point].tolist() if row >= 0] == [
+            r for r in ranked if np.isfinite(utilities[point][r])
+        ][:at]
+        assert listed is None or np.flatnonzero(listed[point]).tolist() == sorted(ranked[:at].tolist())
+
+
+def test_utility_is_linear_in_alpha_with_the_cost_as_slope():
+    at = [utility(np.array([0.75]), np.array([1.78]), alpha=a).item() for a in (0.0, 0.1, 0.2)]
+    assert at == pytest.approx([0.75, 0.572, 0.394])
+
+
+def test_an_unpriced_tool_costs_no_money_in_either_variant():
+    for per_attempt in (False, True):
+        assert money_cost(np.array([np.nan]), np.array([0.5]), kappa=3.0, per_attempt=per_attempt).tolist() == [0.0]

@@ -1,0 +1,218 @@
+"""A tool call becomes an outcome: kinds, content, times, progress, cancelling, redaction."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+import anyio
+import mcp_types
+import pytest
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+from core.domain.catalog import Connection, Tool
+from core.domain.execution import Progress, ToolCaller
+from core.domain.outcome import OutcomeKind, ToolCall
+from core.servers.caller import MAX_ERROR_CHARS, McpCaller
+from core.servers.pool import PoolConfig, SessionPool
+from core.servers.secrets import SecretVault
+from tests.cases import each
+from tests.servers.conftest import SERVER
+
+HERE = Connection("stdio", command="in-process")
+
+
+def in_process(secret: str = "", stopped: threading.Event | None = None) -> MCPServer:
+    """A server in the test's own process; `stopped` is set when its blocking tool is cancelled."""
+    stopped = stopped or threading.Event()
+    server = MCPServer("here", version="1")
+
+    @server.tool()
+    async def greet(name: str, times: int = 1) -> str:
+        return f"hello {name}" * times
+
+    @server.tool()
+    async def fail(length: int = 0) -> str:
+        raise ToolError(f"the key {secret} is refused" + "x" * length)
+
+    @server.tool()
+    async def wait(ctx: Context) -> str:
+        try:
+            await ctx.report_progress(1, 2, f"waiting {secret}")
+            await anyio.Event().wait()
+        finally:
+            stopped.set()
+        return "never"
+
+    return server
+
+
+@pytest.fixture
+def make(bench_with: Any) -> Any:
+    """A bench whose only server is the one given."""
+    return lambda server, **options: bench_with(open_target=lambda launch, stderr_log, on_end: server, **options)
+
+
+def test_ok_has_content_structure_times_and_version(make: Any) -> None:
+    bench = make(in_process())
+    first = bench.call(HERE, "greet", {"name": "you"})
+    second = bench.call(HERE, "greet", {"name": "you"})
+    assert (first.kind, first.content[0].text, first.structured) == (
+        OutcomeKind.OK,
+        "hello you",
+        {"result": "hello you"},
+    )
+    assert first.connect_s is not None
+    assert second.connect_s is None
+    assert second.latency_s > 0
+    assert (second.attempts, second.protocol_version, second.error) == (1, "2026-07-28", "")
+
+
+def test_time_comes_from_the_clocks_that_are_passed_in(bench_with: Any) -> None:
+    ticks = count(step=0.25)
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    bench = bench_with(open_target=lambda launch, stderr_log, on_end: in_process())
+    caller: ToolCaller = McpCaller(bench.pool, clock=lambda: next(ticks), now=lambda: moment)
+    outcome = caller.call(ToolCall("s", "greet", {"name": "x"}), None, HERE)
+    assert (outcome.started_at, outcome.latency_s) == (moment, 0.25)
+
+
+@each(
+    ("tool", "arguments", "kind"),
+    [
+        ("fail", {}, OutcomeKind.TOOL_ERROR),
+        ("fail", {"length": "long"}, OutcomeKind.INVALID_ARGUMENTS),
+        ("greet", {}, OutcomeKind.INVALID_ARGUMENTS),
+        ("absent", {}, OutcomeKind.INVALID_ARGUMENTS),
+    ],
+)
+def test_whose_fault_an_error_is(make: Any, tool: str, arguments: dict[str, Any], kind: OutcomeKind) -> None:
+    outcome = make(in_process()).call(HERE, tool, arguments)
+    assert outcome.kind is kind
+    assert outcome.error
+    assert not outcome.kind.post_accept_failure
+
+
+def test_errors_are_verbatim_but_redacted_and_bounded(bench_with: Any) -> None:
+    vault = SecretVault()
+    vault.put(SERVER, "key", "hunter22")
+    bench = bench_with(vault=vault, open_target=lambda launch, stderr_log, on_end: in_process("hunter22"))
+    outcome = bench.call(HERE, "fail")
+    assert "the key ••• is refused" in outcome.error
+    assert "hunter22" not in repr(outcome)
+    long = bench.call(HERE, "fail", {"length": MAX_ERROR_CHARS}).error
+    assert MAX_ERROR_CHARS < len(long) < MAX_ERROR_CHARS + 100
+    assert "cut" in long
+
+
+def test_an_error_is_passed_on_though_a_value_of_the_server_is_a_word_of_the_protocol(bench_with: Any) -> None:
+    vault = SecretVault()
+    vault.put(SERVER, "debug", "true")
+    outcome = bench_with(vault=vault, open_target=lambda launch, stderr_log, on_end: in_process("true")).call(
+        HERE, "fail"
+    )
+    assert outcome.kind is OutcomeKind.TOOL_ERROR
+    assert outcome.original.is_error
+    assert "the key ••• is refused" in outcome.original.content[0].text
+
+
+@each("connection", [None, Connection("stdio"), Connection("http", command="x")])
+def test_nothing_to_connect_to(bench: Any, connection: Connection | None) -> None:
+    outcome = bench.caller.call(ToolCall("Atlas", "t", catalog="mine"), None, connection)
+    assert outcome.kind is OutcomeKind.NOT_TRIED
+    assert outcome.error == "Server Atlas has no command or URL in catalog mine; add a connection to call it."
+    assert (outcome.connect_s, outcome.latency_s) == (None, 0.0)
+
+
+def test_a_missing_secret_is_named_and_no_session_is_tried(bench: Any) -> None:
+    outcome = bench.call(Connection("http", url="http://x", headers={"A": "Bearer ${secret:a/KEY}"}), "t")
+    assert outcome.kind is OutcomeKind.NOT_TRIED
+    assert "${secret:a/KEY}" in outcome.error
+    assert bench.pool.states() == ()
+
+
+@each("value", [float("nan"), object(), {1, 2}])
+def test_arguments_that_are_not_json_are_not_sent(make: Any, value: object) -> None:
+    bench = make(in_process())
+    outcome = bench.call(HERE, "greet", {"name": value})
+    assert outcome.kind is OutcomeKind.INVALID_ARGUMENTS
+    assert "not JSON" in outcome.error
+    assert bench.pool.states() == ()
+
+
+def test_cancelling_leaves_the_session_usable_and_progress_has_no_secret(make: Any) -> None:
+    cancel, stopped = threading.Event(), threading.Event()
+    vault = SecretVault()
+    vault.put(SERVER, "key", "hunter22")
+    bench = make(in_process("hunter22", stopped=stopped), vault=vault)
+    seen: list[Progress] = []
+
+    def progressed(progress: Progress) -> None:
+        seen.append(progress)
+        cancel.set()
+
+    outcome = bench.call(HERE, "wait", on_progress=progressed, cancel=cancel)
+    assert (outcome.kind, outcome.kind.counts) == (OutcomeKind.CANCELLED, False)
+    assert seen == [Progress(1, 2, "waiting •••")]
+    assert stopped.wait(10)
+    after = bench.call(HERE, "greet", {"name": "you"})
+    assert (after.kind, after.connect_s) == (OutcomeKind.OK, None)
+
+
+def test_progress_arrives_in_order_in_the_calling_thread(shared: Any, sample: Connection) -> None:
+    seen: list[tuple[Progress, int]] = []
+    outcome = shared.call(sample, "steps", {"count": 5}, on_progress=lambda p: seen.append((p, threading.get_ident())))
+    assert outcome.kind is OutcomeKind.OK
+    assert [p for p, _ in seen] == [Progress(n, 5, f"step {n}") for n in range(1, 6)]
+    assert {thread for _, thread in seen} == {threading.get_ident()}
+
+
+def test_what_the_progress_callback_raises_ends_the_call(shared: Any, sample: Connection) -> None:
+    def raises(progress: Progress) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        shared.call(sample, "steps", {"count": 2}, on_progress=raises)
+    assert shared.call(sample, "echo", {"text": "on"}).kind is OutcomeKind.OK
+
+
+def test_every_content_type(shared: Any, sample: Connection) -> None:
+    outcome = shared.call(sample, "everything")
+    assert [block.kind for block in outcome.content] == [
+        "text", "image", "audio", "resource", "resource", "resource_link", "image",
+    ]  # fmt: skip
+    text, image, audio, inside, binary, link, broken = outcome.content
+    assert (text.text, image.mime_type, audio.data) == ("plain", "image/png", b"RIFF")
+    assert (inside.text, inside.uri, binary.data, binary.mime_type) == ("inside", "file:///a.txt", b"\0\1\2", "x/y")
+    assert (link.uri, link.name, link.text) == ("file:///far.txt", "far", "far away")
+    assert "not valid" in broken.text
+    assert outcome.structured == {"n": 1}
+
+
+def test_a_slow_tool_times_out_and_the_session_is_kept(shared: Any, sample: Connection) -> None:
+    before = shared.call(sample, "pid").structured
+    outcome = shared.call(sample, "slow", {"seconds": 60}, timeout_s=0.2)
+    assert outcome.kind is OutcomeKind.TIMEOUT
+    assert 0.2 <= outcome.latency_s < 5
+    after = shared.call(sample, "pid")
+    assert (after.structured, after.connect_s) == (before, None)
+
+
+def test_the_schema_of_the_catalog_stands_in_where_the_server_lists_nothing() -> None:
+    from core.servers.caller import classify_error_result
+
+    tool = Tool("s", "t", input_schema={"type": "object", "required": ["n"]})
+    assert classify_error_result(ToolCall("s", "t"), tool, None) is OutcomeKind.INVALID_ARGUMENTS
+    assert classify_error_result(ToolCall("s", "t", {"n": 1}), tool, None) is OutcomeKind.TOOL_ERROR
+    listed = {"t": mcp_types.Tool(name="t", input_schema={"type": "object"})}
+    assert classify_error_result(ToolCall("s", "t"), tool, listed) is OutcomeKind.TOOL_ERROR
+
+
+def test_a_closed_pool_is_an_outcome_and_raises_nothing() -> None:
+    pool = SessionPool(config=PoolConfig())
+    pool.close()
+    pool.close()
+    assert McpCaller(pool).call(ToolCall("s", "t"), None, HERE).kind is OutcomeKind.NOT_CONNECTED

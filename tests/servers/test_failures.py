@@ -1,0 +1,213 @@
+"""What real processes do wrong harms the call at hand and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.catalog import Connection, ToolHints
+from core.domain.outcome import OutcomeKind
+from core.servers.pool import PoolConfig
+from core.servers.secrets import SecretVault
+from tests.cases import each
+
+from .conftest import SERVER, eventually, running
+
+SAFE = ToolHints(read_only=True)
+IDEMPOTENT = ToolHints(idempotent=True)
+
+
+def crash_arguments(tmp_path: Path, times: int) -> dict[str, Any]:
+    """Arguments of the crash tool that counts its calls in a file."""
+    return {"counter": str(tmp_path / "counter"), "times": times}
+
+
+def executed(tmp_path: Path) -> int:
+    """How often the crash tool ran."""
+    return int((tmp_path / "counter").read_text())
+
+
+@pytest.mark.parametrize("hints", [None, ToolHints(), ToolHints(read_only=False, open_world=True)])
+def test_a_crash_is_not_retried_without_the_hint(bench: Any, raw: Any, tmp_path: Path, hints: ToolHints | None) -> None:
+    starts = tmp_path / "starts"
+    connection = raw("--starts", str(starts))
+    outcome = bench.call(connection, "crash", crash_arguments(tmp_path, 1), hints=hints)
+    assert (outcome.kind, outcome.attempts, executed(tmp_path)) == (OutcomeKind.CRASH, 1, 1)
+    after = bench.call(connection, "echo", {"a": 1})
+    assert (after.kind, after.content[0].text) == (OutcomeKind.OK, '{"a": 1}')
+    assert after.connect_s is not None
+    assert starts.read_text().count("started") == 2
+
+
+@pytest.mark.parametrize("hints", [SAFE, IDEMPOTENT])
+def test_a_crash_is_retried_once_with_the_hint(bench: Any, raw: Any, tmp_path: Path, hints: ToolHints) -> None:
+    outcome = bench.call(raw(), "crash", crash_arguments(tmp_path, 1), hints=hints)
+    assert (outcome.kind, outcome.attempts, executed(tmp_path)) == (OutcomeKind.OK, 2, 2)
+    assert outcome.connect_s is not None
+
+
+def test_a_crash_is_retried_only_once(bench: Any, raw: Any, tmp_path: Path) -> None:
+    outcome = bench.call(raw(), "crash", crash_arguments(tmp_path, 5), hints=SAFE)
+    assert (outcome.kind, outcome.attempts, executed(tmp_path)) == (OutcomeKind.CRASH, 2, 2)
+
+
+def test_a_hang_times_out_without_a_retry_and_the_next_call_gets_a_new_process(bench_with: Any, raw: Any) -> None:
+    bench = bench_with(PoolConfig(probe_s=0.2))
+    connection = raw()
+    pid = int(bench.call(connection, "pid").content[0].text)
+    outcome = bench.call(connection, "stall", timeout_s=0.3, hints=SAFE)
+    assert (outcome.kind, outcome.attempts) == (OutcomeKind.TIMEOUT, 1)
+    after = bench.call(connection, "pid")
+    assert after.kind is OutcomeKind.OK
+    assert int(after.content[0].text) != pid
+    eventually(lambda: not running(pid))
+
+
+def test_a_stopped_server_times_out_at_the_limit_and_others_go_on(bench_with: Any, raw: Any) -> None:
+    bench = bench_with(PoolConfig(probe_s=0.2))
+    stopped, other = raw(), raw("--tools", "1")
+    pid = int(bench.call(stopped, "pid", server="stopped").content[0].text)
+    bench.call(other, "pid", server="other")
+    os.kill(pid, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as threads:
+        # with a megabyte of arguments even the writing blocks
+        pending = threads.submit(
+            bench.call, stopped, "echo", {"text": "x" * 1_000_000}, server="stopped", timeout_s=0.7, hints=SAFE
+        )
+        meanwhile = 0
+        while not pending.done():
+            assert bench.call(other, "echo", server="other").kind is OutcomeKind.OK
+            meanwhile += 1
+    outcome = pending.result()
+    assert (outcome.kind, outcome.attempts) == (OutcomeKind.TIMEOUT, 1)
+    assert 0.69 <= outcome.latency_s < 20  # the upper bound leaves room for a busy machine
+    assert meanwhile > 5
+    assert bench.call(stopped, "echo", server="stopped").kind is OutcomeKind.OK
+
+
+def test_a_busy_server_that_seems_to_hang_still_finishes_what_it_began(bench_with: Any, raw: Any) -> None:
+    bench = bench_with(PoolConfig(probe_s=0.1))
+    connection = raw()
+    pid = bench.call(connection, "pid").content[0].text
+    with ThreadPoolExecutor(1) as threads:
+        napping = threads.submit(bench.call, connection, "nap", {"seconds": 2})
+        eventually(lambda: bench.pool.states()[0].calls == 2)
+        assert bench.call(connection, "echo", timeout_s=0.1).kind is OutcomeKind.TIMEOUT
+        other = bench.call(connection, "pid")
+        assert (other.kind, other.content[0].text != pid) == (OutcomeKind.OK, True)
+        assert napping.result().kind is OutcomeKind.OK
+    eventually(lambda: not running(int(pid)))
+
+
+def test_a_server_that_dies_while_idle_is_noticed_and_restarted(bench: Any, raw: Any) -> None:
+    connection = raw()
+    pid = int(bench.call(connection, "pid").content[0].text)
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: bench.pool.states()[0].state == "failed")
+    outcome = bench.call(connection, "pid")
+    assert (outcome.kind, outcome.attempts) == (OutcomeKind.OK, 1)
+    assert outcome.connect_s is not None
+    assert bench.pool.states()[0].state == "ready"
+
+
+def test_rubbish_on_the_output_is_noted_and_harmless(bench: Any, raw: Any) -> None:
+    connection = raw("--rubbish")
+    assert bench.call(connection, "echo").kind is OutcomeKind.OK
+    assert any("something else" in line for line in bench.pool.states()[0].stderr_lines)
+
+
+def test_a_program_that_is_no_server_ends_at_the_connect_limit(bench_with: Any, raw: Any) -> None:
+    bench = bench_with(PoolConfig(connect_limit_s=1.0))
+    outcome = bench.call(raw("--mute"), "echo")
+    assert outcome.kind is OutcomeKind.NOT_CONNECTED
+    assert "no answer within 1 s" in outcome.error
+    assert "*** not a server ***" in outcome.error
+    assert outcome.connect_s is not None
+    assert outcome.latency_s == 0
+
+
+def test_a_command_that_exits_at_once_says_its_last_words_redacted(bench_with: Any, raw: Any) -> None:
+    vault = SecretVault()
+    vault.put(SERVER, "licence", "L-4711-secret")
+    bench = bench_with(vault=vault)
+    outcome = bench.call(raw("--exit", env={"LICENCE": "${secret:licence}"}), "echo")
+    assert outcome.kind is OutcomeKind.NOT_CONNECTED
+    assert "no licence for •••" in outcome.error
+    state = bench.pool.states()[0]
+    assert (state.state, state.stderr_lines) == ("failed", ("no licence for •••",))
+    assert "4711" not in repr((state, outcome, bench.pool.vault))
+
+
+@each(
+    ("connection", "words"),
+    [
+        (Connection("stdio", command="no-such-command-here"), "the command no-such-command-here was not found"),
+        (Connection("stdio", command="${python}", cwd="/no/such/folder"), "the working directory /no/such/folder"),
+        (Connection("stdio", command="/"), "the command / cannot be started: Permission denied"),
+        (Connection("http", url="http://127.0.0.1:9/mcp"), "All connection attempts failed"),
+        (Connection("http", url="nonsense"), "cannot be reached"),
+        (Connection("sse", url="http://127.0.0.1:9/sse"), "All connection attempts failed"),
+    ],
+)
+def test_what_cannot_be_reached_says_why(bench: Any, connection: Connection, words: str) -> None:
+    outcome = bench.call(connection, "echo")
+    assert outcome.kind is OutcomeKind.NOT_CONNECTED
+    assert words in outcome.error
+
+
+def test_a_result_that_breaks_the_output_schema_is_kept_and_says_so(bench: Any, raw: Any) -> None:
+    outcome = bench.call(raw(), "mismatch")
+    assert (outcome.kind, outcome.structured) == (OutcomeKind.OK, {"n": "not a number"})
+    assert outcome.error == (
+        'The tool has run, but its result does not fit its output schema: n: "not a number" is not of type "integer".'
+    )
+
+
+@each(
+    ("code", "message", "kind"),
+    [
+        (-32602, "no such city", OutcomeKind.INVALID_ARGUMENTS),
+        (-32050, "out of ink", OutcomeKind.TOOL_ERROR),
+        (-32600, "Session not found", OutcomeKind.TOOL_ERROR),
+        (-32001, "upstream gave up", OutcomeKind.TOOL_ERROR),
+    ],
+)
+def test_error_results_are_verbatim(bench: Any, raw: Any, code: int, message: str, kind: OutcomeKind) -> None:
+    outcome = bench.call(raw(), "refuse", {"code": code, "message": message})
+    assert (outcome.kind, outcome.attempts) == (kind, 1)
+    assert message in outcome.error
+
+
+def test_standard_error_is_kept_bounded_and_redacted_and_stays_off_the_console(
+    bench_with: Any, raw: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    vault = SecretVault()
+    vault.put(SERVER, "k", "hunter22")
+    bench = bench_with(vault=vault)
+    lines = "\n".join(f"line {n} hunter22" for n in range(200))
+    bench.call(raw(), "say", {"text": lines})
+    eventually(lambda: bench.pool.states()[0].stderr_lines[-1:] == ("line 199 •••",))
+    assert len(bench.pool.states()[0].stderr_lines) == 50
+    bench.pool.close()
+    assert capfd.readouterr().err == ""
+
+
+def test_cancelling_a_call_to_a_real_process(bench: Any, sample: Connection) -> None:
+    cancel = threading.Event()
+    bench.call(sample, "pid")
+    timer = threading.Timer(0.2, cancel.set)
+    timer.start()
+    started = time.monotonic()
+    outcome = bench.call(sample, "slow", {"seconds": 60}, timeout_s=60, cancel=cancel)
+    timer.join()
+    assert outcome.kind is OutcomeKind.CANCELLED
+    assert time.monotonic() - started < 20
+    after = bench.call(sample, "echo", {"text": "still here"})
+    assert (after.kind, after.connect_s) == (OutcomeKind.OK, None)

@@ -1,0 +1,98 @@
+"""What strangers write is masked wherever it stands in a message; the words and numbers of the protocol stay what they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types
+from pydantic import BaseModel
+
+from core.domain.leaks import MASK
+from core.servers.codec import result_without_secrets, without_secrets
+from tests.cases import each
+
+VALUES = ("user", "text", "info", "complete", "4711", "object", "sampling/createMessage", "hunter2")
+"""Values that a server's variables may well have: most are words of the protocol as well."""
+SAID = f"I am a user, 4711, {' '.join(VALUES)}"
+MESSAGES: list[BaseModel] = [
+    mcp_types.CallToolResult(
+        content=[
+            mcp_types.TextContent(type="text", text=SAID, annotations=mcp_types.Annotations(audience=["user"], priority=1.0)),
+            mcp_types.ResourceLink(type="resource_link", name=SAID, uri=f"x://{VALUES[-1]}", size=4711),
+        ],
+        structured_content={"deep": [{"said": SAID, "hunter2": 4711, "none": None, "true": True}]},
+        is_error=True,
+    ),
+    mcp_types.LoggingMessageNotificationParams(level="info", logger=SAID, data={"message": SAID}),
+    mcp_types.ErrorData(code=4711, message=SAID, data={"said": [SAID]}),
+    mcp_types.CreateMessageRequest(
+        params=mcp_types.CreateMessageRequestParams(
+            messages=[mcp_types.SamplingMessage(role="user", content=mcp_types.TextContent(type="text", text=SAID))],
+            max_tokens=4711,
+        )
+    ),
+    mcp_types.ListResourcesResult(resources=[mcp_types.Resource(name=SAID, uri="x://y", mime_type="text/plain")]),
+]  # fmt: skip
+
+
+def redact(text: str) -> str:
+    for value in VALUES:
+        text = text.replace(value, MASK)
+    return text
+
+
+@each("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_texts_are_masked_and_the_message_remains_one(message: BaseModel) -> None:
+    shown = without_secrets(message, redact)
+    written = shown.model_dump_json(by_alias=True, exclude_none=True)
+    assert "hunter2" not in written
+    assert SAID not in written
+    again: Any = type(message).model_validate_json(written)
+    assert again == shown
+    assert "hunter2" in message.model_dump_json()  # the one that was given is not changed
+
+
+def test_words_and_numbers_of_the_protocol_stay() -> None:
+    result, log, error, question, _ = (without_secrets(message, redact) for message in MESSAGES)
+    assert isinstance(result, mcp_types.CallToolResult)
+    text, link = result.content
+    assert isinstance(text, mcp_types.TextContent)
+    assert isinstance(link, mcp_types.ResourceLink)
+    assert text.annotations == mcp_types.Annotations(audience=["user"], priority=1.0)
+    assert (link.size, result.is_error) == (4711, True)
+    assert result.structured_content == {"deep": [{"said": redact(SAID), MASK: MASK, "none": None, "true": True}]}
+    assert isinstance(log, mcp_types.LoggingMessageNotificationParams)
+    assert log.level == "info"
+    assert isinstance(error, mcp_types.ErrorData)
+    assert error.code == 4711
+    assert isinstance(question, mcp_types.CreateMessageRequest)
+    assert (question.method, question.params.max_tokens, question.params.messages[0].role) == (
+        "sampling/createMessage", 4711, "user",
+    )  # fmt: skip
+
+
+def test_of_a_result_every_text_is_masked_and_nothing_that_is_no_text() -> None:
+    key = 'k"ey-47114711'
+    image = mcp_types.ImageContent(data=key, mime_type="image/png")
+    file = mcp_types.TextResourceContents(uri=f"x://{key}", text=f"in {key}")
+    result = mcp_types.CallToolResult(
+        content=[
+            mcp_types.TextContent(text=f"{key}, {key}", annotations=mcp_types.Annotations(audience=["user"])),
+            mcp_types.EmbeddedResource(resource=file),
+            mcp_types.ResourceLink(name=key, uri=f"x://{key}", size=47114711),
+            image,
+        ],
+        structured_content={"n": 47114711, key: [key, True, None]},
+        _meta={"at": key},
+    )
+    shown = result_without_secrets(result, [key, "47114711"])
+    text, embedded, link, kept = shown.content
+    assert text == mcp_types.TextContent(text="•••, •••", annotations=mcp_types.Annotations(audience=["user"]))
+    assert embedded == mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents(uri="x://•••", text="in •••"))
+    assert link == mcp_types.ResourceLink(name="•••", uri="x://•••", size=47114711)
+    assert (kept, shown.meta) == (image, {"at": "•••"})
+    assert shown.structured_content == {"n": 47114711, "•••": ["•••", True, None]}
+    asked = mcp_types.InputRequiredResult(request_state=key)
+    assert result_without_secrets(asked, [key]).request_state == key  # the server wants it back as it came
+    for values in ([], ["another-value"]):
+        assert result_without_secrets(result, values) is result

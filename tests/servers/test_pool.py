@@ -1,0 +1,198 @@
+"""The pool keeps, bounds and shares sessions."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+
+from core.domain.catalog import Connection
+from core.domain.execution import SESSION_OWNER, SessionOwner
+from core.domain.outcome import OutcomeKind
+from core.servers.pool import PoolConfig
+from core.servers.secrets import Launch, SecretVault
+from core.servers.stdio import StderrLog
+from core.servers.threads import MAX_QUEUED, NotConnectedError, ThreadInbox
+
+from .conftest import SERVER, Bench, eventually, running, states
+
+
+def here(command: str = "here") -> Connection:
+    """A connection to a server in the test's own process."""
+    return Connection("stdio", command=command)
+
+
+def server() -> MCPServer:
+    """A small server."""
+    made = MCPServer("small", version="2.0")
+
+    @made.tool()
+    async def ping() -> str:
+        return "pong"
+
+    return made
+
+
+class Gate:
+    """Opens in-process servers, or refuses while `shut`; counts, and can hold a connect until released."""
+
+    def __init__(self) -> None:
+        self.shut = False
+        self.tries = 0
+
+    def __call__(self, launch: Launch, stderr_log: StderrLog, on_end: Any) -> MCPServer:
+        self.tries += 1
+        if self.shut:
+            raise NotConnectedError("the gate is shut")
+        return server()
+
+
+def test_backoff_grows_fails_fast_and_resets_after_a_success(bench_with: Any) -> None:
+    gate, time_s = Gate(), [100.0]
+    bench = bench_with(open_target=gate, clock=lambda: time_s[0])
+
+    def tried() -> bool:
+        before = gate.tries
+        kind = bench.call(here(), "ping").kind
+        assert kind is (OutcomeKind.NOT_CONNECTED if gate.shut or gate.tries == before else OutcomeKind.OK)
+        return gate.tries > before
+
+    gate.shut = True
+    assert [tried(), tried(), tried()] == [True, True, False]  # the second try is free, then 0.5 s
+    assert "the next attempt is in 0.5 s: the gate is shut" in bench.call(here(), "ping").error
+    time_s[0] += 0.6
+    assert [tried(), tried()] == [True, False]  # then 1 s
+    time_s[0] += 0.6
+    assert not tried()
+    time_s[0] += 0.6
+    gate.shut = False
+    assert tried()
+    assert states(bench) == {"server": "ready"}
+
+
+def test_a_success_resets_the_backoff_without_the_operator(bench_with: Any, raw: Any, tmp_path: Path) -> None:
+    """Ten crashes of a server that starts well are ten calls, each with a new process and no waiting."""
+    bench = bench_with(clock=lambda: 0.0)
+    arguments = {"counter": str(tmp_path / "n"), "times": 99}
+    connection = raw("--starts", str(tmp_path / "starts"))
+    kinds = {bench.call(connection, "crash", arguments).kind for _ in range(6)}
+    assert kinds == {OutcomeKind.CRASH}
+    assert (tmp_path / "starts").read_text().count("started") == 6
+
+
+def test_failures_before_a_success_do_not_count_after_it(bench_with: Any) -> None:
+    gate, time_s = Gate(), [0.0]
+    bench = bench_with(PoolConfig(idle_s=0.0), open_target=gate, clock=lambda: time_s[0])
+    gate.shut = True
+    for _ in range(4):
+        bench.call(here(), "ping")
+        time_s[0] += 60
+    gate.shut = False
+    assert bench.call(here(), "ping").kind is OutcomeKind.OK
+    eventually(lambda: states(bench) == {"server": "idle"})
+    gate.shut = True
+    before = gate.tries
+    bench.call(here(), "ping")
+    bench.call(here(), "ping")
+    assert gate.tries == before + 2
+
+
+def test_idle_sessions_are_closed_and_reopened_when_needed(bench_with: Any, raw: Any) -> None:
+    bench = bench_with(PoolConfig(idle_s=0.05))
+    connection = raw()
+    pid = int(bench.call(connection, "pid").content[0].text)
+    eventually(lambda: states(bench) == {"server": "idle"})
+    eventually(lambda: not running(pid))
+    assert bench.pool.states()[0].last_error == ""
+    assert bench.call(connection, "pid").kind is OutcomeKind.OK
+
+
+def test_the_session_idle_longest_makes_room(bench_with: Any) -> None:
+    bench = bench_with(PoolConfig(max_sessions=2), open_target=Gate())
+    for name in ("a", "b", "a", "c"):
+        assert bench.call(here(), "ping", server=name).kind is OutcomeKind.OK
+    assert states(bench) == {"a": "ready", "b": "idle", "c": "ready"}
+
+
+def test_the_oldest_session_of_the_same_client_makes_room_before_those_of_others(bench_with: Any) -> None:
+    bench = bench_with(PoolConfig(max_sessions=3), open_target=Gate())
+    for client, name in (("ann", "a"), ("bob", "a"), ("bob", "b"), ("bob", "c")):
+        token = SESSION_OWNER.set(SessionOwner(client, client))
+        assert bench.call(here(), "ping", server=name).kind is OutcomeKind.OK
+        SESSION_OWNER.reset(token)
+    found = {(one.owner, one.server): one.state for one in bench.pool.states()}
+    assert found == {("ann", "a"): "ready", ("bob", "a"): "idle", ("bob", "b"): "ready", ("bob", "c"): "ready"}
+
+
+def test_no_room_is_said(bench_with: Any, raw: Any) -> None:
+    bench = bench_with(PoolConfig(max_sessions=1))
+    busy, cancel = raw(), threading.Event()
+    bench.call(busy, "pid", server="busy")
+    with ThreadPoolExecutor(1) as threads:
+        calls = bench.pool.states()[0].calls
+        pending = threads.submit(bench.call, busy, "stall", server="busy", cancel=cancel, timeout_s=60)
+        eventually(lambda: bench.pool.states()[0].calls > calls)
+        refused = bench.call(raw(), "pid", server="other")
+        cancel.set()
+        assert pending.result().kind is OutcomeKind.CANCELLED
+    assert refused.kind is OutcomeKind.NOT_CONNECTED
+    assert "all 1 sessions are busy" in refused.error
+
+
+def test_twenty_calls_at_once_over_two_servers_share_two_processes(bench: Bench, raw: Any, tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    connections = {name: raw("--starts", str(starts), "--tools", str(n)) for n, name in enumerate("ab")}
+
+    def one(number: int) -> tuple[str, bool]:
+        name = "ab"[number % 2]
+        outcome = bench.call(connections[name], "echo", {"n": number}, server=name)
+        return outcome.content[0].text, outcome.connect_s is None
+
+    with ThreadPoolExecutor(20) as threads:
+        results = list(threads.map(one, range(20)))
+    assert [text for text, _ in results] == [f'{{"n": {n}}}' for n in range(20)]
+    assert starts.read_text().count("started") == 2
+    assert sum(state.calls for state in bench.pool.states()) == 20
+
+
+def test_calls_that_come_together_share_one_failed_attempt(bench_with: Any, raw: Any, tmp_path: Path) -> None:
+    bench = bench_with(PoolConfig(connect_limit_s=0.5))
+    connection = raw("--mute", "--starts", str(tmp_path / "starts"))
+    with ThreadPoolExecutor(4) as threads:
+        kinds = {outcome.kind for outcome in threads.map(lambda _: bench.call(connection, "echo"), range(4))}
+    assert kinds == {OutcomeKind.NOT_CONNECTED}
+    assert (tmp_path / "starts").read_text().count("started") < 4
+
+
+def test_states_show_what_is_known(bench_with: Any, sample: Connection) -> None:
+    vault = SecretVault()
+    vault.put(SERVER, "k", "hunter22")
+    bench = bench_with(vault=vault)
+    connection = Connection("stdio", sample.command, sample.args, env={"KEY": "${secret:k}"})
+    assert bench.call(connection, "environment", {"name": "KEY"}).structured == {"result": "•••"}
+    bench.call(connection, "say", {"text": "my key is hunter22"})
+    eventually(lambda: bench.pool.states()[0].stderr_lines)
+    state = bench.pool.states()[0]
+    assert (state.server, state.transport, state.state, state.calls) == ("server", "stdio", "ready", 2)
+    assert (state.protocol_version, state.server_version, state.last_error) == ("2026-07-28", "1.2.3", "")
+    assert state.stderr_lines == ("my key is •••",)
+    assert state.connect_s is not None
+    assert state.pid is not None
+    assert running(state.pid)
+    assert "hunter22" not in repr((state, bench.pool.vault))
+
+
+def test_a_flood_of_progress_is_thinned_out() -> None:
+    inbox, seen, future = ThreadInbox(), [0], Future[str]()
+    future.set_result("done")
+
+    def see() -> None:
+        seen[0] += 1
+
+    for _ in range(3 * MAX_QUEUED):
+        inbox.post(see)
+    assert inbox.wait_for(future, None) == "done"
+    assert seen == [MAX_QUEUED]

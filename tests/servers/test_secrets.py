@@ -1,0 +1,113 @@
+"""References are resolved from memory and the environment, and no value is ever shown."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from core.domain.catalog import Connection, ServerId
+from core.servers.secrets import MissingReferenceError, SecretVault
+from tests.cases import each
+
+SERVER = ServerId("work", "server")
+ENVIRON = {"TOKEN": "from-environment", "SHORT": "abc", "EMPTY": ""}
+
+
+def test_every_field_and_spelling_is_resolved(real_python: None) -> None:
+    vault = SecretVault(ENVIRON)
+    vault.put(SERVER, "id", "typed-in")
+    vault.put(SERVER, "srv:1/KEY", "hunter22")
+    connection = Connection(
+        "stdio",
+        command="${python}",
+        args=("--token=${env:TOKEN}", "${NAME:-fallback}", "${workspaceFolder}", "$HOME"),
+        cwd="/${input:id}",
+        env={"KEY": "${secret:srv:1/KEY}", "E": "${env:EMPTY:-default}", "F": "x${env:EMPTY}y"},
+        url="https://${TOKEN}.example",
+        headers={"Authorization": "Bearer ${secret:srv:1/KEY}"},
+    )
+    launch = vault.resolve(SERVER, connection)
+    assert launch.command == sys.executable
+    assert launch.args == ("--token=from-environment", "fallback", "${workspaceFolder}", "$HOME")
+    assert launch.cwd == "/typed-in"
+    assert launch.env == {"KEY": "hunter22", "E": "default", "F": "xy"}
+    assert launch.url == "https://from-environment.example"
+    assert launch.headers == {"Authorization": "Bearer hunter22"}
+
+
+def test_missing_references_are_named_once_and_in_order() -> None:
+    connection = Connection("http", url="${env:HOST}/${env:HOST}", headers={"A": "${input:a}${secret:b}${env:TOKEN}"})
+    vault = SecretVault(ENVIRON)
+    assert vault.missing(SERVER, connection) == ("${env:HOST}", "${input:a}", "${secret:b}")
+    with pytest.raises(MissingReferenceError, match=r"\$\{env:HOST\}, \$\{input:a\}"):
+        vault.resolve(SERVER, connection)
+
+
+def test_a_value_given_in_the_console_stands_in_for_a_missing_variable() -> None:
+    vault = SecretVault(ENVIRON)
+    vault.put(SERVER, "HOST", "given.example")
+    vault.put(SERVER, "TOKEN", "not-used")
+    connection = Connection("http", url="${env:HOST}/${env:TOKEN}")
+    assert vault.resolve(SERVER, connection).url == "given.example/from-environment"
+
+
+def test_secrets_and_used_variables_are_masked_and_old_ones_stay_masked() -> None:
+    vault = SecretVault(ENVIRON)
+    vault.put(SERVER, "k", "old-secret")
+    vault.put(SERVER, "k", "old-secret-longer")
+    vault.put(SERVER, "s", "abc")
+    vault.resolve(SERVER, Connection("http", url="${env:TOKEN}${env:SHORT}"))
+    text = "old-secret, old-secret-longer, from-environment, abc"
+    assert vault.redact(text) == "•••, •••, •••, abc"
+
+
+def test_names_of_servers_are_not_masked() -> None:
+    vault = SecretVault({"A": "github", "B": "my-github-token"})
+    for name in ("github", "prod-github", "1"):
+        vault.resolve(ServerId("work", name), Connection("stdio", "${env:A}", ("${env:B}",)))
+    said = "Server prod-github cannot be reached: github, my-github-token, xgithub1; Server 1"
+    assert vault.redact(said) == "Server prod-github cannot be reached: github, •••, xgithub1; Server 1"
+
+
+@each(
+    "connection",
+    [
+        Connection("stdio", env={"PROBE_TOKEN": "${input:tok}"}),
+        Connection("http", headers={"X-Api-Key": "a ${input:tok}"}),
+        Connection("stdio", args=("--password", "${input:tok}")),
+        Connection("stdio", args=("--key=${input:tok}",)),
+        Connection("stdio", args=("postgres://me:${input:tok}@db/x",)),
+        Connection("http", url="https://x.org/mcp?token=${input:tok}"),
+        Connection("stdio", env={"PLAIN": "${input:tok}"}, passwords=("tok",)),
+    ],
+)
+def test_a_value_is_secret_by_the_place_of_its_reference_too(connection: Connection) -> None:
+    vault = SecretVault()
+    vault.put(SERVER, "tok", "correct-horse-battery")
+    vault.resolve(SERVER, Connection("stdio", env={"ROOT": "${input:tok}"}))
+    assert vault.in_results == ()
+    vault.resolve(SERVER, connection)
+    assert vault.in_results == ("correct-horse-battery",)
+
+
+def test_nothing_shows_a_value() -> None:
+    vault = SecretVault(ENVIRON)
+    vault.put(SERVER, "k", "hunter22")
+    launch = vault.resolve(SERVER, Connection("http", url="${secret:k}"))
+    assert "hunter22" not in f"{vault!r}{vault}{launch!r}{launch}"
+
+
+def test_of_results_only_what_is_surely_a_secret_is_masked() -> None:
+    values = {
+        "srv/API_KEY": "k-4711-abcdef", "srv/DB_PASSWORD": "postgres", "srv/PIN_TOKEN": "12345678", "srv/KEY": "k-4711",
+        "srv/userinfo_2": "me:my-password", "token-counter/ROOT": "/home/me/files", "srv/LEVEL": "information",
+        "srv/EXTRA": "ghp_0123456789abcdef", "srv/ADDRESS": "postgres://me:my-password@db/x",
+    }  # fmt: skip
+    vault = SecretVault({"TOKEN": "from-environment", "REGION": "eu-central-1"})
+    for name, value in values.items():
+        vault.put(SERVER, name, value)
+    vault.resolve(SERVER, Connection("http", url="https://${REGION}.example/${TOKEN}"))
+    kept = [values[f"srv/{name}"] for name in ("ADDRESS", "EXTRA", "userinfo_2", "API_KEY")]
+    assert sorted(vault.in_results) == sorted([*kept, "from-environment"])
+    assert [*map(len, vault.in_results)] == sorted(map(len, vault.in_results), reverse=True)

@@ -1,0 +1,96 @@
+"""A process with an app that is killed on purpose: `python -m tests.store.victim DB decide|call|answer|save|edit`.
+
+It prints the id of its decision once that is on the disk; for `call` a call hangs then, and it prints the server's id. For `answer`
+it answers an agent's calls as fast as it can, and prints of each answered one the id of its outcome and that of its spending. For
+`save` it saves two large catalogs under one name by turns, and prints a line every few milliseconds. For `edit` it changes one of them
+and prints the number of each change once it is saved.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from core.app import App
+from core.catalogs.decision_log import AGENT
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.outcome import ToolCall
+from core.domain.tool_table import packed
+from core.governance.calls import Wanted
+from core.store import Store
+from tests.world import Scripted, call, open_test_app, under_way
+
+
+def answer(app: App) -> None:
+    """Calls of an agent that no budget covers."""
+    _, tool = app.catalogs.catalog("world").find("raw", "echo")
+    while True:
+        wanted = Wanted("ann", call("echo"), tool, 100)
+        made = app.governed.start(wanted, origin=AGENT, counted=lambda _outcome, limit: limit)
+        print(made.report().outcome.id, made.permit.id, flush=True)
+
+
+def large(description: str) -> Catalog:
+    """A catalog that takes a while to write."""
+    names = [f"s{number}" for number in range(400)]
+    servers = (Server(s, description, tools=tuple(Tool(s, f"t{n}", description) for n in range(20))) for s in names)
+    return packed(Catalog("large", tuple(servers)))
+
+
+def save(path: Path) -> None:
+    """Save without an end."""
+    with Store(path) as store:
+        turns = [large("old"), large("new")]
+        store.catalogs.save_catalog(turns[0], "")
+        threading.Thread(target=tick, daemon=True).start()
+        for catalog in itertools.cycle(turns):
+            store.catalogs.save_catalog(catalog, "")
+
+
+def edit(path: Path) -> None:
+    """Change the first and the last server of a large catalog without an end: the one has other tools each time, and its rows others' places."""
+    with Store(path) as store:
+        known = store.catalogs.save_catalog(large("old"), "")
+        for number in itertools.count(1):
+            known = store.catalogs.save_catalog(changed(known, number), "")
+            print(number, flush=True)
+
+
+def changed(catalog: Catalog, number: int) -> Catalog:
+    """One change of a large catalog, which says its number."""
+    first, last = catalog.servers[0], catalog.servers[-1]
+    fewer = tuple(Tool(first.name, f"t{n}", str(number)) for n in range(number % 3))
+    return catalog.with_server(replace(first, tools=fewer)).with_server(replace(last, description=str(number)))
+
+
+def tick() -> None:
+    """Print a line every few milliseconds."""
+    while not threading.Event().wait(0.005):
+        print("saving", flush=True)
+
+
+def main() -> None:
+    """Decide, perhaps call, and wait for the end."""
+    path, what = sys.argv[1:]
+    if what in {"save", "edit"}:
+        (save if what == "save" else edit)(Path(path))
+    with open_test_app(Path(path), caller=Scripted if what == "answer" else None) as app:
+        if what == "answer":
+            answer(app)
+        decision = app.routing.route("swallow words", catalog="world")
+        server_pid = 0
+        if what == "call":
+            app.calls.start(ToolCall("gremlin", "hang", catalog="sample", timeout_s=600, decision_id=decision.id))
+            server_pid = under_way(app, "gremlin")
+        else:
+            app.store.events.flush()
+        print(decision.id, server_pid, flush=True)
+        time.sleep(600)
+
+
+if __name__ == "__main__":
+    main()
