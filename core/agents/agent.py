@@ -53,7 +53,6 @@ def cut(said: str, limit: int) -> str:
     return f"{part} [cut: {len(part):,} of {len(said):,} characters]"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The agent loop, EHRR Algorithm 1: a planner takes a question apart, then routes, executes and stops, sub-task by sub-task.
 
 ROUNDS = 3

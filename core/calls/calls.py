@@ -64,7 +64,6 @@ def simulated_outcome(
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Calls: make the call, commit its outcome and the statistics after it together, and update the running statistics.
 
 

@@ -155,7 +155,6 @@ def findings_csv(findings: Sequence[Finding]) -> bytes:
     return encode(pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()}), "csv")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Maps of catalogs: each is computed once, and stored by the content of its vectors.
 
 MAP_METHOD = "map:2"  # the name under which coordinates are stored; a changed method needs a new one
@@ -236,7 +235,6 @@ class CatalogMaps:
         return xy
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Changes to catalogs: imports, discovery, copies of servers, prices set by hand.
 
 

@@ -196,7 +196,6 @@ def _line(calibration: Calibration) -> dict[str, Any]:
     }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `wayfare label`: judgments of decisions by people.
 
 

@@ -162,7 +162,6 @@ def _lint_line(report: ImportReport) -> str:
     return f"lint: {found}; `wayfare lint --catalog {shlex.quote(printable(report.catalog))}` shows every finding."
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `wayfare lint`: faults of a catalog, each with advice.
 
 SHOWN = 10  # findings of one rule, unless rules are asked for by name
@@ -252,7 +251,6 @@ def _line(finding: Finding) -> str:
     return f"{line} “{printable(finding.evidence)}”" if finding.evidence and finding.where != "name" else line
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Commands about virtual servers: serve one to any client, multiply one.
 
 PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES.items())

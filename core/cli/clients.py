@@ -256,7 +256,6 @@ def _marked(part: PartDifference) -> str:
     return "".join(MARKS.get(piece.change, "{}").format(visible(piece.text)) for piece in part.pieces)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `wayfare audit`: verifies the hash chain of the log.
 
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from core.app import App
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Commands of other processes, run by the console: `/door` with the key from the file beside the store.
 
 PATH = "/door"

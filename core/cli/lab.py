@@ -38,7 +38,6 @@ from core.lab.lab import RANKED
 from core.lab.levels import LevelRun
 from core.lab.measuring import Measured, missing_labels
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The tables of `wayfare bench`: measures, comparisons, levels, played outcomes, and the gate.
 
 LISTED = 20  # changes; all tasks are listed

@@ -155,7 +155,6 @@ def written(path: Path | None) -> Generator[Callable[[str], object]]:
         raise CatalogError(f"{path}: it cannot be written ({error.strerror}); name another file.") from None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Progress of long work on standard error: the step, its share done, and the next step.
 
 PATIENCE_S = 1.0  # a shorter step gets no line
@@ -214,7 +213,6 @@ class TerminalProgress:
                 self.print_line(str(self._step))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The app of a command, over its store, with the progress of a first start on standard error.
 
 _held: ContextVar[App | None] = ContextVar("held", default=None)

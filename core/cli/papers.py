@@ -137,7 +137,6 @@ def _counts(report: Report) -> dict[str, int]:
     }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `wayfare replay`: recorded sub-tasks under other parameters or another router.
 
 LISTED = 30

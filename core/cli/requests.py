@@ -96,7 +96,6 @@ def undo(catalog: str, db: Path | None, as_json: bool) -> None:
     )  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `wayfare requests write`: a model writes what is missing. The store is open while requests are read or kept, not while
 # the model is asked; each batch is kept at once.
 

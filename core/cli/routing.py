@@ -136,7 +136,6 @@ def _print_decision(decision: Decision) -> None:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `wayfare call`: one real MCP call.
 
 MARKS = {

@@ -35,7 +35,6 @@ from core.lab.lab import RANKED
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, read_axis
 from core.lab.sweeps import GRID, RANDOM, SweepPlan
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `wayfare sweep`: labelled tasks over a grid of parameters, or a search in it.
 
 LISTED = 20

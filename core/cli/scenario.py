@@ -148,7 +148,6 @@ def _setting(text: str) -> Setting:
     return Setting(int(found[1]), int(found[2]))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `wayfare testbed`: a catalog drawn by words, with matching labelled tasks.
 
 

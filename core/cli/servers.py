@@ -190,7 +190,6 @@ def _report(
         sys.exit(1)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `wayfare catalogs`: the catalogs, and the changes of the files that they follow.
 
 LIST, TAKE, IGNORE, SET = FILE_ACTIONS = ("list", "take", "ignore", "follow")

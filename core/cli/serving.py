@@ -261,7 +261,6 @@ def listening(host: str, port: int, *, otherwise_free: bool) -> socket.socket:
         ) from None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `wayfare mcp`: the endpoint for clients that start a command.
 
 

@@ -84,7 +84,6 @@ def _chances(scorer: IndexScorer, query: LabelledQuery, right: list[int]) -> tup
     return yes, no
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Routing: one decision, recorded once and found again by id, or a plan.
 
 DECISIONS_KEPT, PREVIEWS_KEPT = 64, 64  # each takes about 100 kB; older ones are read from the store

@@ -234,7 +234,6 @@ def words(identifier: str) -> str:
     return re.sub(r"[\W_]+", " ", spaced).strip()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A tool's definition as tools/list puts it before a model: its text, and what it costs in tokens.
 
 
@@ -260,7 +259,6 @@ def _plain(value: object) -> Any:
     return dict(cast(Mapping[str, Any], value)) if isinstance(value, Mapping) else str(value)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The state of one pooled connection, as pages show it.
 
 State = Literal["idle", "connecting", "ready", "failed"]
@@ -292,7 +290,6 @@ class ConnectionState:
     owner: str = ""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # What an import gives: servers, notes, and secrets that must not reach the store; and what a server listed when it was asked.
 
 

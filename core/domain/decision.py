@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from core.domain.params import Value
 from core.domain.trace import Array, ServerRow, ServerTrace, ToolRow, ToolTrace
 
-# ----------------------------------------------------------------------------------------------------------------------
 # How likely the tools of a catalog can do a query: calibrated probabilities, and what each is made of.
 
 
@@ -58,7 +57,6 @@ class Fit:
         return self.nothing is not None and self.nothing >= DOUBTFUL_FROM
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A plan of tries: which tools to call one after the other until one solves the sub-task, and what that is expected to take.
 
 

@@ -11,7 +11,6 @@ from datetime import datetime
 from core.domain.errors import StoreError
 from core.domain.outcome import Outcome
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Which decisions and calls to list, as the Activity page, the command line and the store understand it.
 
 

@@ -55,7 +55,6 @@ def always(_call: ToolCall, _origin: str) -> Settle:
     return lambda _kind: None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The client that made a call, as its server may reach it while the call runs: log messages, and questions before it can go on.
 
 NOBODY = frozenset[str]()
@@ -117,7 +116,6 @@ SESSION_OWNER: ContextVar[SessionOwner] = ContextVar("SESSION_OWNER", default=WA
 """Set while a request of a client is answered; threads that work for it have it, too."""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # What servers list, by the protocol's methods.
 
 TOOLS, RESOURCES, TEMPLATES, PROMPTS = "tools/list", "resources/list", "resources/templates/list", "prompts/list"

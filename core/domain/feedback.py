@@ -18,7 +18,6 @@ import numpy as np
 from core.domain.catalog import Catalog
 from core.domain.lab_runs import fingerprint
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The trade-off of refusing: what turning down what nothing fits costs in wrong refusals.
 
 
@@ -204,7 +203,6 @@ def catalog_fingerprint(catalog: Catalog) -> str:
     return fingerprint([[tool.id, tool.description] for tool in catalog.tools])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Judgments: how well a tool does a sub-task, in grades, by named judges, in sets of one's own.
 
 GRADES = (0, 1, 2, 3)

@@ -93,7 +93,6 @@ def fingerprint(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Runs of the lab as the store keeps them: under which conditions, and what was measured.
 
 
@@ -216,7 +215,6 @@ class CommandRun:
     why: str
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A snapshot: the state of the console under a name, and what two of them differ in.
 
 Texts = Mapping[str, str]

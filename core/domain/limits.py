@@ -89,7 +89,6 @@ class Breaker:
             self.opened += 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A rate limit: requests per minute, with bursts of up to a minute's worth.
 
 

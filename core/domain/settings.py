@@ -247,7 +247,6 @@ class Settings:
         return file.parent
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # How the console of this process was started. The command line sets it, the pages read it.
 
 

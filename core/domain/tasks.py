@@ -48,7 +48,6 @@ class Task:
         return self.grades.get(tool, 1.0 if tool in self.relevant else 0.0)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Equal function sets (ETOM): tools that do the same, joined from pairs that somebody judged.
 
 Says = Literal["equal", "different", "unsure"]

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Server
 from core.domain.tools import Columns, Json, Tool, ToolHints, ToolSequence, tool_id
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A column of texts: one buffer of UTF-8 with the place of each, as Arrow has it.
 
 MARK = "\ufffe"  # no character: it stands before the number of half a character, which UTF-8 does not have
@@ -117,7 +116,6 @@ def _with_halves(text: str) -> str:
     return first + "".join(chr(int(part[:4], 16)) + part[4:] for part in others)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The table.
 
 TEXTS = ("server", "name", "description", "title", "tier", "tier_reason")
@@ -313,7 +311,6 @@ def _hints(*values: int) -> ToolHints:
     return ToolHints(*(None if value < 0 else bool(value) for value in values))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The tools of a server or of a catalog.
 
 

@@ -25,7 +25,6 @@ from core.governance.server_requests import ResourceLink
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Options of the endpoint, set by an operator or a client: the catalog, the router, the time limit of a call.
 
 DEFAULT_ROUTER = "ehrr"
@@ -140,7 +139,6 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Long results and linked resources: a client gets the first part at once, and the rest by a handle.
 
 KEPT_CHARS = 64 * 1024 * 1024

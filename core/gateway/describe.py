@@ -20,7 +20,6 @@ from core.gateway.search import signature
 from core.governance.calls import NotAllowedError
 from core.virtual.launch import hint_names
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Look-up of a tool by its name, with the nearest names if there is no such tool.
 
 LONGEST_NAME = 300
@@ -68,7 +67,6 @@ def nearest(catalog: Catalog, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*same, *alike]))[:MOST_LIKE]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A server's definitions as clients get them: in the server's own words, cut to a length that fits a model.
 
 DESCRIPTION_CHARS, SCHEMA_CHARS, SCHEMA_TEXT_CHARS = 10_000, 50_000, 1_000
@@ -138,7 +136,6 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… [cut: the first {limit:,} of {len(text):,} characters]"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `describe_tool`: the full definitions of tools.
 
 MOST_AT_ONCE = 10

@@ -31,7 +31,6 @@ from core.gateway.search import SEARCH
 from core.gateway.several import Several
 from core.governance.calls import NotAllowedError
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The tools of the endpoint in the order of every client's list, and the instructions for clients.
 
 TOOLS: tuple[AgentTool, ...] = (SEARCH, DESCRIBE, EXECUTE, EXECUTE_READONLY, READ_RESULT, REPORT)

@@ -29,7 +29,6 @@ MOST_TOOLS, MOST_TOKENS = 10, 8_000
 SCHEMA_CHARS, SERVER_CHARS, WHY_CHARS = 4_000, 400, 300
 MOST_ADDED, MOST_SENT_CHARS, MOST_SKIPPED = 20, 1_000, 40
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `tools_without_requests`: what is to be written, a batch at a time.
 
 
@@ -85,7 +84,6 @@ def _schema(tool: Tool) -> dict[str, Any]:
     return schema if len(compact(schema)) <= SCHEMA_CHARS else {"type": "object", "description": signature(tool)}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `add_requests`: what was written.
 
 
@@ -115,7 +113,6 @@ def _added(services: Services, request: Request) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The prompt: one sentence of a person starts the work.
 
 PROMPT = mcp_types.Prompt(
@@ -145,7 +142,6 @@ def improving_prompts(request: PartRequest, *, allowed: bool) -> Any:
     raise MCPError(mcp_types.INVALID_PARAMS, "There is no such prompt.")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Their definitions.
 
 _COUNT = {"type": "integer", "description": "Tools of the catalog that still lack requests."}

@@ -303,7 +303,6 @@ class StdioBackend:
                 self._joined = None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The stdio server, for clients that start a command: standard output carries only the protocol.
 
 

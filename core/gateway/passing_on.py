@@ -293,7 +293,6 @@ def bounded(block: Block) -> Block:
     return text_block(f"[left out: {block.type} of {size:,} characters; at most {MOST_BINARY_CHARS:,} are passed on]")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # `read_result`: the rest of a result that was cut, and resources that a result links to.
 
 

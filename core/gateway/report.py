@@ -18,7 +18,6 @@ from core.gateway.base import AgentTool, Answer, Refusal, Request, Services, ans
 from core.gateway.offering import Offering
 from core.learning.feedback import MOST_NOTE_CHARACTERS
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A search by its route id, from memory or from the store. Only the client that made it may refer to it.
 
 

@@ -26,7 +26,6 @@ from core.gateway.offering import NOT_ALLOWED, Offering, Shown
 from core.routers.context import per_catalog
 from core.routers.why import fit_sentence, why_tool, writes_note
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A tool's input schema as one short line, sufficient for a model to call the tool.
 
 MOST_ARGUMENTS = 12

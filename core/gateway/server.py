@@ -32,7 +32,6 @@ from core.gateway.base import Answer, EndpointOptions, PartRequest, Refusal, Req
 from core.gateway.changes import TellsClients
 from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIONS
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Trace context of a client: the protocol's package reads `_meta`; here are the HTTP headers.
 
 
@@ -48,7 +47,6 @@ async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
         detach(token)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Whose sessions with servers a request uses: each client has its own, because servers keep state in them.
 
 Context = ServerRequestContext[Any, Any]
@@ -97,7 +95,6 @@ def _abilities(context: Context) -> frozenset[str]:
     return able if between or session.can_send_request else NOBODY
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # How mirrored servers reach the client: its abilities, and the level of log messages that it wants.
 
 ABILITIES = ("sampling", "elicitation", "roots")

@@ -101,7 +101,6 @@ class RefusedRequests:
                 self.store.events.append_later(replace(burst.newest, repeated=burst.unwritten - 1))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Who is let in: the names and tokens of clients, their scopes and rates, the policy's lists, and definitions that are held back.
 
 HTTP_TIMES = 5.0

@@ -12,7 +12,6 @@ from core.domain.catalog import Tool
 from core.domain.documents import AMOUNT, CLOSED, digest, number
 from core.domain.outcome import ToolCall
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A tool's definition: its digest, and its changes word by word.
 
 PARTS = ("title", "description", "inputSchema", "outputSchema", "annotations")

@@ -196,7 +196,6 @@ def _bounded(arguments_json: str) -> str:
     return f"{arguments_json[:MOST_ARGUMENT_CHARS]}… [the first {MOST_ARGUMENT_CHARS:,} of {len(arguments_json):,} characters]"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The webhook: one POST for each call that begins to wait, without its arguments.
 
 NOTICE_S = 5.0

@@ -11,7 +11,6 @@ from core.domain.errors import WayfareError
 from core.domain.outcome import ToolCall
 from core.governance.budgets import Reservation
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The reason why a call is refused, with advice for the agent.
 
 

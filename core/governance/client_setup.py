@@ -48,7 +48,6 @@ def visits_of(visits: ClientVisits, client: SetupClient, token_client: str = "")
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Client configurations on this machine, and the tokens of their tools.
 
 

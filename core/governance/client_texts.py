@@ -88,7 +88,6 @@ def client_of(name: str) -> SetupClient:
     return CLIENTS[name]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The formats.
 
 
@@ -215,7 +214,6 @@ def _typescript_http(target: Target) -> str:
     return TYPESCRIPT.format(kind="StreamableHTTPClientTransport", part="", arguments=given)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The clients.
 
 DOCUMENTED = "written from the client's documentation; the client itself was not run here"

@@ -174,7 +174,6 @@ class ClientRegister:
         )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # First requests: which clients have reached the endpoint, by the names that they give themselves.
 
 VISITS = "client_visits"
@@ -229,7 +228,6 @@ class ClientVisits:
             self.store.set_setting(VISITS, rows)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Operators who sign in to the pages: a token once, then a signed cookie that expires or is ended.
 
 KEY = "sign_in_key"

@@ -76,7 +76,6 @@ class ServerRequests:
         return answer_of(self.sessions(), server, self.connection(server), method, params, limit_s=limit_s)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Resources that results of tools link to: read from the server that gave the link.
 
 READ = "resources/read"

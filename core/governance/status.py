@@ -110,7 +110,6 @@ def _of(budget: Budget, usages: tuple[Usage, ...], day: str) -> list[Usage]:
     return sorted(found)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # What Prometheus reads: totals of the log since the store was made, and governance as it is now. Counted when it is asked for.
 #
 # Labels are names of catalogs, servers, routers and clients, and kinds; no text of a task, an argument or a result is one.

@@ -16,7 +16,6 @@ from core.importers.places import EDITOR_VARIABLES, expanded, placed
 from core.importers.reading import MAX_TEXT, kind, line_fault, shown
 from core.importers.restrictions import limits
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Keeping secrets out of catalogs: a literal value becomes a reference, the value itself stays in memory.
 #
 # After reading, references have three forms: `${env:NAME}`, `${input:id}` and `${secret:<server>/<NAME>}`. The ways in

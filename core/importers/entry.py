@@ -172,7 +172,6 @@ def place(where: str, step: str) -> str:
     return f"{where} → {step}" if where else step
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Prices in the forms that servers and gateways publish, in USD per call. A tool without a price stays unpriced.
 
 _META_KEYS = ("price_usd", "priceUsd", "cost_per_query")
@@ -237,7 +236,6 @@ def meta_price(entry: Entry) -> float | None:
     return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Values that a user has to supply: the `inputs` of an editor's configuration.
 
 
@@ -262,7 +260,6 @@ def read_prompts(top: Entry) -> None:
             top.reading.prompt(Prompt(name, entry.text("description"), secret))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # One tool definition, as `tools/list` gives it, with the prices, times and rates that a catalog may add.
 
 

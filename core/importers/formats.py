@@ -55,7 +55,6 @@ class Importer(ABC):
         """Add the document's servers, notes and prompts to the reading, and its faults."""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The plain catalog: servers with their tools, prices, times, rates and, where they can be reached, connections.
 
 
@@ -127,7 +126,6 @@ def _remark(entry: Entry, *, has_connection: bool, has_tools: bool) -> None:
         entry.note("no tools and no connection: nothing can be routed to it")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The catalog of LiveMCPBench: a list of projects, each with the servers that it starts and their tools.
 
 
@@ -185,7 +183,6 @@ def _server(project: Entry, entry: Entry, name: str, connection: Connection | No
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Configurations of MCP clients: how servers are reached. Their tools are discovered.
 #
 # Accepted are `mcpServers` (Claude Desktop, Cursor, .mcp.json), `servers` as an object with `inputs` (VS Code, also inside
@@ -301,7 +298,6 @@ def _add(entry: Entry, name: str, about: Entry | None, lists: ServerLists = (), 
     entry.reading.add(entry.where, server, off=bool(off))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Several imports as one: nothing is renamed or overwritten, a collision is an error that names both files.
 
 

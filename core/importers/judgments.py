@@ -20,7 +20,6 @@ from core.importers.entry import Entry
 from core.importers.reading import BrokenDocumentError, Reading, decode, line_fault, shown
 from core.importers.tasks import json_lines, read_tasks
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Labels from JSON Lines: labelled tasks that may say of tools that they are wrong as well.
 
 

@@ -85,7 +85,6 @@ class Reading:
         )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Limits and checks for documents of strangers: each check returns the fault of a value, or "".
 #
 # No message quotes a text value, because it may be a secret in the wrong field.
@@ -195,7 +194,6 @@ def clean_text(text: str) -> tuple[str, int]:
     return CONTROL.subn("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Checks of documents of every format: depth, repeated keys, lone surrogates.
 
 MAX_DEPTH = 64
@@ -273,7 +271,6 @@ def _children(path: str, value: object) -> Iterator[tuple[str, object]]:
             yield f"{path}[{position}]", item
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Parsing a text: JSON, JSON with comments and trailing commas as editors write it, and TOML.
 
 MAX_BYTES = 64 * 1024 * 1024

@@ -15,7 +15,6 @@ from core.importers.entry import Entry, read_prices
 from core.importers.formats import Importer
 from core.importers.reading import Reading, shown
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The registry's inputs: values of variables, headers and arguments that are fixed, have a default, or must be entered.
 
 
@@ -84,7 +83,6 @@ def arguments(entry: Entry, server: str, key: str) -> list[str]:
     return given
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The command that starts a published package: npx, uvx, docker or dnx, by its registry type or runtime hint.
 
 _RUNNERS = {"npm": "npx", "pypi": "uvx", "oci": "docker", "docker": "docker", "nuget": "dnx"}

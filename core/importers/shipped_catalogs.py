@@ -65,7 +65,6 @@ def check_name(name: str) -> None:
         raise CatalogError(f"The catalog's name {fault}; choose another with --name.")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Shipped catalogs, read from their files.
 
 

@@ -78,7 +78,6 @@ def read(text: str | bytes, *, source: str, signals: Mapping[str, float]) -> Cal
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Calibrations of a catalog: fitted to labels, judged, kept under a name, switched on and undone, given out and taken in.
 
 MOST_NAME_CHARACTERS = 80

@@ -15,7 +15,6 @@ from core.planning.model_endpoint import Endpoint, LiteLlmEndpoint, Message, Rep
 from core.planning.model_replies import WrittenRequests
 from core.planning.rules import BASE_URL, KEY, MODEL
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The order to the model.
 
 WRITE = f"""\
@@ -26,7 +25,6 @@ Give "tools": for each one its "tool" exactly as given, and its "requests".
 """
 AGAIN = "An earlier answer could not be used for these tools: {why} Answer with the JSON object alone, and with every tool of the list.\n"
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Batches, and what they will take.
 
 BATCH_TOOLS = 4
@@ -74,7 +72,6 @@ def writing_endpoint(environment: Mapping[str, str], model: str = "") -> LiteLlm
     return LiteLlmEndpoint(name, url, key, timeout_s=TIMEOUT_S, answer_tokens=ANSWER_TOKENS)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # One batch: asked for, read, and asked for again where the answer cannot be used.
 
 
@@ -137,7 +134,6 @@ class RequestWriter:
         return Spending(read, written, self._price_usd(read, written))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A whole run.
 
 MOST_UNUSABLE = 3  # batches in a row

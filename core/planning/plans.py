@@ -107,7 +107,6 @@ class Plan:
         return tuple(reversed(path))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # What happens in the agent loop, EHRR Algorithm 1, in order: one event for each ROUTE, EXECUTE and STOP.
 
 

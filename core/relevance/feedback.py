@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from core.relevance.half_rows import HalfRows
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A linear map of queries that is learnt from solved sub-tasks: a query is moved towards where its right tools are.
 #
 #     W = argmin over W of  sum_i ||(I + W) q_i - t_i||^2 + ridge ||W||^2          t_i: mean direction of the right tools of i

@@ -20,7 +20,6 @@ from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceMode
 if TYPE_CHECKING:
     from core.relevance.requests import RequestIndex
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Whether probabilities of fit mean what they say, and the line that makes their logits do so (Platt scaling, shrunk to none).
 #
 #     logit' = a logit + b          minimise  sum of -ln p(what happened) + SHRINK ((a - 1)^2 + b^2)
@@ -312,7 +311,6 @@ def model_for(requests: RequestIndex | None) -> RelevanceModel:
     return shipped if requests is None else shipped.with_requests(requests.coverage)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The shipped relevance model as a fit sees it: `Scorer` over a catalog's relevance index.
 
 

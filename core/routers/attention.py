@@ -43,7 +43,6 @@ def turn_event(decision: Decision) -> dict[str, Any]:
     }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The gate after the model: a call of a tool whose schema was not put before it is refused (Tool Attention, 5.5).
 
 
@@ -58,7 +57,6 @@ def refusal(active: Sequence[str], tool: str) -> dict[str, Any] | None:
     return None if tool in active else {"error": "tool_not_available", "available": list(active)}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The agent's state, for a form that edits it: what a catalog's preconditions ask for, and what each held-back tool lacks.
 
 
@@ -110,7 +108,6 @@ def state_view(decision: Decision, catalog: Catalog) -> StateView:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Tool summaries s_t: name and the first sentences of the description, at most 60 tokens (Tool Attention, 4.2).
 #
 # All summaries together are the pool of phase 1: always in the prompt and the same at every turn, so that a provider caches
@@ -184,7 +181,6 @@ def _fits(tool: Tool, text: str, limit_tokens: int) -> bool:
     return count_tokens(summary_line(tool, text)) <= limit_tokens
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The lazy schema loader of phase 2: full definitions on demand, the least recently used ones evicted (Tool Attention, 4.4).
 #
 # A definition comes from the local registry, which is the catalog, or from the server itself, which is asked for its list of

@@ -29,7 +29,6 @@ def tool_documents(catalog: Catalog) -> tuple[str, ...]:
     return tuple(enriched(tool) for tool in catalog.tools)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # ReAct as ETOM runs it (its appendix C.1): reason, act, observe, without any retrieval.
 #
 #     for each next action (at most `cycles`):
@@ -115,7 +114,6 @@ def _text_tokens(catalog: Catalog) -> tuple[int, NDArray[np.int64]]:
     return servers, np.array(count_many([full(tool) for tool in catalog.tools]), dtype=np.int64)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # ToolShed's retrieval: one query in several wordings over enriched documents, de-duplicated, reranked.
 #
 #     Q(q)       = {r} and the variations of expand(r)                 r = rewrite(q); Hybrid: r = the request's text
@@ -202,7 +200,6 @@ def _tools_note(wordings: int, p: FusionParameters) -> str:
     return f"{wordings} wordings of {p.k} tools each over enriched documents, merged, {reranking}."
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # ToolShed as ETOM runs it (its appendix C.2): flat retrieval over enriched tool documents, in three phases.
 #
 #     before      enriched documents: name, description, parameters, hypothetical questions, key topics
@@ -226,7 +223,6 @@ class Toolshed(FusionRouter):
         return query.planner.rewrite(text)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # MCP-Zero as ETOM runs it (its appendix C.3): the query becomes a request for a tool, looked up in two stages.
 #
 #     server: <domain>  tool: <operation>  = request(q)
@@ -299,7 +295,6 @@ def zero_score(s: Floats, t: Floats) -> Floats:
     return s * t * np.maximum(s, t)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # ETOM's Hybrid (its appendix C.4): MCP-Zero's request in place of ToolShed's rewriting, the rest as ToolShed.
 #
 #     server: <domain>  tool: <operation>  = request(part)

@@ -33,7 +33,6 @@ from core.routers.ranked_result import Floats, Mask, best_tool, top
 from core.routers.reranking import NONE, RerankingParameters, reranked, reranker_knob
 from core.routers.utility import ranking
 
-# ----------------------------------------------------------------------------------------------------------------------
 # PA-RAG's aggregation and verification: the choices of all sub-queries as one set that fits into a model's context window.
 #
 #     Y = union over sub-queries of Y_k                          each tool once; its tokens are counted once
@@ -110,7 +109,6 @@ def _quoted(parts: Sequence[Part], which: Collection[int]) -> str:
     return "; ".join(parts[at].sub_query.text[:QUOTED_CHARACTERS] for at in sorted(which))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # PA-RAG's cascade over its two-layer index: from a text to a few servers, and from their tools to a few candidates.
 #
 #     I_s   server layer: name and functional summary        S_pool = top-p by P(S | q);   rerank;   S^ = top-k

@@ -79,7 +79,6 @@ def complexity_stage(complexity: Complexity, planner: str) -> Stage:
     return Stage("complexity", "paths", 1, 2, note, by=planner)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Naive RAG, PA-RAG's first baseline: one flat retrieval for the whole query, and a selector.
 #
 #     Y = select(Q, top-m over all tools of P(t | Q))                          P(t | Q) from Sim(e(Q), e(d_t)); m = 10
@@ -113,7 +112,6 @@ def retrieved_once(
     return joined_result(context, (part,), score=score, notes=notes, planner=query.planner.name, before=before)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Agentic RAG, PA-RAG's second baseline: ReAct over flat retrieval, with a context that grows step by step.
 #
 #     context = ()
@@ -196,7 +194,6 @@ def _step_text(context: RoutingContext, step: Part) -> str:
     return "\n".join([step.sub_query.text, *observed])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Adaptive RAG, PA-RAG's third baseline: a classifier of complexity before Naive RAG and Agentic RAG.
 #
 #     Y = naive(Q) where complexity(Q) is simple, else agentic(Q)

@@ -51,7 +51,6 @@ class Reranker(Protocol):
         ...
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A cross-encoder that the user has on disk, such as BGE-Reranker: query and document are read together by one model.
 #
 #     WAYFARE_RERANKER=/path/to/bge-reranker-large        a folder, or the name of a model in the Hugging Face cache
@@ -108,7 +107,6 @@ def _loaded(name_or_path: str) -> CrossEncoder:
     return model
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Lexical overlap: how much of the query's words a document has, each weighed by how rare it is among the documents.
 #
 #     score(q, d) = BM25(q, d) / the most that BM25 could give q           within the documents at hand (`core.relevance.lexical`)
@@ -131,7 +129,6 @@ class LexicalOverlap:
         return LexicalIndex(documents.texts).coverage(query).astype(np.float64)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A small fusion: reciprocal ranks under every view that retrieval has, and under words in common.
 #
 #     score(q, d) = (1 / |V|) * sum over views v of K / (K + rank_v(d))          rank from 0, ties share the best rank; K = 10
@@ -165,7 +162,6 @@ def places(scores: Scores) -> NDArray[np.int64]:
     return len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Late interaction: each token of the query looks for the token of the document that is nearest in meaning (ColBERT).
 #
 #     score(q, d) = (1 / |q|) * sum over tokens i of q of max over tokens j of d of <e_i, e_j>          clipped at 0
@@ -209,7 +205,6 @@ def max_sim(query: NDArray[Any], documents: Sequence[NDArray[Any]]) -> Scores:
     return scores.round(DECIMALS)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Rerankers: each scores a few texts against a query. One a file; imports `core.domain` alone.
 #
 # A new one is a new file and one line in `RERANKERS`.
@@ -226,7 +221,6 @@ RERANKERS: dict[str, Callable[[Tokens, str], Reranker]] = {
 __all__ = ["NONE", "RERANKERS", "Documents", "Reranker", "RerankerError", "Tokens"]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A second look at the best tools of a retrieval, for the routers that rerank a list of their own.
 #
 #     score'(t) = (1 - w) * score(t) + w * rerank(q, t)          score and reranker in [0, 1]

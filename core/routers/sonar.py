@@ -28,7 +28,6 @@ from core.routers.parameters import SIMILARITY, CandidateParameters, MatchingPar
 from core.routers.ranked_result import Floats, Mask, Scored, ranked_result, top
 from core.routers.reranking import NONE, RerankingParameters, rerank_share_knob, reranked, reranker_knob
 
-# ----------------------------------------------------------------------------------------------------------------------
 # What NetMCP's routers share: BM25 over servers, then BM25 over the tools of the best (its section IV-B).
 #
 #     S_c = the top-s servers by BM25(q, d_s)                                       NetMCP (1), (2)
@@ -238,7 +237,6 @@ def _network_note(known: Mask, parameters: SonarParameters) -> str:
     return f"{lead} No latency is known for {unknown} of {len(known)} tools: N is neutral there ({parameters.n_unknown:g})."
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # RAG, the plainest baseline of NetMCP: the query in English, BM25 in two stages, the best tool wins.
 #
 #     q' = translate(q);   top-s servers by BM25(q', d_s);   top-t of their tools by BM25(q', d_t);   the best wins
@@ -256,7 +254,6 @@ class RagBm25(TwoStageRouter[TwoStageParameters]):
     lookup = staticmethod(translated)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # PRAG, prediction-enhanced RAG of NetMCP: the question becomes the description of a tool, then BM25 in two stages.
 #
 #     q' = predict_tool(q);   top-s servers by BM25(q', d_s);   top-t of their tools by BM25(q', d_t);   the best wins
@@ -274,7 +271,6 @@ class Prag(TwoStageRouter[TwoStageParameters]):
     lookup = staticmethod(predicted)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # RerankRAG of NetMCP: RAG, and a second look at the tools that it kept.
 #
 #     T_c as RAG (BM25 in two stages);   score(t) = (1 - w) C(t) + w rerank(q, t) over T_c;   the best wins

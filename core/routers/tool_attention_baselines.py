@@ -51,7 +51,6 @@ class FullCatalog(Router[MatchingParameters]):
         )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Static pruning, the second baseline of Tool Attention: 30 tools were chosen once, and the model sees those.
 #
 #     kept   = the curated tools                                                     section 6.4, B2; 30 of 120
@@ -128,7 +127,6 @@ def _kept_note(unknown: int) -> str:
     return f"{note} {unknown} of the list's names are not in the catalog." if unknown else note
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Simple retrieval, the third baseline of Tool Attention: the most similar tools, each with its full schema.
 #
 #     active = top-k by cos(e(q), e(name and description of t))                      section 6.4, B3; k 10
@@ -165,7 +163,6 @@ class SimpleRetrieval(Router[SimpleRetrievalParameters]):
         )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # CLI lazy discovery, the fourth baseline of Tool Attention: tools behind a command that a model looks them up with.
 #
 #     prompt   = how to use the command, and one line for each server                 section 6.4, B4: the mcp2cli pattern

@@ -35,7 +35,6 @@ from core.servers.threads import (
     said,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Classification of error responses.
 
 

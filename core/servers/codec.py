@@ -18,7 +18,6 @@ from core.domain.catalog import Tool, ToolHints
 from core.domain.leaks import MASK
 from core.domain.outcome import ContentBlock
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Protocol messages without secrets: free texts are masked, the protocol's own words stay.
 
 UNREAD: dict[type[BaseModel], frozenset[str]] = {

@@ -162,7 +162,6 @@ def _with_declared(tool: Tool, declared: Tool | None) -> Tool:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Lists of resources, templates and prompts, and single requests for them.
 
 
@@ -247,7 +246,6 @@ def _declares(client: Client, method: str) -> bool:
     return {TOOLS: has.tools, PROMPTS: has.prompts}.get(method, has.resources) is not None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Reading a resource of a server by a URI that one of its results linked to.
 
 Contents = mcp_types.TextResourceContents | mcp_types.BlobResourceContents
@@ -269,7 +267,6 @@ def read_resource(
     return tuple(result_without_secrets(one, pool.vault.in_results) for one in found)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A session with one server outside the pool. Messages of the server go to the client of the current request.
 
 

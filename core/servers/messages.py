@@ -154,7 +154,6 @@ def _error(given: Any) -> ErrorData:
     return ErrorData(code=code, message=message, data=known.get("data"))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Results of tools that miss the protocol's form and are plain all the same.
 
 _FALSE = ("", "0", "false", "no")

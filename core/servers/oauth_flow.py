@@ -97,7 +97,6 @@ class Grant(BaseModel):
         return [text for text in found if text]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The flow of the SDK, with what is known to it from a grant, and checks of what an authorization server says.
 
 

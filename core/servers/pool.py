@@ -42,7 +42,6 @@ from core.servers.threads import (
 )
 from core.servers.transports import OpenTarget, quiet_sdk_log
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The effect of a protocol error on its session.
 
 

@@ -35,7 +35,6 @@ from core.servers.threads import (
 )
 from core.servers.transports import ON_SESSION_ID, OpenTarget
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Helpers around the SDK's client: a hard time limit, all pages of a list, errors as sentences.
 
 T = TypeVar("T")

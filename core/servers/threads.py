@@ -21,7 +21,6 @@ from core.domain.untrusted_text import one_line
 
 T = TypeVar("T")
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Errors of a session. They stay inside the bridge: a tool call turns each of them into an outcome.
 
 MOST_FAULTS, PLACE_CHARS = 3, 100
@@ -90,7 +89,6 @@ class CancelledCallError(WayfareError):
     """The operator cancelled the call or closed its connection."""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The thread with the event loop.
 
 
@@ -149,7 +147,6 @@ def kill_group(pid: int) -> None:
             os.killpg(pid, signal.SIGKILL)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The calling thread waits for the event loop, runs callbacks meanwhile, and can cancel.
 
 POLL_S = 0.05

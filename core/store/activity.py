@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # SQL conditions for an `ActivityFilter`. Every value is bound as a parameter; texts are matched without wildcards.
 
 Condition = tuple[str, object]

@@ -32,7 +32,6 @@ SERVER_TEXTS = ("name", "description", "title", "category")
 SERVER_FIGURES = ("ask_usd", "conn_s", "call_s", "success", "success_variance", "post_accept_failure")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Writing.
 
 
@@ -213,7 +212,6 @@ def _require_references(server: Server) -> None:
                 )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Reading.
 
 _TOOL_COLUMNS = ", ".join([
@@ -292,7 +290,6 @@ def _connection(data: dict[str, Any] | None) -> Connection | None:
     return Connection(**data)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A catalog as one JSON document, which it was before 018_tools.sql.
 
 

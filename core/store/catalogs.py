@@ -162,7 +162,6 @@ class Catalogs:
         return tuple(self._log.read(Override, LATEST, [catalog, catalog]))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Embeddings, token counts and Lint's errors by the hash of their text, so that a warm start computes none of them again.
 
 WANTED = "SELECT unnest(?::VARCHAR[])"

@@ -21,7 +21,6 @@ from core.domain.errors import StoreBusyError, StoreError
 from core.store.migrations import Migration, all_migrations, migrate
 from core.store.sharing import LONGEST_S, LOOK_S, PAUSE_S, RETRY_S, Sharing, Wanted
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The only import of pyarrow, which has no type hints: here its modules and classes become `Any`, so that nothing is unknown.
 # The modules of files are imported when a file is read or written.
 

@@ -20,7 +20,6 @@ from core.store.connection import Database, NoRoomError
 from core.store.journal import Journal, Kept
 from core.store.log import Entry, Event, Log, entry
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Writing in the background: entries that come close together are one transaction.
 
 

@@ -133,7 +133,6 @@ class CommandRuns:
         return self._table.select('true ORDER BY "at" DESC LIMIT ?', [limit])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Scenario runs, each stored once: a run with the same inputs replaces the earlier one.
 
 RUN = [field.name for field in fields(KeptRun)]
@@ -222,7 +221,6 @@ def _whole(steps: RunSteps) -> bool:
     return all(bool(np.all((place >= -1) & (place < len(names)))) for place, names in places)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Snapshots of the console's state by name.
 
 

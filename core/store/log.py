@@ -35,7 +35,6 @@ from core.store.connection import AT_A_TIME, Array, Database, Schema, pa
 from core.store.migrations import packed, unpacked
 from core.store.tables import insert_arrow
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The log's chain of hashes shows every record that was changed, removed or moved.
 #
 #     hash_n = SHA-256(hash_n-1, records of write n in the order of their numbers)          hash_0 = 64 zeros

@@ -56,7 +56,6 @@ class Calibrations:
         return next(self._log.read(Calibration, "id = ?", [id_]), None) if id_ else None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Judgments of pairs of tools as equal or different, by catalog.
 
 
@@ -79,7 +78,6 @@ class EqualJudgments:
         return self._table.select('catalog = ? ORDER BY "at", one, other', [catalog])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The events of a catalog in order of commit, as a replay reads them.
 
 Happened = DecisionEvent | OutcomeEvent | Override
@@ -102,7 +100,6 @@ class History:
         return (record for _, record in heapq.merge(*happened, key=lambda numbered: numbered[0]))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Judgments of tools, and labels of sub-tasks, by catalog. Later entries replace or take back earlier ones; all of them stay.
 
 R = TypeVar("R", Judgment, Label, RequestChange)

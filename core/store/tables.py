@@ -87,7 +87,6 @@ class TypedTable(Generic[R]):
         return len(deleted.fetchall())
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A store as plain tables, and a store in memory made of them: what another machine needs to decide as this one does.
 
 _NAMES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY table_oid"
@@ -108,7 +107,6 @@ def fill(database: Database, tables: Mapping[str, Table]) -> None:
             insert_arrow(connection, f'INSERT INTO "{name}" BY NAME SELECT * FROM incoming', rows)  # noqa: S608
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Tables as files: Parquet for programs, CSV for spreadsheets.
 
 Format = Literal["csv", "parquet"]

@@ -37,7 +37,6 @@ def _nothing(_: Outcome) -> None:
 OFF = Telemetry()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # OpenTelemetry's environment variables switch telemetry on.
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"

@@ -29,7 +29,6 @@ from core.domain.outcome import Outcome, ToolCall
 from core.domain.untrusted_text import one_line
 from core.telemetry.base import Ended, Telemetry
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Only known attributes of spans leave this machine: the protocol's packages record errors with texts that may quote
 # arguments and results.
 

@@ -127,7 +127,6 @@ def _under_way(job: Job, words: str) -> bool:
     return False
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # A model writes what is missing; without a model, a prompt for any.
 
 

@@ -67,7 +67,6 @@ def economics(tool: Sheet) -> dict[str, Any]:
     return tier | ({"latency_factor": tool["slow"]} if "slow" in tool else {})
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The 120-tool testbed of Tool Attention (section 6.2): six servers with the table's numbers and average sizes of tools.
 # The sheets have more optional parameters than needed. Randomly chosen tools lose their last optional parameter until the
 # server has the table's average size in tokens, so that sizes vary as in real catalogs. The table adds up to 48,600
@@ -139,7 +138,6 @@ def _fit(drafts: list[_Draft], average_tokens: int, chances: Random) -> list[dic
     return [draft.schema() for draft in drafts]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The five web-search servers of NetMCP's testbed (section V-A): one backend, five wordings. Functions, parameters, results,
 # prices and times are equal, so that only the wording or the network can make a router prefer one of them.
 

@@ -37,7 +37,6 @@ def serve(server: MCPServer) -> None:
         server.run("streamable-http", host="127.0.0.1", port=port, streamable_http_path="/mcp")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # Work of unknown length runs in a child process, which is ended when its time is up.
 
 WORKER = Path(__file__).with_name("_worker.py")
@@ -62,7 +61,6 @@ def run_limited(job: str, **arguments: Any) -> Any:
     return reply["result"]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The only folder on disk that servers may change, and paths that cannot leave it.
 
 
@@ -117,7 +115,6 @@ def plain_errors() -> Iterator[None]:
         raise ToolError(error.strerror or str(error)) from error
 
 
-# ----------------------------------------------------------------------------------------------------------------------
 # The shipped table of cities, and distances on a round Earth.
 
 EARTH_RADIUS_KM = 6371.0088
