@@ -52,7 +52,7 @@ class Console:
         """Start it, and return when a decision is made at once."""
         line = ["-m", "core.cli", "up", "--port", str(self.port), "--db", str(self.db)]
         python = sys.executable  # a fork of another process would have its memory
-        self.program = Program(line, f"{self.url}/healthz", self.log, self.environment, python)
+        self.program = Program(line, f"{self.url}/healthz", self.log, self.environment, python=python)
         deadline = time.monotonic() + READY_S
         while not self._is_ready():
             if time.monotonic() > deadline:
