@@ -157,11 +157,11 @@ def shipped_catalogs_indexed_once() -> Iterator[None]:
         return indexes[key]
 
     def checked_once(
-        book: RequestBook, catalog: Catalog, relevance: Callable[[], RelevanceIndex]
+        book: RequestBook, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = ""
     ) -> RequestIndex | None:
         of = relevance() if catalog.name in SHIPPED_CATALOGS else None
         if not any(one.index is of for one in indexes.values()) or book.store.requests.history(catalog.name):
-            return checked(book, catalog, relevance)
+            return checked(book, catalog, relevance, part)
         key = id(of), book.folder
         if key not in requests:
             requests[key] = checked(book, catalog, relevance)

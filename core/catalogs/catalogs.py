@@ -14,11 +14,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.catalogs.catalog_parts import CatalogParts
 from core.catalogs.loaded_catalog import (
     DEFAULT_LEARNING,
     Down,
     Embedding,
     LoadedCatalog,
+    measured_network,
     token_counts,
     without_names,
 )
@@ -84,6 +86,7 @@ class CatalogService:
         self._now = now
         self._loaded: dict[str, LoadedCatalog] = {}
         self._once_prepared: set[str] = set()
+        self._parts = CatalogParts(encoder, self._relevance_encoder, self._learnt)
         self._lock = threading.RLock()
 
     def infos(self) -> tuple[CatalogInfo, ...]:
@@ -262,6 +265,11 @@ class CatalogService:
         with self._lock:
             at = self._statistics_at(learning)
             return loaded.context(learning, at, learnt, matcher, by_words=by_words, cross_encoder=self._cross_encoder)
+
+    def part(self, context: RoutingContext, tools: NDArray[np.int64]) -> RoutingContext:
+        """Returns the context of a catalog that has these tools alone: rows of `context`, ascending."""
+        outcomes = self._loaded_catalog(context.catalog.name).outcomes
+        return self._parts.context(context, tools, lambda catalog: measured_network(catalog, outcomes))
 
     def _statistics_at(self, learning: LearningParameters | None) -> datetime | None:
         """The time of a snapshot, rounded so that it stays the same for a while; None without decay."""

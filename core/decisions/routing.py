@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from weakref import ref
 
 import numpy as np
 from cachetools import LRUCache
+from numpy.typing import NDArray
 
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.decision_log import ChosenParameters, DecisionLog
 from core.decisions.layer import Supposed, layered
+from core.domain.catalog import Catalog
 from core.domain.decision import SURE_FROM, Decision
 from core.domain.errors import UnknownNameError
 from core.domain.feedback import LabelledQuery, RefusalCurve
@@ -87,6 +89,7 @@ def _chances(scorer: IndexScorer, query: LabelledQuery, right: list[int]) -> tup
 # Routing: one decision, recorded once and found again by id, or a plan.
 
 DECISIONS_KEPT, PREVIEWS_KEPT = 64, 64  # each takes about 100 kB; older ones are read from the store
+Scope = Callable[[Catalog], NDArray[np.int64] | None]
 CONSOLE = "console"
 """The origin of decisions on a page."""
 
@@ -129,11 +132,13 @@ class RoutingService:
         seen: Sequence[str] = (),
         anew: bool = False,
         at_once: bool = False,
+        scope: Scope | None = None,
     ) -> Decision:
         """Decide, and record the decision as an event if `record` is set. The same query over unchanged statistics gives the
         same decision again, recorded once; `anew` makes and records another one. `visitor` is
         named as the origin of changed parameters; `seen` are tools whose output the agent has, for a router that knows its state. `at_once` does not
-        wait for the vectors of the catalog, where words alone can decide.
+        wait for the vectors of the catalog, where words alone can decide. `scope` returns the tools (rows) that may be seen, None for all:
+        the decision is that of a catalog without the others.
         """
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
@@ -143,6 +148,9 @@ class RoutingService:
         set_by = ChosenParameters(chosen, origin, visitor)
         chosen = algorithm.having_seen(chosen, seen)
         context = self._context(catalog, router, chosen, at_once=at_once)
+        tools = None if scope is None else scope(context.catalog)
+        if tools is not None:
+            context = self._catalogs.part(context, tools)
         query = _asked(context, algorithm.id, chosen, subtask, server_hint)
         asked = (*query, set_by.origin)
         with self._lock:

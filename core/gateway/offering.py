@@ -60,11 +60,10 @@ class Offering:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the client may see every tool of the catalog."""
+        """Whether the client may see every tool that a decision in its scope has."""
         policy = self.app.governance.policy
         held = policy.lint_errors == "hidden" or policy.new_with_lint_errors
-        hidden = (self.marked and held) or (self.paused and policy.paused_servers == "hidden")
-        return not hidden and not self.app.governance.admission.limited(self.client)
+        return not ((self.marked and held) or (self.paused and policy.paused_servers == "hidden"))
 
     def names(self, tool: Tool) -> bool:
         """Whether a text for this client may name a tool."""

@@ -22,7 +22,7 @@ from core.domain.tokens import count_tokens
 from core.domain.trace import DROPS, Drop
 from core.domain.untrusted_text import one_line
 from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
-from core.gateway.offering import NOT_ALLOWED, Offering, Shown
+from core.gateway.offering import Offering, Shown
 from core.routers.context import per_catalog
 from core.routers.why import fit_sentence, why_tool, writes_note
 
@@ -155,6 +155,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
         visitor=request.client,
         anew=True,
         at_once=True,
+        scope=lambda catalog: app.governance.admission.seen(request.client, catalog),
     )
     catalog = app.catalogs.catalog(decision.catalog)
     rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
@@ -163,15 +164,13 @@ def _search(app: App, request: Request) -> dict[str, Any]:
     found = [_candidate(decision, catalog, row, _why(decision, row, tools[row], offering, shown)) for row in shown.rows]
     found += _down(decision, catalog, offering, shown.rows)
     kept = found if n is not None else fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
-    reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a tool outside the client's scope
+    reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a hidden tool
     notes = (*_by_words(app, decision, job), *shown.notes)
-    total = None if app.governance.admission.limited(request.client) else len(decision.tools.ids)
-    nothing = not shown.rows and total is None  # whether a tool outside the scope fits is not told
     return {
         "route_id": decision.id,
-        "confidence": "nothing" if nothing else "unsure" if decision.fit is None else decision.fit.confidence,
+        "confidence": "unsure" if decision.fit is None else decision.fit.confidence,
         "candidates": kept,
-        "left_out": _left_out(decision, shown.rows, len(found), len(kept), notes, reason, total),
+        "left_out": _left_out(decision, shown.rows, len(found), len(kept), notes, reason),
     }
 
 
@@ -247,12 +246,10 @@ def _left_out(
     kept: int,
     notes: Sequence[str],
     reason: str,
-    total: int | None,
 ) -> str:
     """Returns one line: how many tools there are, at which stage the others were dropped, how likely nothing fits beside the first
-    `shown`, and how to see more. Without a `total` nothing is counted, because a part is outside the client's scope."""
-    counts = "" if total is None else f" of {total} tools{_dropped(decision)}"
-    parts = [f"{kept}{counts or f' tools that this client may use; others are not counted: {NOT_ALLOWED}'}.", *notes]
+    `shown`, and how to see more."""
+    parts = [f"{kept} of {len(decision.tools.ids)} tools{_dropped(decision)}.", *notes]
     if not found and reason:
         parts.append(one_line(_for_agents(reason), WHY_CHARS))
     if found > kept:
@@ -260,7 +257,7 @@ def _left_out(
     if decision.fit is not None:
         if decision.fit.language:
             parts.append(f"The task reads as {decision.fit.language}: say it in English.")
-        if decision.fit.nothing is not None and total is not None:  # it counts on tools outside the scope
+        if decision.fit.nothing is not None:
             row = next(iter(shown), None)
             name = "" if row is None else one_line(decision.tools.ids[row], WHY_CHARS)
             parts.append(fit_sentence(decision.fit, row, name))

@@ -9,10 +9,12 @@ from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+import numpy as np
 from cachetools import LRUCache
+from numpy.typing import NDArray
 
 from core.catalogs.decision_log import AGENT
-from core.domain.catalog import Server, Tool, ToolHints
+from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.governance_events import RefusedRequest
 from core.domain.limits import Bucket
 from core.governance import refusals
@@ -21,6 +23,7 @@ from core.governance.clients import ANONYMOUS, OWN_NAMES, ClientRegister
 from core.governance.definitions import KnownDefinitions
 from core.governance.policy import Policy
 from core.governance.scope import Scope
+from core.routers.context import per_catalog
 from core.store import Store
 
 if TYPE_CHECKING:
@@ -234,6 +237,17 @@ class Admission:
         """Why a tool is outside a client's scope, or "". A changed definition counts as the more dangerous of both."""
         return self._scope(client).refusal(catalog, self.definitions.cautious(catalog, tool))
 
+    def seen(self, client: str, catalog: Catalog) -> NDArray[np.int64] | None:
+        """Returns the rows of the tools that the policy and a client's scope let it see, or None for all of them."""
+        if not self.limited(client):
+            return None
+        rows = _rows_seen(catalog, self.policy(), self._scope(client))
+        used = [catalog.tool_row[tool] for tool in self.definitions.used(catalog.name) if tool in catalog.tool_row]
+        turned = [
+            row for row in used if self.outside(client, catalog.name, catalog.tools[row])
+        ]  # hints count as before
+        return np.setdiff1d(rows, turned)
+
     def unseen(self, client: str, catalog: str, tool: Tool) -> bool:
         """Whether a tool does not exist for a client that may only read: a tool that reads, under the same name, would be inside its scope."""
         reading = replace(tool, hints=ToolHints(read_only=True))
@@ -269,3 +283,9 @@ class Admission:
             return 0.0
         with self._lock:
             return buckets.setdefault(client, Bucket(least)).wait_s(per_minute, self.clock())
+
+
+@per_catalog
+def _rows_seen(catalog: Catalog, policy: Policy, scope: Scope) -> NDArray[np.int64]:
+    refused = (policy.refusal(tool) or scope.refusal(catalog.name, tool) for tool in catalog.tools)
+    return np.flatnonzero([not reason for reason in refused])

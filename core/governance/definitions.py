@@ -106,6 +106,10 @@ class KnownDefinitions:
         weaker = {name: False for name in ("read_only", "idempotent") if before.get(name) is not True}
         return replace(tool, hints=replace(tool.hints, **weaker))
 
+    def used(self, catalog: str) -> tuple[str, ...]:
+        """Returns the tools of a catalog that have a known definition."""
+        return tuple(f"{server}::{tool}" for of, server, tool in tuple(self._known) if of == catalog)
+
     def error(self, catalog: str, tool: Tool) -> str:
         """Lint's error in a tool, "" without one. What comes with Wayfare has none."""
         return "" if catalog in SHIPPED_CATALOGS else self.lint_errors(catalog).get(tool.id, "")

@@ -58,23 +58,23 @@ class LearntModels:
 
     def __post_init__(self) -> None:
         self.requests = RequestBook(self.store, self.encoder, index_files=self.index_files)
-        self._known: dict[str, _Known] = {}
+        self._known: dict[tuple[str, str], _Known] = {}
         self._lock = threading.RLock()
 
-    def of(self, catalog: Catalog, index: Callable[[], RelevanceIndex]) -> Learnt:
-        """The learnt model of a catalog. `index` returns its relevance index if it is needed.
+    def of(self, catalog: Catalog, index: Callable[[], RelevanceIndex], part: str = "") -> Learnt:
+        """The learnt model of a catalog, or of a `part` of its tools. `index` returns the relevance index if it is needed.
 
         It may embed texts, which takes long: do not hold a lock that a call needs.
         """
         with self._lock:
-            known = self._known_of(catalog.name)
+            known = self._known_of(catalog.name, part)
         with known.making:
             with self._lock:
                 if known.made is not None and known.made[0] is catalog:
                     return known.made[1]
                 forgotten = known.forgotten
             labels = self.labels(catalog.name)[-MOST_LABELS:]
-            made = self._make(catalog, labels, known, index)
+            made = self._make(catalog, labels, known, index, part)
             with self._lock:
                 if known.forgotten == forgotten:  # else there is more to learn by now
                     known.made = (catalog, made)
@@ -96,24 +96,24 @@ class LearntModels:
     def forget(self, name: str) -> None:
         """Make the model of a catalog anew at its next use, after a change of labels, equal tools or calibration."""
         with self._lock:
-            if (known := self._known.get(name)) is not None:
+            for known in [known for (of, _), known in self._known.items() if of == name]:
                 known.made = known.labels = None
                 known.forgotten += 1
             self.requests.forget(name)
 
     def forget_all(self) -> None:
         """Make every model anew at its next use."""
-        for name in tuple(self._known):
+        for name in {name for name, _ in tuple(self._known)}:
             self.forget(name)
 
-    def _known_of(self, name: str) -> _Known:
-        return self._known.setdefault(name, _Known())
+    def _known_of(self, name: str, part: str = "") -> _Known:
+        return self._known.setdefault((name, part), _Known())
 
     def _make(
-        self, catalog: Catalog, labels: Sequence[Label], known: _Known, index: Callable[[], RelevanceIndex]
+        self, catalog: Catalog, labels: Sequence[Label], known: _Known, index: Callable[[], RelevanceIndex], part: str
     ) -> Learnt:
         active = self.store.calibrations.active(catalog.name)
-        requests = self.requests.index(catalog, index)
+        requests = self.requests.index(catalog, index, part)
         if not labels and active is None:
             return NOTHING_LEARNT if requests is None else Learnt(requests=requests)
         values, name = LearntValues(), ""

@@ -49,67 +49,68 @@ class RequestBook:
     index_files: IndexFiles | None = None
 
     def __post_init__(self) -> None:
-        self._known: dict[str, _Known] = {}
+        self._known: dict[tuple[str, str], _Known] = {}
         self._lock = threading.RLock()
 
     def of(self, catalog: Catalog) -> Requests:
         """The requests in force by tool, in the order of the catalog. Tools without any are left out."""
         return self._read(catalog).requests
 
-    def index(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex]) -> RequestIndex | None:
-        """The index over the requests that count. Returns None if none does. It may embed texts, which takes long."""
-        checked = self.checked(catalog, relevance)
+    def index(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = "") -> RequestIndex | None:
+        """The index over the requests that count, of a catalog or of a `part` of its tools. Returns None if none does. It may embed texts, which takes long."""
+        checked = self.checked(catalog, relevance, part)
         return checked if checked is not None and checked.covered.any() else None
 
-    def checked(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex]) -> RequestIndex | None:
+    def checked(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = "") -> RequestIndex | None:
         """The index with what it says of greedy tools. Returns None if the catalog has no requests."""
-        known = self._read(catalog)
+        known = self._read(catalog, part)
         with known.making:
             if not known.made:
-                known.index = self._made(catalog, relevance)
+                known.index = self._made(known, relevance, part)
                 known.made = True
             return known.index
 
     def forget(self, name: str) -> None:
         """Read the requests of a catalog anew at the next use, after a change."""
         with self._lock:
-            self._known.pop(name, None)
+            for key in [key for key in self._known if key[0] == name]:
+                del self._known[key]
 
-    def _read(self, catalog: Catalog) -> _Known:
+    def _read(self, catalog: Catalog, part: str = "") -> _Known:
         with self._lock:
-            known = self._known.get(catalog.name)
+            known = self._known.get((catalog.name, part))
             if known is None or known.catalog is not catalog:
                 source = SHIPPED if catalog.name in SHIPPED_CATALOGS else OF_CATALOG
                 history = self.store.requests.history(catalog.name)
                 named = (catalog.tool_row.get(change.tool) for change in history)
                 rows = sorted({*rows_with_seldom(catalog.tools), *(row for row in named if row is not None)})
                 found = in_force(history, {catalog.tool_ids[row]: catalog.tools[row] for row in rows}, source=source)
-                known = self._known[catalog.name] = _Known(catalog, found)
+                known = self._known[catalog.name, part] = _Known(catalog, found)
             return known
 
-    def _made(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex]) -> RequestIndex | None:
-        every = [(tool, one.text, one.source) for tool, of in self.of(catalog).items() for one in of]
-        if self.index_files is None or len(every) < FROM or any(source == SHIPPED for _, _, source in every):
-            given = self.given(catalog)
+    def _made(self, known: _Known, relevance: Callable[[], RelevanceIndex], part: str) -> RequestIndex | None:
+        every = [(tool, one.text, one.source) for tool, of in known.requests.items() for one in of]
+        if part or self.index_files is None or len(every) < FROM or any(source == SHIPPED for _, _, source in every):
+            given = self._given(known)
             return None if given is None else RequestIndex(given, relevance())
-        digest = hashlib.sha256(json.dumps([made_of(catalog, self.encoder.model), every]).encode()).hexdigest()[:32]
+        digest = hashlib.sha256(json.dumps([made_of(known.catalog, self.encoder.model), every]).encode()).hexdigest()[
+            :32
+        ]
         return self.index_files.kept(
-            f"{catalog.name}{REQUESTS}", digest, lambda: RequestIndex(self._with_vectors(self._in_order(catalog), {}), relevance()),
+            f"{known.catalog.name}{REQUESTS}", digest, lambda: RequestIndex(self._with_vectors(_in_order(known), {}), relevance()),
             lambda made: made.arrays, lambda arrays: RequestIndex.from_arrays(arrays, relevance()),
         )  # fmt: skip
 
     def given(self, catalog: Catalog) -> Given | None:
         """The requests in force with their vectors. Returns None if the catalog has none. It may embed texts, which takes long."""
-        every = self._in_order(catalog)
+        return self._given(self._read(catalog))
+
+    def _given(self, known: _Known) -> Given | None:
+        every = _in_order(known)
         shipped = self._shipped([one.text for _, one in every if one.source == SHIPPED])
         # another encoder than the shipped one would embed 13,000 texts at its first start
         used = [(row, one) for row, one in every if one.source != SHIPPED or one.text in shipped]
         return self._with_vectors(used, shipped) if used else None
-
-    def _in_order(self, catalog: Catalog) -> list[tuple[int, Request]]:
-        """The requests in force with the rows of their tools, ascending."""
-        every = [(catalog.tool_row[tool], one) for tool, of in self.of(catalog).items() for one in of]
-        return sorted(every, key=lambda each: each[0])
 
     def _with_vectors(self, used: Sequence[tuple[int, Request]], shipped: Mapping[str, Vectors]) -> Given:
         honest = np.array([one.source == SHIPPED for _, one in used], dtype=np.bool_)
@@ -129,3 +130,9 @@ class RequestBook:
         there = [(text, places[key]) for text in texts if (key := text_hash(text)) in places]
         unit = unit_rows(rows[[place for _, place in there]].astype(np.float32))
         return dict(zip((text for text, _ in there), unit, strict=True))
+
+
+def _in_order(known: _Known) -> list[tuple[int, Request]]:
+    """The requests in force with the rows of their tools, ascending."""
+    every = [(known.catalog.tool_row[tool], one) for tool, of in known.requests.items() for one in of]
+    return sorted(every, key=lambda each: each[0])

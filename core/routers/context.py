@@ -134,9 +134,14 @@ class RoutingContext:
             server_names=[self.server_names[row] for row in servers.tolist()],
             tool_ids=[self.tool_ids[row] for row in tools.tolist()],
             tool_server=np.searchsorted(servers, self.tool_server.take(tools)),
-            tool_order=self.tool_order.take(tools),
-            server_order=self.server_order.take(servers),
+            tool_order=_places(self.tool_order.take(tools)),
+            server_order=_places(self.server_order.take(servers)),
         )
+
+
+def _places(order: Rows) -> Rows:
+    """The places of distinct numbers among themselves."""
+    return np.argsort(np.argsort(order))
 
 
 def _some(record: Record, rows: Rows) -> Record:

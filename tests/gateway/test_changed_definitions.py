@@ -88,8 +88,7 @@ def test_a_client_that_may_only_read_learns_of_no_tool_that_writes(world: App) -
         found = await ask(client, "search_tools", task="Post a letter.")
         assert "send" not in json.dumps(found)
         assert "not shown" not in found["left_out"]
-        assert "0 tools that this client may use; others are not counted" in found["left_out"]
-        assert (found["confidence"], "P(nothing" in found["left_out"]) == ("nothing", False)
+        assert found["left_out"].startswith("0 of 1 tools")
 
     async def mirrored(client: Client) -> None:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["look", "read_result"]

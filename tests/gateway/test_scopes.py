@@ -83,6 +83,11 @@ def test_nothing_is_said_of_tools_outside_a_scope(world: App, router: str) -> No
     assert "open::echo" in json.dumps(said)
     assert "words: number" in json.dumps(said)
     assert [one for one in said if "hidden" in json.dumps(one) or "hush" in json.dumps(one)] == []
+    beside = [{**one, "route_id": ""} for one in said[:4]]
+    import_text(world.catalog_editor, json.dumps({"servers": [server("open", "words")]}), "world")
+    said.clear()
+    talk(endpoint_for(world)("ann", router=router, fallback=True), script)
+    assert [{**one, "route_id": ""} for one in said[:4]] == beside
 
 
 def test_handles_and_routes_are_of_their_client(world: App, path: Path) -> None:
