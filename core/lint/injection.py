@@ -92,8 +92,6 @@ def phrases(rule: str) -> tuple[Phrase, ...]:
 
 
 class PhraseRule(Rule):
-    """A rule of phrases: one finding for each tool or server with a text that contains one of them."""
-
     says: ClassVar[str]  # "The {place} …": the reason
     reads_parameters: ClassVar[bool] = True
 
@@ -140,8 +138,6 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9]+(?:[_-]\w+)+")
 
 
 class OverridesInstructions(PhraseRule):
-    """Instructions that replace those of the user or the operator: the plainest injection."""
-
     id = "overrides_instructions"
     title = "Overrides instructions"
     severity = Severity.ERROR
@@ -152,8 +148,6 @@ class OverridesInstructions(PhraseRule):
 
 
 class HidesFromUser(PhraseRule):
-    """Secrecy demanded of the model."""
-
     id = "hides_from_user"
     title = "Hides something from the user"
     severity = Severity.ERROR
@@ -163,8 +157,6 @@ class HidesFromUser(PhraseRule):
 
 
 class ReadsSecrets(PhraseRule):
-    """Orders to read key files and credentials and pass them on."""
-
     id = "reads_secrets"
     title = "Asks for secrets"
     severity = Severity.ERROR
@@ -174,8 +166,6 @@ class ReadsSecrets(PhraseRule):
 
 
 class SendsElsewhere(PhraseRule):
-    """Orders to send data to an address in the text."""
-
     id = "sends_elsewhere"
     title = "Sends data elsewhere"
     severity = Severity.ERROR
@@ -185,8 +175,6 @@ class SendsElsewhere(PhraseRule):
 
 
 class ChangesOtherTools(PhraseRule):
-    """Orders on how to call other tools (tool shadowing)."""
-
     id = "changes_other_tools"
     title = "Changes other tools"
     severity = Severity.ERROR
@@ -204,8 +192,6 @@ class ChangesOtherTools(PhraseRule):
 
 
 class FakeTags(PhraseRule):
-    """Tags and tokens that are reserved for the client or the model's own template."""
-
     id = "fake_tags"
     title = "Imitates a system message"
     severity = Severity.ERROR
@@ -215,8 +201,6 @@ class FakeTags(PhraseRule):
 
 
 class AsksForContext(PhraseRule):
-    """The conversation, the user's words or the model's prompt as an argument."""
-
     id = "asks_for_context"
     title = "Asks for the conversation"
     severity = Severity.WARNING
@@ -226,8 +210,6 @@ class AsksForContext(PhraseRule):
 
 
 class SkipsConsent(PhraseRule):
-    """Orders not to ask the user."""
-
     id = "skips_consent"
     title = "Skips the user's consent"
     severity = Severity.WARNING
@@ -238,8 +220,6 @@ class SkipsConsent(PhraseRule):
 
 
 class ClaimsPrecedence(PhraseRule):
-    """Claims to be used before, instead of or above other tools."""
-
     id = "claims_precedence"
     title = "Claims precedence"
     severity = Severity.WARNING
@@ -249,8 +229,6 @@ class ClaimsPrecedence(PhraseRule):
 
 
 class SteersModel(PhraseRule):
-    """Orders about which tool to call when, often harmless."""
-
     id = "steers_model"
     title = "Steers the model"
     severity = Severity.NOTE

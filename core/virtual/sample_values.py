@@ -53,12 +53,10 @@ class Plausible:
         return faker
 
     def title(self) -> str:
-        """A headline."""
         text = self.rng.choice(SENTENCES).format(self._about()).rstrip(".")
         return text[0].upper() + text[1:]
 
     def sentences(self) -> str:
-        """One or two sentences."""
         made = (text.format(self._about()) for text in self.rng.sample(SENTENCES, self.rng.randint(1, 2)))
         return " ".join(text[0].upper() + text[1:] for text in made)
 
@@ -75,11 +73,9 @@ class Plausible:
         return EPOCH + timedelta(minutes=self.rng.randrange(300 * 24 * 60))
 
     def pick(self, *choices: str) -> str:
-        """One of these."""
         return self.rng.choice(choices)
 
     def between(self, low: float, high: float, digits: int = 2) -> float:
-        """A rounded number in [low, high]."""
         return round(self.rng.uniform(low, high), digits)
 
     def _about(self) -> str:
