@@ -1,7 +1,7 @@
 """Lint for catalogs: poor descriptions, colliding names, broken schemas, and text that tries to instruct a model.
 
 A rule is a class (`base.py`); related rules share a file. `RULES` lists them, and `lint` runs them over a catalog. A new rule is a
-class and its name in `RULES`; a new phrase that instructs a model is an entry of `wording/<rule>.toml` with an example.
+class and its name in `RULES`; a new phrase that instructs a model is an entry of `wording/<rule>.toml` with an example and the words that it needs.
 """
 
 from __future__ import annotations
