@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from core.calls.calls import CallService
     from core.calls.health import HealthChecks
     from core.catalogs.background_jobs import BackgroundJobs
-    from core.catalogs.catalog_editor import CatalogEditor, CatalogMaps, LintReports
+    from core.catalogs.catalog_editor import CatalogEditor
     from core.catalogs.catalogs import CatalogService
     from core.catalogs.decision_log import TraceRemovals
     from core.catalogs.followed import FollowedFiles
+    from core.catalogs.lint_reports import LintReports
+    from core.catalogs.maps import CatalogMaps
     from core.catalogs.readiness import Readiness
     from core.catalogs.server_sign_ins import ServerSignIns
     from core.catalogs.server_values import ServerValues
@@ -259,13 +261,13 @@ class App:
 
     @built
     def maps(self) -> CatalogMaps:
-        from core.catalogs.catalog_editor import CatalogMaps
+        from core.catalogs.maps import CatalogMaps
 
         return CatalogMaps(self.catalogs, self.encoders[1], self.store.vectors)
 
     @built
     def lint_reports(self) -> LintReports:
-        from core.catalogs.catalog_editor import LintReports
+        from core.catalogs.lint_reports import LintReports
 
         # both are built when they are needed
         return LintReports(

@@ -82,7 +82,6 @@ class Job:
     ended_s: float | None = None
 
     def begin(self, work: Callable[[Job], object]) -> None:
-        """Begin the work in a thread of its own."""
         pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-job")
         self.future = pool.submit(work, self)
         self.future.add_done_callback(self._end)
@@ -103,7 +102,6 @@ class Job:
 
     @property
     def under_way(self) -> bool:
-        """Whether the work has not ended."""
         return not self.future.done()
 
     @property
@@ -118,12 +116,10 @@ class Job:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start, or from the start to the end."""
         return (time.monotonic() if self.ended_s is None else self.ended_s) - self.started_s
 
     @property
     def ended_ago_s(self) -> float:
-        """Seconds since the end, 0 before it."""
         return 0.0 if self.ended_s is None else time.monotonic() - self.ended_s
 
     @property
@@ -176,7 +172,6 @@ class BackgroundJobs:
             self.forget(job)
 
     def under_way(self, key: str) -> Job | None:
-        """The job of this key that has not ended."""
         with self._lock:
             return self._under_way(key)
 
@@ -195,7 +190,6 @@ class BackgroundJobs:
 
     @property
     def any_under_way(self) -> bool:
-        """Whether any job has not ended."""
         with self._lock:
             return any(self._under_way(key) is not None for key in self._jobs)
 
@@ -223,7 +217,6 @@ class BackgroundJobs:
 
 
 def _ended(run: CommandRun, now: datetime) -> Job:
-    """A command of the store as an ended job."""
     ended_s = time.monotonic() - (now - run.at).total_seconds()
     job = Job(title=run.title, link=run.link, started_s=ended_s - run.took_s, ended_s=ended_s)
     if run.why:

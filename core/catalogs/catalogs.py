@@ -55,8 +55,6 @@ STEPS_IN_HALF_LIFE = 100  # decaying statistics change at so many times in a hal
 
 @dataclass(frozen=True, slots=True)
 class CatalogInfo:
-    """One line about a catalog."""
-
     name: str
     source: str
     servers: int
@@ -216,7 +214,6 @@ class CatalogService:
             return {server: down for server, down in self._loaded_catalog(name).down.items() if down.believed}
 
     def down_anywhere(self) -> Mapping[ServerId, Down]:
-        """The same over all catalogs in use."""
         with self._lock:
             return {
                 ServerId(name, server): down for name, one in self._loaded.items() for server, down in one.down.items()
@@ -228,7 +225,6 @@ class CatalogService:
             self._loaded_catalog(name).answered(server, self._now())
 
     def projection(self, name: str, learning: LearningParameters | None = None) -> StatisticsProjection:
-        """The statistics of a catalog as a fold under these priors and rates."""
         with self._lock:
             return self._loaded_catalog(name).projection(learning)
 
@@ -331,7 +327,6 @@ class CatalogService:
             return loaded.tokens
 
     def index(self, name: str) -> CatalogIndex:
-        """The index of a catalog."""
         self.prepare(name)
         return _built(self._loaded_catalog(name).index, name)
 

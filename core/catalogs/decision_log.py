@@ -95,7 +95,6 @@ class TraceRemovals(Rounds):
         self._store, self._keep, self._now = store, keep, now
 
     def round(self) -> None:
-        """Remove what is too old now."""
         now = self._now()
         if removed := self._store.events.remove_traces(now - self._keep, now):
             _log.info("the traces of %d decisions from before %s were removed", removed, now - self._keep)

@@ -47,7 +47,6 @@ class FollowedFile:
 
     @property
     def where(self) -> str:
-        """The files for a sentence."""
         return ", ".join(self.paths)
 
 
@@ -83,7 +82,6 @@ class FollowedFiles:
         self._keep(catalog, FollowedFile(at, mode, Catalog(catalog, taken.servers, taken.off)), taken.secrets)
 
     def forget(self, catalog: str) -> None:
-        """Follow no file."""
         if self.of(catalog) is not None:
             self._store.set_setting(SETTING + catalog, None)
             self._store.catalogs.remove_taken(catalog)

@@ -115,7 +115,6 @@ class LoadedCatalog:
             projection.answered(server, at)
 
     def _notice(self, outcome: OutcomeEvent) -> None:
-        """Take over whether the server of an outcome is down."""
         if not teaches(outcome):
             return
         kind = OutcomeKind(outcome.kind)
@@ -127,7 +126,6 @@ class LoadedCatalog:
             self.down.pop(outcome.server, None)
 
     def projection(self, learning: LearningParameters | None) -> StatisticsProjection:
-        """The statistics as a fold under these priors and rates."""
         key = _key(learning)
         if key not in self.projections:
             projection = StatisticsProjection(self.catalog, overrides=self.overrides, priors=key[0], rates=key[1])
@@ -141,14 +139,12 @@ class LoadedCatalog:
         return self.projection(learning).snapshot(at)
 
     def observe(self, outcome: OutcomeEvent) -> None:
-        """Fold one more outcome into every projection in use."""
         self.outcomes.append(without_names(outcome))
         self._notice(outcome)
         for projection in self.projections.values():
             projection.observe(outcome)
 
     def set_overrides(self, overrides: tuple[Override, ...]) -> None:
-        """Other prices set by hand: every projection starts anew."""
         self.overrides = overrides
         self.projections.clear()
 

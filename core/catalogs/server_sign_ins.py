@@ -165,7 +165,6 @@ class ServerSignIns:
             revoke(grant)
 
     def close(self) -> None:
-        """End the sign-ins that wait."""
         for attempt in tuple(self._attempts.values()):
             attempt.answer.cancel()
 

@@ -77,8 +77,6 @@ def words_digest(text: str) -> str:
 
 
 class Wordings:
-    """The wordings of all catalogs, kept in the store. Thread-safe."""
-
     def __init__(self, store: Store, catalogs: CatalogService, now: Callable[[], datetime]) -> None:
         self._store = store
         self._catalogs = catalogs
@@ -134,7 +132,6 @@ class Wordings:
 
 
 def stored_wordings(store: Store, catalog: str) -> tuple[Wording, ...]:
-    """Returns the wordings that the store has for a catalog."""
     return tuple(Wording(**one) for one in store.get_setting(_setting(catalog), []))
 
 

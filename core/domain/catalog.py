@@ -130,7 +130,6 @@ class Server:
 
     @property
     def own_description(self) -> str:
-        """The description in the server's own words."""
         return self.description if self.original is None else self.original
 
     def profile(self) -> str:
@@ -174,7 +173,6 @@ class Catalog:
 
     @cached_property
     def tool_ids(self) -> tuple[str, ...]:
-        """`server::tool` of each row."""
         return self.tools.ids() if isinstance(self.tools, ToolSequence) else tuple(tool.id for tool in self.tools)
 
     @cached_property

@@ -213,8 +213,6 @@ FIRST_SET = "my judgments"  # the name of a set without a name
 
 
 class AskedQuery(NamedTuple):
-    """A sub-task and its server hint."""
-
     subtask: str
     server_hint: str = ""
 
@@ -250,7 +248,6 @@ class Judgment:
 
     @property
     def query(self) -> AskedQuery:
-        """The sub-task and its hint."""
         return AskedQuery(self.subtask, self.server_hint)
 
 

@@ -81,7 +81,6 @@ class LintReport:
         return dict(Counter(finding.rule for finding in self.findings))
 
     def to_json(self) -> dict[str, Any]:
-        """The report as one JSON document."""
         return {
             "catalog": self.catalog,
             "counts": {severity.value: count for severity, count in self.counts().items()},

@@ -123,7 +123,6 @@ class LabConditions:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The router's parameters."""
         return cast("dict[str, Any]", json.loads(self.parameters_json))
 
     @property
@@ -153,7 +152,6 @@ class LabRun(LabConditions):
 
     @property
     def result(self) -> Mapping[str, Any]:
-        """The measures."""
         return cast("dict[str, Any]", json.loads(self.result_json))
 
 

@@ -62,7 +62,6 @@ class Breaker:
         return 0.0 if self.until_s is None else max(0.0, self.until_s - now_s)
 
     def may_enter(self, now_s: float) -> bool:
-        """Whether a call may pass now."""
         return self.until_s is None or not (self.trying or now_s < self.until_s)
 
     def enter(self, call: str, now_s: float) -> bool:

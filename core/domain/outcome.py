@@ -16,8 +16,6 @@ SIMULATED_MARK = "wayfare/simulated"
 
 
 class CallMode(StrEnum):
-    """How a call is made."""
-
     REAL = "real"  # to the server itself
     VIRTUAL = "virtual"  # to a virtual server: real MCP, simulated results
     DRAWN = "drawn"  # nothing is called: the outcome is drawn from the known figures

@@ -185,7 +185,6 @@ class Parameters:
         return dataclasses.replace(self, **{name: known[name].parse(raw) for name, raw in values.items()})
 
     def values(self) -> dict[str, Value]:
-        """All values by name."""
         return dict(vars(self))  # every field is a knob
 
     def changed(self) -> dict[str, Value]:

@@ -91,7 +91,6 @@ class AgentState:
         return cls(*(frozenset(values) for values in granted.values()))
 
     def __or__(self, other: AgentState) -> AgentState:
-        """The union of two states."""
         return AgentState(self.scopes | other.scopes, self.outputs | other.outputs, self.milestones | other.milestones)
 
     def texts(self) -> dict[str, str]:
@@ -106,7 +105,6 @@ class AgentState:
         return {name: ",".join(sorted(granted)) or NOTHING for name, granted in self._parts().items()}
 
     def satisfies(self, precondition: Precondition) -> bool:
-        """Whether the precondition holds in this state."""
         wanted = precondition.value
         if precondition.predicate == "is_authenticated":
             return _granted(self.scopes, wanted)

@@ -44,7 +44,6 @@ class RequestChange:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The requests."""
         return tuple(json.loads(self.requests_json))
 
 

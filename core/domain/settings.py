@@ -55,7 +55,6 @@ MOST_TRACE_DAYS = 36_500.0
 
 
 def utc_now() -> datetime:
-    """The clock of a running app."""
     return datetime.now(UTC)
 
 

@@ -22,7 +22,6 @@ class Source(IntEnum):
 
     @property
     def label(self) -> str:
-        """The word on the screen."""
         return self.name.lower()
 
 

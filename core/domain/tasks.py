@@ -66,7 +66,6 @@ class EqualJudgment:
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The two tools."""
         return self.one, self.other
 
 

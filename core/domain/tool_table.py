@@ -44,13 +44,11 @@ class Texts:
 
     @classmethod
     def of(cls, values: Iterable[str | bytes]) -> Texts:
-        """A column of these values."""
         parts = [value if isinstance(value, bytes) else _utf8(value) for value in values]
         return cls(b"".join(parts), _starts(list(map(len, parts))))
 
     @classmethod
     def joined(cls, parts: Sequence[Texts]) -> Texts:
-        """One column of several."""
         if len(parts) == 1:
             return parts[0]
         data = b"".join(part.data[part.offsets[0] : part.offsets[-1]] for part in parts)
@@ -89,12 +87,10 @@ class Texts:
         return [text[start:stop] for start, stop in pairwise((self.offsets - first).tolist())]
 
     def add_to(self, digest: Digest) -> None:
-        """Adds the values to a digest."""
         digest.update(np.diff(self.offsets).tobytes())
         digest.update(self.data[self.offsets[0] : self.offsets[-1]])
 
     def raw(self, place: int) -> memoryview:
-        """The bytes of one value."""
         return self.data[self.offsets[place] : self.offsets[place + 1]]
 
 
@@ -191,7 +187,6 @@ class ToolTable(Columns):
 
     @classmethod
     def joined(cls, parts: Sequence[ToolTable]) -> ToolTable:
-        """One table of several."""
         if len(parts) == 1:
             return parts[0]
         first = _starts([len(part.schemas) for part in parts])
@@ -272,7 +267,6 @@ def _opened(schemas: Texts, block: int) -> list[tuple[Json | None, Json | None]]
 
 
 def _made(servers: Sequence[Sequence[Tool]]) -> ToolTable:
-    """The table of tools that are objects."""
     tools = [tool for of_server in servers for tool in of_server]
     sizes = [len(of_server) for of_server in servers]
     texts = {name: Texts.of([getattr(tool, name) for tool in tools]) for name in TEXTS}
@@ -370,16 +364,13 @@ class ToolRows(ToolSequence):
         return self.table.part(self.start, self.stop)
 
     def ids(self) -> tuple[str, ...]:
-        """The `server::tool` of each."""
         servers, names = (self.table.texts[column][self.start : self.stop].every() for column in ("server", "name"))
         return tuple(map(tool_id, servers, names))
 
     def may_have(self, name: str) -> bool:
-        """See `ToolSequence`."""
         return self.table.may_have(name) and _says(self.table.texts["seldom"][self.start : self.stop], name)
 
     def followed_by(self, others: Sequence[Sequence[Tool]]) -> ToolRows | None:
-        """See `ToolSequence`."""
         stop = self.stop
         for rows in others:
             if not (isinstance(rows, ToolRows) and rows.table is self.table and rows.start == stop):

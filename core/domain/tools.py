@@ -101,7 +101,6 @@ class Tool(_Row):  # noqa: PLW1641 - `dataclass` makes the hash
 
     @property
     def own_description(self) -> str:
-        """The description in the server's own words."""
         return self.description if self.original is None else self.original
 
     def wording_for(self, live: Tool) -> Tool:
@@ -112,7 +111,6 @@ class Tool(_Row):  # noqa: PLW1641 - `dataclass` makes the hash
 
     @property
     def id(self) -> str:
-        """`server::tool`."""
         return tool_id(self.server, self.name)
 
     def definition(self) -> dict[str, Any]:

@@ -77,8 +77,6 @@ class ServerColumns(ServerEstimates[Number], Generic[Number, Price, Flag, Place]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRow(ServerColumns[float, float | None, bool, int]):
-    """One server of a decision."""
-
     server: str
 
 

@@ -32,11 +32,9 @@ class Entry:
     value: Mapping[str, Any]
 
     def problem(self, text: str) -> None:
-        """Record a fault of this entry."""
         self.reading.problem(self.where, text)
 
     def note(self, text: str) -> None:
-        """Record a remark on this entry."""
         self.reading.note(self.where, text)
 
     def get(self, key: str) -> Any:
@@ -103,7 +101,6 @@ class Entry:
         return float(raw)
 
     def flag(self, key: str) -> bool | None:
-        """True or false, or None."""
         raw = self.get(key)
         if raw is None or isinstance(raw, bool):
             return raw
@@ -111,7 +108,6 @@ class Entry:
         return None
 
     def mapping(self, key: str) -> dict[str, Any] | None:
-        """An object, or None."""
         raw = self.get(key)
         if raw is None or isinstance(raw, dict):
             return cast("dict[str, Any] | None", raw)
@@ -119,7 +115,6 @@ class Entry:
         return None
 
     def list(self, key: str) -> list[Any]:
-        """A list, empty if it is absent."""
         raw = self.get(key)
         if raw is None or isinstance(raw, list):
             return cast("list[Any]", raw or [])
@@ -127,12 +122,10 @@ class Entry:
         return []
 
     def child(self, key: str) -> Entry | None:
-        """The entry under a key."""
         value = self.mapping(key)
         return None if value is None else Entry(self.reading, place(self.where, key), value)
 
     def entries(self, key: str) -> Iterator[Entry]:
-        """The objects of a list, each with its place and name."""
         return entries(self.reading, self.where, key, self.list(key))
 
     def named(self, key: str) -> Iterator[tuple[str, Entry]]:

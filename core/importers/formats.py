@@ -87,7 +87,6 @@ class Plain(Importer):
 
 
 def read_server(entry: Entry) -> Server:
-    """One server with its tools."""
     name = entry.server_name()
     reached = entry.child("connection")
     connection = None if reached is None else read_connection(reached, name)

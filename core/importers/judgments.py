@@ -86,7 +86,6 @@ def read_judgments(text: str | bytes, *, source: str, judge: str = "") -> tuple[
 
 
 def json_lines_text(judgments: Iterable[Judgment]) -> str:
-    """Judgments as JSON Lines."""
     return "".join(json.dumps(_row(one), ensure_ascii=False) + "\n" for one in judgments)
 
 

@@ -57,7 +57,6 @@ def fill_in(entry: Entry, server: str, template: str) -> str:
 
 
 def fill_in_all(entry: Entry, server: str, key: str) -> dict[str, str]:
-    """Named inputs (variables or headers) that have a value, by name."""
     values: dict[str, str] = {}
     for item in entry.entries(key):
         name = item.name()

@@ -70,7 +70,6 @@ def check_name(name: str) -> None:
 
 @made_once
 def shipped(name: str) -> Catalog:
-    """A shipped catalog by name; read once in a process, as it is immutable."""
     documents = [json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED_CATALOGS[name].files()]
     servers = read_document(json.dumps({"servers": documents}), source="sample catalog").servers
     requests = shipped_requests(name)
@@ -91,7 +90,6 @@ def shipped_requests(name: str) -> dict[str, tuple[str, ...]]:
 
 
 def sample() -> Catalog:
-    """The shipped catalog to start with."""
     return shipped(SAMPLE)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from core.domain.catalog import Catalog, Imported, Note, Prompt, Server
+from core.domain.catalog import Catalog, Imported, Note
 from core.importers.formats import Importer
-from core.importers.reading import BrokenDocumentError, Reading, keep_repeats, shown
+from core.importers.reading import Reading, keep_repeats, shown
 
 STREAMED_BYTES = 4 * 1024 * 1024
 """A larger file is read entry by entry."""
@@ -40,13 +40,13 @@ def read_large(path: Path, detect: Callable[[object], Importer | None], pack: Pa
 
     Raises NotAListError where the file has another form, and BrokenDocumentError where no entry can be taken.
     """
-    kept, importer = _Kept(str(path), pack), None
+    kept, importer = _Kept(Reading(str(path)), pack), None
     with path.open(encoding="utf-8-sig") as file:
         for key, position, entry in _entries(_Window(file)):
             place, whole = f"{key}[{position}]", {key: [entry]} if key else [entry]
             importer = importer or detect(whole)
             if importer is None:
-                kept.leave_out([f"{place} is of no form that is known; give an object as the others"])
+                kept.leave_out([f"{path}: {place} is of no form that is known; give an object as the others."])
             else:
                 kept.take(
                     importer.read_entry(entry, key, source=str(path), position=position, folder=path.absolute().parent),
@@ -57,21 +57,15 @@ def read_large(path: Path, detect: Callable[[object], Importer | None], pack: Pa
 
 @dataclass
 class _Kept:
-    """What was taken so far. Tools are columns, all but the last few."""
+    """The entries taken so far. Tools are columns, all but the last few."""
 
-    source: str
+    whole: Reading
     pack: Pack
     entries: int = 0
     left_out: int = 0
-    faults: list[str] = field(default_factory=list[str])
-    notes: list[Note] = field(default_factory=list[Note])
     more_notes: int = 0
-    servers: list[Server] = field(default_factory=list[Server])
-    off: list[Server] = field(default_factory=list[Server])
-    secrets: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    prompts: dict[str, Prompt] = field(default_factory=dict[str, Prompt])
     _places: dict[str, str] = field(default_factory=dict[str, str])
-    _columns: int = 0  # of `servers`, those whose tools are columns
+    _columns: int = 0  # servers whose tools are columns
     _objects: int = 0  # tools that are not
 
     def leave_out(self, problems: list[str]) -> None:
@@ -79,56 +73,52 @@ class _Kept:
         self.entries += 1
         self.left_out += 1
         if self.left_out <= MOST_NAMED:
-            self.faults += problems
+            self.whole.problems += problems
 
     def take(self, entry: Reading, place: str) -> None:
         """Take one entry: its servers, or its faults."""
+        whole = self.whole
         for server in (*entry.servers, *entry.off):
             if server.name in self._places:
                 fault = f"name is the same as that of {self._places[server.name]}; rename one of them"
                 entry.problem(f"{place} {shown(server.name)}", fault)
         if entry.problems:
-            self.leave_out([one.removeprefix(f"{self.source}: ").removesuffix(".") for one in entry.problems])
+            self.leave_out(entry.problems)
             return
         self.entries += 1
         self._places |= {server.name: place for server in (*entry.servers, *entry.off)}
-        self.servers += entry.servers
-        self.off += entry.off
-        self.secrets |= entry.secrets
-        self.prompts = entry.prompts | self.prompts
-        self.notes += entry.notes[: MOST_NOTES - len(self.notes)]
+        whole.servers += entry.servers
+        whole.off += entry.off
+        whole.secrets |= entry.secrets
+        whole.prompts = entry.prompts | whole.prompts
+        whole.notes += entry.notes[: MOST_NOTES - len(whole.notes)]
         self.more_notes += len(entry.notes)
         self._objects += sum(len(server.tools) for server in entry.servers)
         if self._objects > TOOLS_TOGETHER:
             self._to_columns()
 
     def _to_columns(self) -> None:
-        self.servers[self._columns :] = self.pack(Catalog("", tuple(self.servers[self._columns :]))).servers
-        self._columns, self._objects = len(self.servers), 0
+        servers = self.whole.servers
+        servers[self._columns :] = self.pack(Catalog("", tuple(servers[self._columns :]))).servers
+        self._columns, self._objects = len(servers), 0
 
     def result(self, format_name: str) -> Imported:
         """The import. Raises BrokenDocumentError where nothing was taken."""
-        if not (self.servers or self.off):
-            raise BrokenDocumentError([
-                f"{self.source}: {one}." for one in self.faults or ["it lists no server that can be taken; give at least one"]
-            ])  # fmt: skip
-        self._to_columns()
-        notes = [Note(self.source, f"left out: {one}") for one in self.faults]
+        whole, notes = self.whole, list[Note]()
+        if whole.servers or whole.off:
+            self._to_columns()
+            for fault in whole.problems:
+                notes.append(
+                    Note(whole.source, f"left out: {fault.removeprefix(f'{whole.source}: ').removesuffix('.')}")
+                )
+            whole.problems = []
         if self.left_out:
             first = "; the first of them for these reasons" if self.left_out > MOST_NAMED else ""
-            notes.insert(0, Note(self.source, f"{self.left_out:,} of {self.entries:,} entries were left out{first}"))
-        if self.more_notes > len(self.notes):
-            self.notes.append(Note(self.source, f"{self.more_notes - len(self.notes):,} more remarks are not listed"))
-        return Imported(
-            format=format_name,
-            servers=tuple(self.servers),
-            notes=(*notes, *self.notes),
-            secrets=self.secrets,
-            prompts=tuple(self.prompts.values()),
-            needs_discovery=tuple(s.name for s in self.servers if s.connection is not None and not s.tools),
-            off=tuple(self.off),
-            left_out=self.left_out,
-        )
+            notes.insert(0, Note(whole.source, f"{self.left_out:,} of {self.entries:,} entries were left out{first}"))
+        if self.more_notes > len(whole.notes):
+            whole.note("", f"{self.more_notes - len(whole.notes):,} more remarks are not listed")
+        found = whole.finish(format_name)
+        return replace(found, notes=(*notes, *found.notes), left_out=self.left_out)
 
 
 # JSON of any length, value by value.

@@ -127,7 +127,6 @@ class Counted:
 
     @classmethod
     def of(cls, decision: Decision) -> Counted:
-        """The counts of a decision."""
         tokens = decision.tokens
         return cls(len(decision.tools.ids), tokens["baseline"], tokens["exposed"], tokens["cached"])
 
@@ -178,8 +177,6 @@ class Projected:
 
 @dataclass(frozen=True, slots=True)
 class TokenMeter:
-    """The counted figures, and the projected ones."""
-
     counted: Counted
     projected: Projected
 

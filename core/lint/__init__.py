@@ -1,7 +1,7 @@
 """Lint for catalogs: poor descriptions, colliding names, broken schemas, and text that tries to instruct a model.
 
 A rule is a class (`base.py`); related rules share a file. `RULES` lists them, and `lint` runs them over a catalog. A new rule is a
-class and its name in `RULES`; a new phrase that instructs a model is an entry of `wording/<rule>.toml` with an example.
+class and its name in `RULES`; a new phrase that instructs a model is an entry of `wording/<rule>.toml` with an example and the words that it needs.
 """
 
 from __future__ import annotations
@@ -11,47 +11,8 @@ from functools import partial
 
 from core.domain.catalog import Catalog
 from core.domain.findings import Finding, LintReport
+from core.lint import collisions, descriptions, findability, hidden, injection, schemas
 from core.lint.base import Context, Rule, ToolRule
-from core.lint.collisions import LookalikeName, NameTwice, NearDuplicates, SharedName, SimilarServers, SimilarSiblings
-from core.lint.descriptions import (
-    ContradictoryHints,
-    DoubtfulHints,
-    EmptyName,
-    LongDescription,
-    MissingDescription,
-    MissingHints,
-    MissingServerDescription,
-    RepeatsName,
-    UnmarkedDestruction,
-    VagueDescription,
-)
-from core.lint.findability import GreedyRequests, SeldomFound, TakenForEachOther
-from core.lint.hidden import BuriedText, EncodedText, HiddenCharacters, StrayCharacters
-from core.lint.injection import (
-    AsksForContext,
-    ChangesOtherTools,
-    ClaimsPrecedence,
-    FakeTags,
-    HidesFromUser,
-    OverridesInstructions,
-    ReadsSecrets,
-    SendsElsewhere,
-    SkipsConsent,
-    SteersModel,
-)
-from core.lint.schemas import (
-    BrokenSchema,
-    LargeCatalog,
-    LargeServer,
-    LargeTool,
-    MissingFigures,
-    MissingSchema,
-    OddListing,
-    UndescribedParameters,
-    UnknownRequired,
-    Unpriced,
-    UntypedParameters,
-)
 
 __all__ = ["RULES", "Context", "Rule", "lint"]
 
@@ -59,56 +20,56 @@ RULES: dict[str, type[Rule]] = {
     rule.id: rule
     for rule in (
         # text that tries to instruct a model
-        OverridesInstructions,
-        HidesFromUser,
-        ReadsSecrets,
-        SendsElsewhere,
-        ChangesOtherTools,
-        FakeTags,
-        HiddenCharacters,
-        BuriedText,
-        EncodedText,
-        AsksForContext,
-        SkipsConsent,
-        ClaimsPrecedence,
-        SteersModel,
-        StrayCharacters,
+        injection.OverridesInstructions,
+        injection.HidesFromUser,
+        injection.ReadsSecrets,
+        injection.SendsElsewhere,
+        injection.ChangesOtherTools,
+        injection.FakeTags,
+        hidden.HiddenCharacters,
+        hidden.BuriedText,
+        hidden.EncodedText,
+        injection.AsksForContext,
+        injection.SkipsConsent,
+        injection.ClaimsPrecedence,
+        injection.SteersModel,
+        hidden.StrayCharacters,
         # names
-        LookalikeName,
-        NameTwice,
-        SimilarServers,
-        EmptyName,
-        SharedName,
+        collisions.LookalikeName,
+        collisions.NameTwice,
+        collisions.SimilarServers,
+        descriptions.EmptyName,
+        collisions.SharedName,
         # descriptions
-        MissingDescription,
-        VagueDescription,
-        RepeatsName,
-        LongDescription,
-        MissingServerDescription,
+        descriptions.MissingDescription,
+        descriptions.VagueDescription,
+        descriptions.RepeatsName,
+        descriptions.LongDescription,
+        descriptions.MissingServerDescription,
         # schemas and their size
-        BrokenSchema,
-        OddListing,
-        UnknownRequired,
-        MissingSchema,
-        UntypedParameters,
-        UndescribedParameters,
-        LargeTool,
-        LargeServer,
-        LargeCatalog,
+        schemas.BrokenSchema,
+        schemas.OddListing,
+        schemas.UnknownRequired,
+        schemas.MissingSchema,
+        schemas.UntypedParameters,
+        schemas.UndescribedParameters,
+        schemas.LargeTool,
+        schemas.LargeServer,
+        schemas.LargeCatalog,
         # hints, prices and times
-        ContradictoryHints,
-        UnmarkedDestruction,
-        DoubtfulHints,
-        MissingHints,
-        Unpriced,
-        MissingFigures,
+        descriptions.ContradictoryHints,
+        descriptions.UnmarkedDestruction,
+        descriptions.DoubtfulHints,
+        descriptions.MissingHints,
+        schemas.Unpriced,
+        schemas.MissingFigures,
         # rules that need vectors
-        SimilarSiblings,
-        NearDuplicates,
+        collisions.SimilarSiblings,
+        collisions.NearDuplicates,
         # rules over example requests
-        SeldomFound,
-        TakenForEachOther,
-        GreedyRequests,
+        findability.SeldomFound,
+        findability.TakenForEachOther,
+        findability.GreedyRequests,
     )
 }
 

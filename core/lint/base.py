@@ -131,12 +131,10 @@ class Context:
 
     @cached_property
     def texts(self) -> CatalogTexts:
-        """Every text that a model may read."""
         return CatalogTexts(self._catalog, self.working)
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The same texts, for searching."""
         return Corpus(text for text, _ in self.texts.different)
 
 
@@ -186,7 +184,6 @@ class ToolRule(Rule):
             yield from self.about(tool)
 
     def about(self, tool: Tool) -> Iterator[Finding]:
-        """Yields the finding on one tool, if there is one."""
         if found := self.look(tool):
             reason, where, evidence = found
             yield self.finding(reason, server=tool.server, tool=tool.name, where=where, evidence=evidence)

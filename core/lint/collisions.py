@@ -21,8 +21,6 @@ SHORTEST_SIMILAR = 5  # characters: below, one letter makes a different word
 
 
 class SharedName(Rule):
-    """One tool name on several servers."""
-
     id = "shared_name"
     title = "Same name on several servers"
     severity = Severity.NOTE
@@ -42,8 +40,6 @@ class SharedName(Rule):
 
 
 class NameTwice(Rule):
-    """Two tools of one server whose names differ only in case or separators."""
-
     id = "name_twice"
     title = "Same name in one server"
     severity = Severity.ERROR
@@ -61,8 +57,6 @@ class NameTwice(Rule):
 
 
 class LookalikeName(Rule):
-    """A name that looks like another one, or mixes letters of several scripts."""
-
     id = "lookalike_name"
     title = "Look-alike name"
     severity = Severity.ERROR
@@ -92,8 +86,6 @@ class LookalikeName(Rule):
 
 
 class SimilarServers(Rule):
-    """Server names that differ in one letter, or in case and separators."""
-
     id = "similar_servers"
     title = "Nearly the same server name"
     severity = Severity.WARNING
@@ -156,8 +148,6 @@ WITHIN_SERVER = 0.95
 
 
 class _Nearest(Rule):
-    """Pairs each tool with its nearest partner, on other servers or on its own, above a threshold; each pair once."""
-
     needs_vectors = True
     compares_servers = True
 
@@ -186,8 +176,6 @@ class _Nearest(Rule):
 
 
 class NearDuplicates(_Nearest):
-    """Tools of different servers with the same meaning."""
-
     id = "near_duplicates"
     title = "Near duplicates"
     severity = Severity.NOTE
@@ -196,15 +184,12 @@ class NearDuplicates(_Nearest):
     advice = "Keep both if their prices or speeds differ, so that the router can choose; else remove one."
 
     def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:
-        """See `_Nearest`."""
         return nearest_above(
             vectors, 1, ACROSS_SERVERS, allowed=lambda one, other: owner[one] != owner[other], progress=context.working
         )
 
 
 class SimilarSiblings(_Nearest):
-    """Tools of one server that an encoder can hardly distinguish."""
-
     id = "similar_siblings"
     title = "Hard to distinguish"
     severity = Severity.WARNING

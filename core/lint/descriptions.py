@@ -22,8 +22,6 @@ _GENERIC = _LITTLE | VOCABULARY["generic"]
 
 
 class MissingDescription(ToolRule):
-    """A tool without a description."""
-
     id = "missing_description"
     title = "No description"
     severity = Severity.WARNING
@@ -35,8 +33,6 @@ class MissingDescription(ToolRule):
 
 
 class MissingServerDescription(ServerRule):
-    """A server without a description."""
-
     id = "missing_server_description"
     title = "No server description"
     severity = Severity.NOTE
@@ -48,8 +44,6 @@ class MissingServerDescription(ServerRule):
 
 
 class VagueDescription(ToolRule):
-    """A description that is too short, or made of words that fit every tool."""
-
     id = "vague_description"
     title = "Vague description"
     severity = Severity.WARNING
@@ -69,8 +63,6 @@ class VagueDescription(ToolRule):
 
 
 class RepeatsName(ToolRule):
-    """A description that only repeats the name."""
-
     id = "repeats_name"
     title = "Repeats its name"
     severity = Severity.NOTE
@@ -84,8 +76,6 @@ class RepeatsName(ToolRule):
 
 
 class LongDescription(ToolRule):
-    """A description of which at least half is not embedded."""
-
     id = "long_description"
     title = "Long description"
     severity = Severity.NOTE
@@ -126,8 +116,6 @@ _RANDOM = re.compile(r"(?=\w*\d)(?=\w*[a-f])[0-9a-f]{8,}|[0-9a-f]{8}-[0-9a-f]{4}
 
 
 class EmptyName(ToolRule):
-    """A name of words that fit every tool, of one letter, or of random characters."""
-
     id = "empty_name"
     title = "Meaningless name"
     severity = Severity.WARNING
@@ -152,8 +140,6 @@ class EmptyName(ToolRule):
 
 
 class MissingHints(ServerRule):
-    """Tools without hints about side effects; one finding for each server."""
-
     id = "missing_hints"
     title = "No hints about side effects"
     severity = Severity.NOTE
@@ -169,8 +155,6 @@ class MissingHints(ServerRule):
 
 
 class UnmarkedDestruction(ToolRule):
-    """A name that sounds destructive, without a hint about it."""
-
     id = "unmarked_destruction"
     title = "Unmarked destruction"
     severity = Severity.WARNING
@@ -187,8 +171,6 @@ class UnmarkedDestruction(ToolRule):
 
 
 class ContradictoryHints(ToolRule):
-    """Hints that contradict the name, or each other."""
-
     id = "contradictory_hints"
     title = "Hints contradict the name"
     severity = Severity.ERROR
@@ -206,8 +188,6 @@ class ContradictoryHints(ToolRule):
 
 
 class DoubtfulHints(ToolRule):
-    """Hints that make a tool look more harmless than its name."""
-
     id = "doubtful_hints"
     title = "Hints look too harmless"
     severity = Severity.NOTE

@@ -16,8 +16,6 @@ LEAST_TIMES = 3
 
 
 class OfRequests(Rule):
-    """A rule about single tools that an estimate or a check of requests names."""
-
     severity = Severity.WARNING
 
     def _about(
@@ -31,8 +29,6 @@ class OfRequests(Rule):
 
 
 class SeldomFound(OfRequests):
-    """Tools that less than half of their own requests find among three."""
-
     id = "seldom_found"
     title = "Seldom found"
     why = "Agents see the first tools of a search. A tool that its own requests do not find there is never called."
@@ -49,8 +45,6 @@ class SeldomFound(OfRequests):
 
 
 class TakenForEachOther(OfRequests):
-    """Two tools that are found in each other's place."""
-
     id = "taken_for_each_other"
     title = "Taken for each other"
     why = "If both do the same, an auction may choose; if they are opposites, such as back and forward, the wrong one is called."
@@ -67,8 +61,6 @@ class TakenForEachOther(OfRequests):
 
 
 class GreedyRequests(OfRequests):
-    """Tools whose example requests are near what is not theirs."""
-
     id = "greedy_requests"
     title = "Greedy requests"
     why = "Such requests would draw every question to their tool, so none of them counts in a decision."

@@ -33,8 +33,6 @@ _SPACE = re.compile(
 
 
 class HiddenCharacters(PassageRule):
-    """Invisible characters that carry text or break words."""
-
     id = "hidden_characters"
     title = "Hidden characters"
     severity = Severity.ERROR
@@ -49,8 +47,6 @@ class HiddenCharacters(PassageRule):
 
 
 class StrayCharacters(PassageRule):
-    """A few invisible characters, usual in copied texts."""
-
     id = "stray_characters"
     title = "Stray invisible characters"
     severity = Severity.NOTE
@@ -65,8 +61,6 @@ class StrayCharacters(PassageRule):
 
 
 class BuriedText(PassageRule):
-    """Text after so much empty space that a dialog does not show it."""
-
     id = "buried_text"
     title = "Text out of sight"
     severity = Severity.ERROR
@@ -135,8 +129,6 @@ _BLOB = re.compile(
 
 
 class EncodedText(PassageRule):
-    """Sentences in base64, hexadecimal or escapes, and unreadable runs."""
-
     id = "encoded_text"
     title = "Encoded text"
     severity = Severity.WARNING

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from re import _parser as parser  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from core.domain.catalog import Catalog
 from core.domain.findings import Finding, Severity
@@ -17,7 +16,7 @@ from core.domain.once import made_once
 from core.lint.base import Context, Corpus, Rule, Words
 from core.lint.texts import Passage, quoted, sentence_before
 
-# Phrases that instruct a model (`wording/<rule>.toml`), and the rule that searches every text for them ----------------
+# Phrases that instruct a model (`wording/<rule>.toml`), and the rule that searches every text for them
 # A phrase is a pattern over folded text (lower case). In the file a space stands for any gap between two words, a line break for
 # nothing, and <NAME> for a part that is defined once. A negated or mentioned phrase is skipped: a scanner may say that it finds
 # "ignore previous instructions".
@@ -44,7 +43,8 @@ _NEGATED = re.compile(
 class Phrase:
     """One pattern with an example that it finds.
 
-    Every matching text contains one word of each of `needed`; other texts are not searched. All of `near` are within two sentences.
+    Every matching text contains one word of each of `needed`, alone or in a longer word; other texts are not searched. In the file a
+    space parts the sets and `|` the words of one. All of `near` are within two sentences.
     `unless` excludes a match if it occurs in the match or before it in its sentence. With `negated` a "never" before
     the match is part of it.
     """
@@ -86,14 +86,12 @@ def phrases(rule: str) -> tuple[Phrase, ...]:
         pattern, unless, *near = (
             _written_out(one, parts) for one in (entry["pattern"], entry.get("unless", ""), *entry.get("near", ()))
         )
-        words = tuple(words for one in (pattern, *near) for words in needed(one))
+        words = tuple(frozenset(one.split("|")) for one in entry["needed"].split())
         found.append(Phrase(entry["example"], words, pattern, tuple(near), unless, entry.get("negated", False)))
     return tuple(found)
 
 
 class PhraseRule(Rule):
-    """A rule of phrases: one finding for each tool or server with a text that contains one of them."""
-
     says: ClassVar[str]  # "The {place} …": the reason
     reads_parameters: ClassVar[bool] = True
 
@@ -134,81 +132,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)
 
 
-# The words that a text needs to have: an index of words tells sooner than a pattern whether it has them ----------------
-
-MOST_WORDS = 300  # that are written out for one place in a pattern
-LEAST_LETTERS = 3  # shorter words are in too many texts
-
-
-def needed(pattern: str) -> list[Words]:
-    r"""Returns sets of words: whatever the pattern matches contains one word of each set.
-
-    >>> [sorted(words) for words in needed(r"\b(?:read|open)(?:ing)?\s+the (?:big )?files?")]
-    [['open', 'read'], ['file']]
-    """
-    parsed: Any = parser.parse(pattern, re.DOTALL)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    found = [_plain_words(texts) for texts in _parts(parsed)[1]]
-    sets = [words for words in dict.fromkeys(found) if words]
-    return [words for words in sets if min(map(len, words)) >= LEAST_LETTERS] or sets
-
-
-def _plain_words(texts: Iterable[str]) -> Words:
-    """Returns the longest word of each text without those that contain another one; nothing if a text has no word."""
-    words = {max(text.split(), key=len, default="") for text in texts}
-    return frozenset(
-        word for word in words if not any(other != word and other in word for other in words) and "" not in words
-    )
-
-
-def _parts(parsed: Any) -> tuple[set[str] | None, list[set[str]]]:
-    """Returns all texts that a sequence matches, None if they are too many, and the sets of texts of which it contains one each."""
-    run, whole, sets = {""}, True, list[set[str]]()
-    for code, value in parsed:
-        texts, inner = _part(str(code), value)
-        if texts is not None and len(texts) * len(run) <= MOST_WORDS:
-            run = {start + end for start in run for end in texts}
-            continue
-        sets += [run, *inner] if texts is None else [run]
-        run, whole = texts or {""}, False
-    return (run if whole else None), [*sets, run]
-
-
-def _part(code: str, value: Any) -> tuple[set[str] | None, list[set[str]]]:
-    """Returns the same of one part of a pattern."""
-    match code:
-        case "AT" | "ASSERT" | "ASSERT_NOT":
-            return {""}, []
-        case "LITERAL" | "IN":
-            letters = value if code == "IN" else [(code, value)]
-            return (
-                {chr(one) for _, one in letters} if all(str(kind) == "LITERAL" for kind, _ in letters) else None
-            ), []
-        case "SUBPATTERN":
-            return _parts(value[3])
-        case "MAX_REPEAT" | "MIN_REPEAT":
-            texts, inner = _parts(value[2])
-            return (texts | {""} if texts and tuple(value[:2]) == (0, 1) else None), inner if value[0] else []
-        case "BRANCH":
-            found = [_parts(choice) for choice in value[1]]
-            whole = [texts for texts, _ in found if texts is not None]
-            # of each choice the set with the longest words
-            best = [
-                max(inner, key=lambda texts: min(len(max(text.split(), key=len, default="")) for text in texts))
-                for _, inner in found
-            ]
-            return (set[str]().union(*whole) if len(whole) == len(found) else None), [set[str]().union(*best)]
-        case _:
-            return None, []
-
-
-# The rules -------------------------------------------------------------------------------------------------------------
+# The rules.
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9]+(?:[_-]\w+)+")
 
 
 class OverridesInstructions(PhraseRule):
-    """Instructions that replace those of the user or the operator: the plainest injection."""
-
     id = "overrides_instructions"
     title = "Overrides instructions"
     severity = Severity.ERROR
@@ -219,8 +148,6 @@ class OverridesInstructions(PhraseRule):
 
 
 class HidesFromUser(PhraseRule):
-    """Secrecy demanded of the model."""
-
     id = "hides_from_user"
     title = "Hides something from the user"
     severity = Severity.ERROR
@@ -230,8 +157,6 @@ class HidesFromUser(PhraseRule):
 
 
 class ReadsSecrets(PhraseRule):
-    """Orders to read key files and credentials and pass them on."""
-
     id = "reads_secrets"
     title = "Asks for secrets"
     severity = Severity.ERROR
@@ -241,8 +166,6 @@ class ReadsSecrets(PhraseRule):
 
 
 class SendsElsewhere(PhraseRule):
-    """Orders to send data to an address in the text."""
-
     id = "sends_elsewhere"
     title = "Sends data elsewhere"
     severity = Severity.ERROR
@@ -252,8 +175,6 @@ class SendsElsewhere(PhraseRule):
 
 
 class ChangesOtherTools(PhraseRule):
-    """Orders on how to call other tools (tool shadowing)."""
-
     id = "changes_other_tools"
     title = "Changes other tools"
     severity = Severity.ERROR
@@ -271,8 +192,6 @@ class ChangesOtherTools(PhraseRule):
 
 
 class FakeTags(PhraseRule):
-    """Tags and tokens that are reserved for the client or the model's own template."""
-
     id = "fake_tags"
     title = "Imitates a system message"
     severity = Severity.ERROR
@@ -282,8 +201,6 @@ class FakeTags(PhraseRule):
 
 
 class AsksForContext(PhraseRule):
-    """The conversation, the user's words or the model's prompt as an argument."""
-
     id = "asks_for_context"
     title = "Asks for the conversation"
     severity = Severity.WARNING
@@ -293,8 +210,6 @@ class AsksForContext(PhraseRule):
 
 
 class SkipsConsent(PhraseRule):
-    """Orders not to ask the user."""
-
     id = "skips_consent"
     title = "Skips the user's consent"
     severity = Severity.WARNING
@@ -305,8 +220,6 @@ class SkipsConsent(PhraseRule):
 
 
 class ClaimsPrecedence(PhraseRule):
-    """Claims to be used before, instead of or above other tools."""
-
     id = "claims_precedence"
     title = "Claims precedence"
     severity = Severity.WARNING
@@ -316,8 +229,6 @@ class ClaimsPrecedence(PhraseRule):
 
 
 class SteersModel(PhraseRule):
-    """Orders about which tool to call when, often harmless."""
-
     id = "steers_model"
     title = "Steers the model"
     severity = Severity.NOTE

@@ -17,8 +17,6 @@ _DESCRIBED = ("description", "title", "enum", "const", "examples")
 
 
 class MissingSchema(ToolRule):
-    """A tool without an input schema."""
-
     id = "missing_schema"
     title = "No input schema"
     severity = Severity.WARNING
@@ -30,8 +28,6 @@ class MissingSchema(ToolRule):
 
 
 class BrokenSchema(ToolRule):
-    """An input schema that is not a JSON Schema."""
-
     id = "broken_schema"
     title = "Broken input schema"
     severity = Severity.ERROR
@@ -50,8 +46,6 @@ class BrokenSchema(ToolRule):
 
 
 class OddListing(Rule):
-    """A tool, or a part of it, that was left out when the server listed its tools."""
-
     id = "odd_listing"
     title = "Left out of the server's list"
     severity = Severity.WARNING
@@ -64,8 +58,6 @@ class OddListing(Rule):
 
 
 class UnknownRequired(ToolRule):
-    """A required parameter that is not declared."""
-
     id = "unknown_required"
     title = "Required but not declared"
     severity = Severity.ERROR
@@ -84,8 +76,6 @@ class UnknownRequired(ToolRule):
 
 
 class UndescribedParameters(ToolRule):
-    """Parameters without a description."""
-
     id = "undescribed_parameters"
     title = "Parameters without a description"
     severity = Severity.NOTE
@@ -97,8 +87,6 @@ class UndescribedParameters(ToolRule):
 
 
 class UntypedParameters(ToolRule):
-    """Parameters without a type."""
-
     id = "untyped_parameters"
     title = "Parameters without a type"
     severity = Severity.WARNING
@@ -165,8 +153,6 @@ CATALOG_TOKENS = 32_000  # a quarter of a context of 128,000: more than what may
 
 
 class LargeTool(Rule):
-    """One tool with a very long definition."""
-
     id = "large_tool"
     title = "Large definition"
     severity = Severity.WARNING
@@ -182,8 +168,6 @@ class LargeTool(Rule):
 
 
 class LargeServer(ServerRule):
-    """A server whose tools together fill a prompt."""
-
     id = "large_server"
     title = "Large server"
     severity = Severity.NOTE
@@ -198,8 +182,6 @@ class LargeServer(ServerRule):
 
 
 class LargeCatalog(Rule):
-    """A catalog that is too large to be given to a model as a whole."""
-
     id = "large_catalog"
     title = "Large catalog"
     severity = Severity.NOTE
@@ -216,8 +198,6 @@ class LargeCatalog(Rule):
 
 
 class Unpriced(ServerRule):
-    """Tools without a price: one finding for a catalog without any price, else one for each server."""
-
     id = "unpriced"
     title = "No price"
     severity = Severity.NOTE
@@ -236,8 +216,6 @@ class Unpriced(ServerRule):
 
 
 class MissingFigures(ServerRule):
-    """Servers without times and success: one finding for a catalog without any, else one for each server."""
-
     id = "missing_figures"
     title = "No times and success rates"
     severity = Severity.NOTE

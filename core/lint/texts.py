@@ -101,7 +101,6 @@ class Folded:
     offsets: Sequence[int] | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Returns the original span of a span of the folded text."""
         if self.offsets is None or start >= end:
             return start, end
         return self.offsets[start], self.offsets[end - 1] + 1
@@ -288,7 +287,6 @@ class CatalogTexts:
 
 
 def server_passages(server: Server) -> tuple[Passage, ...]:
-    """Returns a server's own texts."""
     return tuple(_with_decoded(server.name, "", _server_texts(server)))
 
 

@@ -209,7 +209,6 @@ class Activity:
         return self.log.last
 
     def export(self, table: str, format_: Format) -> bytes:
-        """The bytes that `write` writes."""
         file = BytesIO()
         self.write(table, format_, file)
         return file.getvalue()

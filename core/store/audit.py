@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from core.domain.events import TraceRemoval
 from core.store.connection import Database
-from core.store.log import START, TABLES, Log, canonical, chained, entry
+from core.store.log import START, TABLES, Log, canonical, chained
 
 Take = Callable[[str], object]
 _log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class Chain:
                 _log.warning("The log has been changed, its traces are kept: %s", walked.problem)
                 return 0
             if first <= last:
-                self.log.write([entry(TraceRemoval(now, first, last, self._without_traces(first, last)))])
+                self.log.append(TraceRemoval(now, first, last, self._without_traces(first, last)))
             self._delete(last)
             return removed
 

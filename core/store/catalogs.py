@@ -19,7 +19,7 @@ from core.domain.events import Override
 from core.domain.tool_table import packed
 from core.store.catalog_rows import SELECTS, catalog_of_rows, delete_rows, from_json, write_rows
 from core.store.connection import Array, Database, Table, pa
-from core.store.log import Log, entry
+from core.store.log import Log
 from core.store.tables import TypedTable, insert_arrow
 
 LATEST = """
@@ -128,16 +128,13 @@ class Catalogs:
             write_rows(connection, catalog, TAKEN + catalog.name)
 
     def load_taken(self, name: str) -> Catalog:
-        """What the files of a catalog said."""
         return catalog_of_rows(name, *self._database.read_together(*SELECTS, parameters=[TAKEN + name]))
 
     def remove_taken(self, name: str) -> None:
-        """Forget it."""
         with self._database.transaction() as connection:
             delete_rows(connection, TAKEN + name)
 
     def list_catalogs(self) -> tuple[CatalogRow, ...]:
-        """All catalogs by name."""
         return self._rows.select("true ORDER BY name")
 
     def connection_texts(self) -> list[str]:
@@ -155,7 +152,7 @@ class Catalogs:
 
     def set_override(self, override: Override) -> None:
         """Keep an operator's edit; earlier ones of the same price stay in the log. `value` None clears it."""
-        self._log.write([entry(override)])
+        self._log.append(override)
 
     def overrides(self, catalog: str) -> tuple[Override, ...]:
         """The edits in force: the latest of each server, tool and field that was not cleared, in order of commit."""

@@ -85,7 +85,6 @@ class Database:
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called."""
         return self._ended.is_set()
 
     @contextmanager

@@ -111,7 +111,7 @@ class Events:
 
         Raises StoreError, and keeps none of them, where one cannot be stored.
         """
-        self.log.write(tuple(map(entry, events)))
+        self.log.append(*events)
 
     def append_later(self, *events: Event) -> None:
         """Queue events; those of one call are committed together. What fails on the disk is raised by `flush`.

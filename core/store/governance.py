@@ -13,7 +13,7 @@ from core.domain.governance_events import ApprovalChange, ClientChange, Definiti
 from core.store.connection import Database
 from core.store.events import BackgroundWriter
 from core.store.journal import Journal, Kept
-from core.store.log import Log, checked, entry
+from core.store.log import Log, checked
 from core.store.tables import TypedTable
 
 Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
@@ -40,22 +40,18 @@ class Governance:
 
     def append(self, *changes: Change) -> None:
         """Commit changes together. Raises StoreError, and keeps none of them, where one cannot be stored."""
-        self.log.write([entry(change) for change in changes])
+        self.log.append(*changes)
 
     def clients(self) -> tuple[ClientChange, ...]:
-        """Every change of a client, in order of commit."""
         return tuple(self.log.read(ClientChange, "true", []))
 
     def policies(self) -> tuple[PolicyChange, ...]:
-        """Every policy that was set, in order of commit."""
         return tuple(self.log.read(PolicyChange, "true", []))
 
     def definitions(self) -> tuple[DefinitionChange, ...]:
-        """Every change of a definition's state, in order of commit."""
         return tuple(self.log.read(DefinitionChange, "true", []))
 
     def approvals(self) -> tuple[ApprovalChange, ...]:
-        """Every change of an approval, in order of commit."""
         return tuple(self.log.read(ApprovalChange, "true", []))
 
     def keep(self, spent: Spent) -> None:

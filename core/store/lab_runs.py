@@ -75,7 +75,6 @@ class LabRuns:
         return self._parts.count("DISTINCT run")
 
     def points(self, sweep: str) -> tuple[SweepPoint, ...]:
-        """The points of a sweep in their order."""
         return self._points.select("sweep = ? ORDER BY number", [sweep])
 
     def newest(self, limit: int, **same: str) -> tuple[LabRun, ...]:
@@ -94,7 +93,6 @@ class LabRuns:
         return {row["tasks_fingerprint"]: row["tasks"] for row in rows.to_pylist()}
 
     def newest_sweeps(self, limit: int) -> tuple[Sweep, ...]:
-        """The newest sweeps, newest first."""
         return self._sweeps.select(f"true {NEWEST}", [limit])
 
     def find(self, id_: str) -> LabRun | Sweep:
@@ -129,7 +127,6 @@ class CommandRuns:
         self._table.put(run)
 
     def newest(self, limit: int) -> tuple[CommandRun, ...]:
-        """The newest commands, newest first."""
         return self._table.select('true ORDER BY "at" DESC LIMIT ?', [limit])
 
 
@@ -166,7 +163,6 @@ class ScenarioRuns:
         return self._table.select('true ORDER BY "at" DESC, rowid LIMIT ?', [limit])
 
     def count(self) -> int:
-        """The number of runs."""
         return self._table.count()
 
     def steps(self, id_: str) -> RunSteps:
@@ -239,7 +235,6 @@ class Snapshots:
         self._table.remove("name = ?", [name])
 
     def all(self) -> tuple[Snapshot, ...]:
-        """All snapshots, newest first."""
         return self._table.select('true ORDER BY "at" DESC, name')
 
     def find(self, name: str) -> Snapshot:

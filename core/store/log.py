@@ -59,7 +59,6 @@ def chained(previous: str, lines: Iterable[str]) -> str:
 
 
 def canonical(kind: type[Any], number: int, values: Sequence[object]) -> str:
-    """A record as one line of JSON."""
     pairs = zip(_fields(kind), values, strict=True)
     said = {field.name: _plain(value) for field, value in pairs if value is not None and value != ""}
     return _TO_JSON([kind.__name__, number, said])
@@ -130,8 +129,9 @@ class Log:
                 self._know_newest()
         return self._last
 
-    def write(self, entries: Sequence[Entry]) -> None:
-        """Commit all entries together, after everything queued before. Raises StoreError and keeps nothing of them."""
+    def append(self, *records: Record) -> None:
+        """Commit records together, after everything queued before. Raises StoreError, and keeps none of them, if one cannot be stored."""
+        entries = [entry(record) for record in records]
         with self._database.lock:
             self.write_queued()
             self.commit(entries)

@@ -32,7 +32,6 @@ def packed(text: str) -> bytes:
 
 
 def unpacked(data: bytes) -> str:
-    """The text of `packed`."""
     return zlib.decompress(data).decode()
 
 

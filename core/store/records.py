@@ -13,7 +13,7 @@ from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label
 from core.domain.requests import RequestChange
 from core.domain.tasks import EqualJudgment
 from core.store.connection import Database
-from core.store.log import Log, entry
+from core.store.log import Log
 from core.store.tables import TypedTable
 
 
@@ -25,11 +25,11 @@ class Calibrations:
 
     def save(self, calibration: Calibration, switch: CalibrationSwitch | None = None) -> None:
         """Keep a calibration and, with `switch`, switch it on in the same transaction. Raises StoreError."""
-        self._log.write([entry(record) for record in (calibration, switch) if record is not None])
+        self._log.append(*(record for record in (calibration, switch) if record is not None))
 
     def switch(self, switch: CalibrationSwitch) -> None:
         """Keep a step of the history. Raises StoreError."""
-        self._log.write([entry(switch)])
+        self._log.append(switch)
 
     def of_catalog(self, catalog: str) -> tuple[Calibration, ...]:
         """The calibrations of a catalog, newest first; of one name the newest alone."""
@@ -47,7 +47,6 @@ class Calibrations:
         raise UnknownNameError(f"Catalog {catalog!r} has no calibration {name!r}; it has: {names}.")
 
     def history(self, catalog: str) -> tuple[CalibrationSwitch, ...]:
-        """Every step of switching, in order of commit."""
         return tuple(self._log.read(CalibrationSwitch, "catalog = ?", [catalog]))
 
     def active(self, catalog: str) -> Calibration | None:
@@ -70,7 +69,6 @@ class EqualJudgments:
         self._table.put(*judged)
 
     def remove(self, catalog: str, one: str, other: str) -> None:
-        """Delete the judgment of a pair."""
         self._table.remove("catalog = ? AND one = ? AND other = ?", [catalog, one, other])
 
     def of_catalog(self, catalog: str) -> tuple[EqualJudgment, ...]:
@@ -84,8 +82,6 @@ Happened = DecisionEvent | OutcomeEvent | Override
 
 
 class History:
-    """Reads only."""
-
     def __init__(self, log: Log) -> None:
         self._log = log
 
@@ -114,10 +110,9 @@ class Appended(Generic[R]):
 
     def append(self, *records: R) -> None:
         """Commit records together. Raises StoreError, and keeps none of them, if one cannot be stored."""
-        self.log.write([entry(record) for record in records])
+        self.log.append(*records)
 
     def history(self, catalog: str) -> tuple[R, ...]:
-        """Every record of a catalog in order of commit."""
         return tuple(self.log.read(self.kind, "catalog = ?", [catalog]))
 
 

@@ -53,7 +53,6 @@ class Wanted:
 
     @property
     def said(self) -> bool:
-        """Whether a process waits."""
         try:
             return time.time() - self._file.stat().st_mtime < FRESH_S
         except OSError:

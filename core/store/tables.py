@@ -38,7 +38,6 @@ class TypedTable(Generic[R]):
 
     @property
     def columns(self) -> str:
-        """The columns as SQL."""
         return ", ".join(f'"{field.name}"' for field in fields(self.kind))  # type: ignore[arg-type]
 
     def select(self, condition: str = "true", values: Sequence[object] = ()) -> tuple[R, ...]:

@@ -53,15 +53,12 @@ class KnownAttributesExporter(SpanExporter):
     exporter: SpanExporter
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """See SpanExporter."""
         return self.exporter.export([_bare(span) for span in spans])
 
     def shutdown(self) -> None:
-        """See SpanExporter."""
         self.exporter.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """See SpanExporter."""
         return self.exporter.force_flush(timeout_millis)
 
 
@@ -177,7 +174,6 @@ class OpenTelemetry(Telemetry):
             yield ended
 
     def answered(self, tool: str, duration_s: float, error: str) -> None:
-        """See Telemetry."""
         labels = {"mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool}
         self._server_s.record(duration_s, {**labels, **({"error.type": error} if error else {})})
 

@@ -116,8 +116,6 @@ UNDECLARED_S = 0.3
 
 
 class Ending(StrEnum):
-    """How a call ends."""
-
     RESULT = "result"
     ERROR = "error"  # a result that says that the tool failed
     DROP = "drop"  # accepted, then the connection is lost
@@ -148,7 +146,6 @@ class FailureModel:
     _outage_left: int = 0
 
     def next(self, tool: Tool) -> PlannedCall:
-        """Plans the next call, one of this tool."""
         profile, chance = self.profile, self.rng.random
         noise, crash, error, outage = self.rng.gauss(0.0, SPREAD), chance(), chance(), chance()
         length = 1 + int(math.log(1 - chance()) / math.log1p(-1 / max(profile.outage_calls, 1 + 1e-9)))

@@ -7,10 +7,9 @@ import math
 import random
 import re
 import string
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.domain.catalog import words
@@ -54,12 +53,10 @@ class Plausible:
         return faker
 
     def title(self) -> str:
-        """A headline."""
         text = self.rng.choice(SENTENCES).format(self._about()).rstrip(".")
         return text[0].upper() + text[1:]
 
     def sentences(self) -> str:
-        """One or two sentences."""
         made = (text.format(self._about()) for text in self.rng.sample(SENTENCES, self.rng.randint(1, 2)))
         return " ".join(text[0].upper() + text[1:] for text in made)
 
@@ -76,11 +73,9 @@ class Plausible:
         return EPOCH + timedelta(minutes=self.rng.randrange(300 * 24 * 60))
 
     def pick(self, *choices: str) -> str:
-        """One of these."""
         return self.rng.choice(choices)
 
     def between(self, low: float, high: float, digits: int = 2) -> float:
-        """A rounded number in [low, high]."""
         return round(self.rng.uniform(low, high), digits)
 
     def _about(self) -> str:
@@ -99,98 +94,54 @@ def topic_of(arguments: Mapping[str, Any]) -> str:
     return line if len(line) <= 60 else f"{line[:59]}…"
 
 
-# Texts that match a regular expression, from Python's syntax tree of it -----------------------------------------------
+# Texts that match a regular expression.
 
-_parser: Any = import_module("re._parser")  # private, but Python has no other parser of patterns
-MORE = 4  # repetitions beyond the minimum if the pattern has no limit
 PRINTABLE = string.ascii_letters + string.digits
-_CLASSES = {
-    "CATEGORY_DIGIT": string.digits,
-    "CATEGORY_SPACE": " ",
-    "CATEGORY_WORD": PRINTABLE,
-    "CATEGORY_NOT_DIGIT": string.ascii_letters,
-    "CATEGORY_NOT_SPACE": PRINTABLE,
-    "CATEGORY_NOT_WORD": " -",
-}
-ALL = PRINTABLE + string.punctuation + " "
-
-
+MORE = 4  # repetitions beyond the minimum if the pattern has no limit
 MOST_REPEATS = 10_000  # in one text of a pattern
+
+
+class _Bounded(random.Random):
+    """The choices of one text: few repetitions, plain characters, and the same ones in every process."""
+
+    left = MOST_REPEATS
+
+    def randint(self, a: int, b: int) -> int:
+        """Returns a number of repetitions. Raises OverflowError if they are too many together."""
+        made = super().randint(max(a, min(1, b)), min(b, a + MORE))
+        self.left -= made
+        if self.left < 0:
+            raise OverflowError("too many repetitions")
+        return made
+
+    def choice(self, seq: Any) -> Any:
+        """Returns one of them, a letter or a digit if there is one."""
+        if all(isinstance(one, str) for one in seq):
+            seq = sorted(one for one in seq if one in PRINTABLE) or sorted(seq)
+        return super().choice(seq)
 
 
 def matching_text(pattern: str, rng: random.Random) -> str | None:
     r"""A text that the pattern matches. None for an invalid pattern, and if no match was found (look-arounds).
 
     >>> matching_text("^[A-Z]{2}-\\d{3}$", random.Random(1))
-    'SZ-417'
+    'DX-870'
     >>> matching_text("(", random.Random(1))
     """
+    from rstr import Rstr
+
     try:
-        tree, fits = _parser.parse(pattern), admitted_by({"pattern": pattern})  # not `re.search`, which may take years
-    except (re.error, RecursionError, OverflowError, ValueError):
-        return None
-    for _ in range(20):
-        text = _Sampler(rng).text(tree)
-        if fits(text):
-            return text
+        fits = admitted_by({"pattern": pattern})  # not `re.search`, which may take years
+        for _ in range(20):
+            text = Rstr(_Bounded(rng.random()), printable=PRINTABLE).xeger(pattern)
+            if fits(text):
+                return text
+    except (re.error, RecursionError, OverflowError, ValueError, LookupError):
+        pass
     return None
 
 
-class _Sampler:
-    def __init__(self, rng: random.Random) -> None:
-        self._rng = rng
-        self._groups: dict[int, str] = {}
-        self._left = MOST_REPEATS
-        self._makers: dict[str, Callable[[Any], str]] = {
-            "LITERAL": chr,
-            "NOT_LITERAL": lambda code: self._rng.choice([c for c in PRINTABLE if ord(c) != code]),
-            "ANY": lambda _: self._rng.choice(PRINTABLE),
-            "IN": lambda parts: self._rng.choice(self._characters(parts)),
-            "BRANCH": lambda value: self.text(self._rng.choice(value[1])),
-            "SUBPATTERN": self._group,
-            "ATOMIC_GROUP": self.text,
-            "GROUPREF": lambda number: self._groups.get(number, ""),
-            "MAX_REPEAT": self._repeat,
-            "MIN_REPEAT": self._repeat,
-            "POSSESSIVE_REPEAT": self._repeat,
-        }
-
-    def text(self, tree: Iterable[tuple[Any, Any]]) -> str:
-        """Anchors and look-arounds add nothing: the whole text is matched against the pattern afterwards."""
-        return "".join(self._makers[str(op)](value) for op, value in tree if str(op) in self._makers)
-
-    def _group(self, value: tuple[Any, ...]) -> str:
-        text = self.text(value[-1])
-        if value[0] is not None:
-            self._groups[value[0]] = text
-        return text
-
-    def _repeat(self, value: tuple[int, Any, Any]) -> str:
-        least, most, tree = value
-        most = min(int(most), least + MORE)
-        made = list[str]()
-        for _ in range(self._rng.randint(max(least, min(1, most)), most)):
-            self._left -= 1
-            made += [self.text(tree)] if self._left > 0 else []
-        return "".join(made)
-
-    def _characters(self, parts: list[tuple[Any, Any]]) -> str:
-        negated = str(parts[0][0]) == "NEGATE"
-        named = "".join(self._named(str(op), value) for op, value in parts)
-        if not negated:
-            return named or "x"
-        return "".join(c for c in PRINTABLE if c not in named) or "".join(c for c in ALL if c not in named) or "x"
-
-    @staticmethod
-    def _named(op: str, value: Any) -> str:
-        if op == "LITERAL":
-            return chr(value)
-        if op == "RANGE":
-            return "".join(map(chr, range(value[0], min(value[1], value[0] + 200) + 1)))
-        return _CLASSES.get(str(value), "") if op == "CATEGORY" else ""
-
-
-# Values by the name of a field: people for `author`, prices for `total`, times for `created_at` -----------------------
+# Values by the name of a field: people for `author`, prices for `total`, times for `created_at`
 
 Text = Callable[[Plausible], str]
 Number = Callable[[Plausible], float]

@@ -12,7 +12,7 @@ from core.domain.english import past_participle, plural
 from core.domain.json_schema import referenced
 from core.virtual.sample_values import LIMITS, NUMBERS, known_fields, plain_name
 
-# Simplified schemas: references followed, `allOf` merged, one branch of `anyOf`, `oneOf` and `if` chosen --------------
+# Simplified schemas: references followed, `allOf` merged, one branch of `anyOf`, `oneOf` and `if` chosen.
 
 Schema = dict[str, Any]
 NOTHING: Schema = {"enum": []}  # the schema `false` admits no value
@@ -103,7 +103,7 @@ def _without(schema: Schema, *keys: str) -> Schema:
     return {key: value for key, value in schema.items() if key not in keys}
 
 
-# Guessed schemas: the verb and the noun of a name ----------------------------------------------------------------------
+# Guessed schemas: the verb and the noun of a name.
 
 Shape = Literal["many", "one", "made", "removed", "number", "text"]
 SHAPES: dict[Shape, str] = {

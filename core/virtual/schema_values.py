@@ -11,7 +11,7 @@ from core.domain.json_schema import admitted_by
 from core.virtual.sample_values import LIMITS, Plausible, matching_text, number_named, plain_name, text_named, topic_of
 from core.virtual.schema_inference import Flattener, Schema
 
-# Numbers within bounds ------------------------------------------------------------------------------------------------
+# Numbers within bounds.
 
 SPAN = 100.0  # range beside a single bound
 
@@ -69,7 +69,7 @@ def _stepped(value: float, step: Any, low: float | None, high: float | None, *, 
     return nearest * step
 
 
-# Texts within limits: the format or pattern first, then the field's name ----------------------------------------------
+# Texts within limits: the format or pattern first, then the field's name.
 
 LONGEST, SHORT = 100_000, 1_000
 FORMATS: dict[str, Callable[[Plausible], str]] = {
@@ -136,7 +136,7 @@ def _uuid(digits: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
-# Values of any schema --------------------------------------------------------------------------------------------------
+# Values of any schema.
 
 TRIES = 30
 DEEP, ENDLESS = 5, 60  # levels of objects; beyond DEEP only required fields are made

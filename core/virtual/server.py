@@ -69,7 +69,6 @@ def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> 
 
 
 def failure(tool: Tool, reason: str) -> SimulatedResult:
-    """Returns a tool error."""
     return SimulatedResult(f"Simulated error of {tool.id}: {reason}", failed=True)
 
 

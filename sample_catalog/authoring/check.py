@@ -69,7 +69,6 @@ def tasks_by_file(folder: Path = TASKS_DIR) -> dict[str, tuple[Task, ...]]:
 
 
 def problems(catalog: Catalog, files: dict[str, tuple[Task, ...]], equal: EqualSets) -> Iterator[str]:
-    """Yields one sentence for each fault."""
     yield from set_problems(catalog, equal)
     for name, wanted in WANTED.items():
         if len(files.get(name, ())) < wanted:
@@ -195,7 +194,6 @@ def _words(text: str) -> list[str]:
 
 
 def main() -> int:
-    """Prints all faults and the overlap of wording."""
     catalog, files = sample(), tasks_by_file()
     found = list(problems(catalog, files, EqualSets.load()))
     for line in found:

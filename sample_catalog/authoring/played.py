@@ -43,12 +43,10 @@ ABOUT = (
 
 
 def decided(app: App, question: str) -> Decision:
-    """Returns the decision with the knobs at their defaults."""
     return app.routing.preview(question, catalog=SAMPLE, router=ROUTER, parameters=app.routing.parameters(ROUTER))
 
 
 def rows(decision: Decision, *tools: str) -> list[ToolRow]:
-    """Returns the rows of these tools."""
     return [decision.tool_at(decision.tools.ids.index(tool)) for tool in tools]
 
 
@@ -115,7 +113,6 @@ def _call(app: App, question: str, tool: str) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Write the file."""
     with (
         tempfile.TemporaryDirectory() as scratch,
         open_app(Settings(db=Path(scratch) / "played.duckdb", cache=Path(scratch), seed=0)) as app,

@@ -25,7 +25,6 @@ HINTS: Mapping[str, tuple[bool, bool, bool]] = {  # read-only, destructive, idem
 
 
 def read_sheet(name: str) -> Sheet:
-    """Returns the sheet of this name."""
     return tomllib.loads((ROOT / "sheets" / f"{name}.toml").read_text(encoding="utf-8"))
 
 

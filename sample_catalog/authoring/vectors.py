@@ -41,7 +41,6 @@ class TextCollector:
         self.hashes: set[str] = set()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Returns rows of ones."""
         self.hashes.update(map(text_hash, texts))
         return np.ones((len(texts), self.dimension), dtype=np.float32)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.app import App, build_app
-from core.catalogs.catalog_editor import MAP_METHOD
+from core.catalogs.maps import MAP_METHOD
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.errors import UnknownNameError
 from core.relevance.encoder import CachedEncoder, EncoderSource

@@ -9,7 +9,7 @@ import pytest
 
 from core.app import App
 from core.catalogs.background_jobs import Stopped
-from core.catalogs.lint_errors import find_errors
+from core.catalogs.lint_reports import find_errors
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.errors import CatalogError, UnknownNameError
 from core.importers import read_document

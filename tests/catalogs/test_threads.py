@@ -10,7 +10,7 @@ from core.app import App
 from core.domain.outcome import OutcomeKind
 from tests.world import Scripted, call, figures, open_test_app
 
-THREADS, ROUNDS = 8, 12
+THREADS, ROUNDS = 8, 5
 
 
 def test_routing_and_calling_at_once(app: App, calls_of, path: Path) -> None:

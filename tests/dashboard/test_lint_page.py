@@ -9,7 +9,7 @@ import json
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.catalogs.catalog_editor import findings_csv
+from core.catalogs.lint_reports import findings_csv
 from core.domain.findings import Finding, Severity
 from core.relevance.encoder import EncoderError, EncoderSource
 from dashboard.pages.catalog.lint import finding_id, marked

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 from core.app import App
-from core.catalogs.catalog_editor import MAP_METHOD
+from core.catalogs.maps import MAP_METHOD
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.tool_table import ToolRows
 from core.relevance.encoder import EncoderSource

@@ -12,7 +12,7 @@ from core.domain.units import price, seconds, share
 from tests.cases import each
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12)
-promise = settings(derandomize=True, max_examples=200)
+promise = settings(derandomize=True, max_examples=60)
 
 
 @each(

@@ -19,7 +19,7 @@ from core.importers import IMPORTERS, Importer, detect, read_document
 from tests.cases import each
 
 every = each("importer", IMPORTERS, ids=lambda one: one.name)
-light = settings(max_examples=100, suppress_health_check=list(HealthCheck))
+light = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.floats(), st.text(max_size=6), st.just(10**400), st.just("\ud800")

@@ -184,7 +184,7 @@ def test_tools_without_a_description_are_no_duplicates(index):
 
 
 def test_near_duplicates_and_siblings_are_those_of_every_pair(index):
-    drawn = LargeTestbed([Source("sample", shipped("sample").servers)], 1_500)  # with forks of the sample's
+    drawn = LargeTestbed([Source("sample", shipped("sample").servers)], 1_000)  # with forks of the sample's
     twice = [(s, replace(s.tools[0], name="the_same")) if place % 20 == 0 else (s,) for place, s in enumerate(drawn)]
     seen = Catalog("c", tuple(replace(server, tools=(*server.tools, *more)) for server, *more in twice))
     vectors = (made := index(seen)).tools.views["description"]

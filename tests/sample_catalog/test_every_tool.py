@@ -1,35 +1,24 @@
-"""Each of the sample's tools is called once over real MCP: the runnable servers as they are, the others as virtual ones.
+"""The tools of two runnable servers and a virtual one, started and called as the console does.
 
-A server takes a second to start as a process, so all but a few run in this process: `test_sample_stdio` starts each runnable one.
+`test_sample_contract` calls the tools of every runnable server, and `tests/virtual/test_responses.py` those of the virtual ones.
 """
 
-import importlib
 import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from core.domain.catalog import Connection, Server, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.importers.shipped_catalogs import sample
 from core.servers.caller import McpCaller
 from core.servers.pool import SessionPool
-from core.servers.secrets import Launch
-from core.servers.transports import open_target
 from core.virtual.launch import virtual_connection
 from core.virtual.schema_values import value_for
-from core.virtual.server import Behaviour, virtual_server
 
 from .examples import EXAMPLES
 
-AT_ONCE = 4
-AS_PROCESSES = {"gremlin", "unit-exchange"}  # as the console starts them; the gremlin ends its process
-VIRTUAL_PROCESSES = 1  # started as the console starts them; tests/virtual/test_processes.py says what differs
-IN_PROCESS = "in-process:"  # the command of a server that is opened in this process
-BEHAVIOUR = Behaviour(profile="steady", seed=1, speed=0.0)
+RUNNABLE = {"gremlin", "unit-exchange"}  # the gremlin ends its process
 MEANT_TO_FAIL = {"gremlin::break_promise", "gremlin::hang", "gremlin::freeze", "gremlin::crash", "gremlin::fail_politely",
                  "gremlin::fail_unexpectedly", "gremlin::fail_sometimes"}  # fmt: skip
 
@@ -52,47 +41,32 @@ def call_all(caller: McpCaller, server: Server, connection: Connection) -> dict[
     return outcomes
 
 
-def test_every_tool_responds_over_mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_answer_as_the_console_calls_them(tmp_path: Path) -> None:
     catalog = sample()
-    monkeypatch.setenv("WAYFARE_SANDBOX", str(tmp_path / "sandbox"))  # of the servers in this process
-    virtual = [s.name for s in catalog.servers if s.connection is None]
-
-    async def never(_: object) -> None:
-        raise AssertionError("a steady server drops no connection")
-
-    def target(launch: Launch, *rest: Any) -> Any:
-        if launch.command != IN_PROCESS:
-            return open_target(launch, *rest, vault=pool.vault)
-        server = catalog.servers[catalog.server_row[launch.args[0]]]
-        if server.connection is not None:
-            return importlib.import_module(server.connection.args[1]).server
-        return virtual_server(server, BEHAVIOUR, never).mcp
-
-    pool = SessionPool(open_target=target)
+    virtual = next(server for server in catalog.servers if server.connection is None)
+    servers = [server for server in catalog.servers if server.name in {*RUNNABLE, virtual.name}]
+    pool = SessionPool()
     caller = McpCaller(pool)
 
     def run(server: Server) -> dict[str, Outcome]:
-        if server.connection is not None and server.name in AS_PROCESSES:
-            connection = replace(server.connection, env={"WAYFARE_SANDBOX": str(tmp_path / "sandbox")})
-        elif server.name in virtual[:VIRTUAL_PROCESSES]:
+        if server.connection is None:
             connection = virtual_connection(server, tmp_path, profile="steady", seed=1, speed=0.0)
         else:
-            connection = Connection("stdio", command=IN_PROCESS, args=(server.name,))
+            connection = replace(server.connection, env={"WAYFARE_SANDBOX": str(tmp_path / "sandbox")})
         return call_all(caller, server, connection)
 
     try:
-        with ThreadPoolExecutor(AT_ONCE) as workers:
-            outcomes = {tool: outcome for found in workers.map(run, catalog.servers) for tool, outcome in found.items()}
+        with ThreadPoolExecutor(len(servers)) as workers:
+            outcomes = {tool: outcome for found in workers.map(run, servers) for tool, outcome in found.items()}
     finally:
         pool.close()
-    assert outcomes.keys() == catalog.tool_row.keys()
-    assert len(outcomes) >= 810
+    assert outcomes.keys() == {tool.id for server in servers for tool in server.tools}
     wrong = {
         tool: o.error for tool, o in outcomes.items() if o.kind is not OutcomeKind.OK and tool not in MEANT_TO_FAIL
     }
     assert wrong == {}
     for tool, outcome in outcomes.items():
-        simulated = tool.partition("::")[0] in virtual
+        simulated = tool.partition("::")[0] == virtual.name
         assert outcome.simulated is simulated, tool
         assert outcome.content or tool in MEANT_TO_FAIL, tool
         assert "imulated" in "".join(block.text for block in outcome.content) or not simulated, tool

@@ -73,7 +73,7 @@ def shared() -> Iterator[Store]:
         yield opened
 
 
-@settings(max_examples=50)
+@settings(max_examples=15)
 @given(catalog=catalogs)
 def test_any_catalog_round_trips(shared: Store, catalog: Catalog) -> None:
     shared.catalogs.save_catalog(catalog, "test")

@@ -7,8 +7,6 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from core.app import App
 from core.domain.outcome import OutcomeKind
 from core.store import Store
@@ -17,13 +15,12 @@ from tests.store.victim import changed, large
 from tests.world import ROOT, call, figures, open_test_app
 
 
-@pytest.mark.parametrize("what", ["decide", "call"])
-def test_killed(app: App, path: Path, what: str) -> None:
+def test_killed(app: App, path: Path) -> None:
     assert app.calls.run(call("echo")).outcome.kind is OutcomeKind.OK
     before = figures(app)
     app.close()
 
-    line = [FORKS.python, "-m", "tests.store.victim", str(path), what]
+    line = [FORKS.python, "-m", "tests.store.victim", str(path), "call"]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
         decision_id, server_pid = victim.stdout.readline().split()
         FORKS.kill(victim)
@@ -40,38 +37,34 @@ def test_killed(app: App, path: Path, what: str) -> None:
         assert again.calls.run(call("echo")).server_before.calls == 1
         again.store.events.flush()
         assert activity.decision_count() == 2
-    if what == "call":
-        assert_gone(int(server_pid))
+    assert_gone(int(server_pid))
 
 
 def test_a_catalog_that_was_being_saved_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
-    for lines in (1, 30):
-        path = tmp_path / f"{lines}.duckdb"
-        line = [FORKS.python, "-m", "tests.store.victim", str(path), "save"]
-        with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
-            for _ in range(lines):
-                assert victim.stdout.readline() == "saving\n"
-            FORKS.kill(victim)
-        with Store(path) as store:
-            found = store.catalogs.load_catalog("large")
-            assert found in (large("old"), large("new"))
-            assert store.catalogs.list_catalogs()[0].tools == len(found.tools) == 8_000
-            store.catalogs.save_catalog(large("again"), "")
-            assert store.catalogs.load_catalog("large") == large("again")
+    path = tmp_path / "db"
+    line = [FORKS.python, "-m", "tests.store.victim", str(path), "save"]
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
+        for _ in range(30):
+            assert victim.stdout.readline() == "saving\n"
+        FORKS.kill(victim)
+    with Store(path) as store:
+        found = store.catalogs.load_catalog("large")
+        assert found in (large("old"), large("new"))
+        assert store.catalogs.list_catalogs()[0].tools == len(found.tools) == 4_000
+        store.catalogs.save_catalog(large("again"), "")
+        assert store.catalogs.load_catalog("large") == large("again")
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
-def test_a_catalog_that_was_being_edited_is_that_of_the_last_edit_or_the_next(tmp_path: Path, share: float) -> None:
-    """Killed after a share of the time of an edit, the ninth: eight before it tell how long one takes."""
+def test_a_catalog_that_was_being_edited_is_that_of_the_last_edit_or_the_next(tmp_path: Path) -> None:
     path = tmp_path / "db"
     line = [FORKS.python, "-m", "tests.store.victim", str(path), "edit"]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
-        said, begun = [victim.stdout.readline()], time.monotonic()
-        said += [victim.stdout.readline() for _ in range(8)]
-        time.sleep(share * (time.monotonic() - begun) / 8)
+        said = [victim.stdout.readline()]
+        while "2\n" not in said or said[-1] != "saving\n":  # in the middle of an edit
+            said.append(victim.stdout.readline())
         FORKS.kill(victim)
         said += victim.stdout.readlines()
-    saved = max(int(one) for one in said if one.endswith("\n"))
+    saved = max(int(one) for one in said if one.endswith("\n") and one != "saving\n")
     with Store(path) as store:
         found = store.catalogs.load_catalog("large")
         assert found in (changed(large("old"), saved), changed(large("old"), saved + 1))
@@ -81,14 +74,12 @@ def test_a_catalog_that_was_being_edited_is_that_of_the_last_edit_or_the_next(tm
 
 def test_every_answered_call_is_found_after_kills(app: App, path: Path) -> None:
     app.close()
-    answered: list[list[str]] = []
-    for lines in (2, 60):
-        line = [FORKS.python, "-m", "tests.store.victim", str(path), "answer"]
-        with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
-            said = [victim.stdout.readline() for _ in range(lines)]
-            FORKS.kill(victim)
-            said += victim.stdout.readlines()
-        answered += [one.split() for one in said if one.endswith("\n")]
+    line = [FORKS.python, "-m", "tests.store.victim", str(path), "answer"]
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
+        said = [victim.stdout.readline() for _ in range(40)]
+        FORKS.kill(victim)
+        said += victim.stdout.readlines()
+    answered = [one.split() for one in said if one.endswith("\n")]
 
     with open_test_app(path) as again:
         outcomes = [one.id for one in again.store.events.outcomes("world")]

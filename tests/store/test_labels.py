@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -99,33 +95,3 @@ def test_undo_goes_one_step_back(store: Store) -> None:
 def test_a_damaged_report_is_empty() -> None:
     assert calibration("a", "a").report == {"labels": 3}
     assert Calibration("a", T0, "demo", "a", "{}", "{", 0, "", "cli").report == {}
-
-
-WRITER = """
-import sys
-from datetime import UTC, datetime
-from core.domain.feedback import Label
-from core.store import Store
-
-store, number = Store(sys.argv[1]), 0
-while True:
-    now = datetime.now(UTC)
-    pair = [Label(f"{number}.{n}", now, "demo", "x" * 4000, "", "s::t", bool(n), "v", "cli", None) for n in range(2)]
-    store.labels.append(*pair)
-    print(number, flush=True)
-    number += 1
-"""
-
-
-def test_a_killed_process_loses_no_label_and_keeps_no_half_of_a_pair(tmp_path: Path) -> None:
-    path = tmp_path / "db"
-    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        seen = [process.stdout.readline() for _ in range(40)]
-        os.kill(process.pid, signal.SIGKILL)
-        seen += process.stdout.readlines()
-    printed = [int(line) for line in seen if line.endswith("\n")]
-    with Store(path) as store:
-        kept = [label.id for label in store.labels.history("demo")]
-    assert len(kept) // 2 - len(printed) in (0, 1)
-    assert kept == [f"{n}.{part}" for n in range(len(kept) // 2) for part in range(2)]

@@ -1,9 +1,9 @@
-"""A process with an app that is killed on purpose: `python -m tests.store.victim DB decide|call|answer|save|edit`.
+"""A process with an app that is killed on purpose: `python -m tests.store.victim DB call|answer|save|edit`.
 
-It prints the id of its decision once that is on the disk; for `call` a call hangs then, and it prints the server's id. For `answer`
+For `call` a call hangs, and it prints the ids of its decision, which is on the disk, and of the server's process. For `answer`
 it answers an agent's calls as fast as it can, and prints of each answered one the id of its outcome and that of its spending. For
 `save` it saves two large catalogs under one name by turns, and prints a line every few milliseconds. For `edit` it changes one of them
-and prints the number of each change once it is saved.
+and prints the number of each change once it is saved as well.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def answer(app: App) -> None:
 
 def large(description: str) -> Catalog:
     """A catalog that takes a while to write."""
-    names = [f"s{number}" for number in range(400)]
+    names = [f"s{number}" for number in range(200)]
     servers = (Server(s, description, tools=tuple(Tool(s, f"t{n}", description) for n in range(20))) for s in names)
     return packed(Catalog("large", tuple(servers)))
 
@@ -55,9 +55,10 @@ def edit(path: Path) -> None:
     """Change the first and the last server of a large catalog without an end: the one has other tools each time, and its rows others' places."""
     with Store(path) as store:
         known = store.catalogs.save_catalog(large("old"), "")
+        threading.Thread(target=tick, daemon=True).start()
         for number in itertools.count(1):
             known = store.catalogs.save_catalog(changed(known, number), "")
-            print(number, flush=True)
+            print(f"{number}\n", end="", flush=True)
 
 
 def changed(catalog: Catalog, number: int) -> Catalog:
@@ -70,11 +71,11 @@ def changed(catalog: Catalog, number: int) -> Catalog:
 def tick() -> None:
     """Print a line every few milliseconds."""
     while not threading.Event().wait(0.005):
-        print("saving", flush=True)
+        print("saving\n", end="", flush=True)  # one write: another thread prints as well
 
 
 def main() -> None:
-    """Decide, perhaps call, and wait for the end."""
+    """Do one of them until the end."""
     path, what = sys.argv[1:]
     if what in {"save", "edit"}:
         (save if what == "save" else edit)(Path(path))
@@ -82,12 +83,9 @@ def main() -> None:
         if what == "answer":
             answer(app)
         decision = app.routing.route("swallow words", catalog="world")
-        server_pid = 0
-        if what == "call":
-            app.calls.start(ToolCall("gremlin", "hang", catalog="sample", timeout_s=600, decision_id=decision.id))
-            server_pid = under_way(app, "gremlin")
-        else:
-            app.store.events.flush()
+        app.calls.start(ToolCall("gremlin", "hang", catalog="sample", timeout_s=600, decision_id=decision.id))
+        server_pid = under_way(app, "gremlin")
+        app.store.events.flush()
         print(decision.id, server_pid, flush=True)
         time.sleep(600)
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -92,7 +92,7 @@ def work(url: str, headers: dict[str, str], meta: dict[str, str] | None) -> dict
     """A search, a call with a secret that fails, and one that gives back the `_meta` that its server got."""
 
     async def run() -> dict[str, Any]:
-        http = create_mcp_http_client(headers=headers)
+        http = httpx2.AsyncClient(headers=headers, timeout=30)
         async with http, Client(streamable_http_client(url, http_client=http)) as client:
             found = await client.call_tool("search_tools", {"task": TASK}, meta=meta)
             route = found.structured_content["route_id"]

@@ -27,7 +27,7 @@ from core.virtual.multiply import (
 from tests.cases import each
 
 SAMPLE = sample()
-SERVERS = each("server", SAMPLE.servers, ids=[server.name for server in SAMPLE.servers])
+SERVERS = each("server", SAMPLE.servers[::8], ids=[server.name for server in SAMPLE.servers[::8]])
 
 
 @SERVERS
@@ -154,7 +154,7 @@ class TestWordings:
     """The rules of rewording."""
 
     @given(st.text(max_size=200), st.integers(0, 99))
-    @settings(max_examples=150)
+    @settings(max_examples=25)
     def test_any_text_has_enough_and_none_twice(self, text: str, seed: int) -> None:
         made = list(wordings(text, random.Random(seed)))
         if text.strip():

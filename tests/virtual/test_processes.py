@@ -22,7 +22,7 @@ from core.virtual.__main__ import main
 from core.virtual.launch import plain_server, virtual_connection
 from tests.cases import each
 from tests.forking import FORKS
-from tests.virtual.conftest import WEATHER, Bench
+from tests.virtual.conftest import WEATHER
 
 LINE = re.compile(r"Virtual server weather \((?P<profile>\w+)\) on (?P<url>http://127\.0\.0\.1:\d+/mcp)")
 Call = Callable[..., Outcome]
@@ -109,15 +109,6 @@ def test_a_folder_named_core_in_the_working_directory_is_not_ours(
     (tmp_path / "core" / "__init__.py").write_text("raise SystemExit('the wrong core')")
     monkeypatch.chdir(tmp_path)
     assert call(steady(Server("lone", tools=(Tool("lone", "do"),)), tmp_path), "do", name="lone").kind is OutcomeKind.OK
-
-
-def test_a_seed_repeats_in_another_process(call: Call, tmp_path: Path) -> None:
-    arguments = {"city": "Oslo"}
-    theirs = call(steady(WEATHER, tmp_path, seed=4), "search_places", arguments, name="seeded").content
-    ours = [
-        [block.text for block in Bench(WEATHER, seed=seed).call("search_places", arguments).content] for seed in (4, 5)
-    ]
-    assert ours[0] == [block.text for block in theirs] != ours[1]
 
 
 def test_a_crash_harms_only_its_call(call: Call, tmp_path: Path) -> None:
@@ -208,18 +199,16 @@ def test_wrong_use_is_one_sentence(
     assert words in err
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "words"),
-    [
-        ("gone.json", (), "cannot be read"),
-        ("world.json", ("weather", "--http", "70000"), "Cannot listen on 127.0.0.1:70000"),
-    ],
-)
-def test_wrong_use_ends_the_process_with_two(file: Path, name: str, options: tuple[str, ...], words: str) -> None:
-    done = run(str(file.with_name(name)), *options)
+def test_a_port_that_is_none_ends_the_process_with_two(file: Path) -> None:
+    done = run(str(file), "weather", "--http", "70000")
     assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
+    assert "Cannot listen on 127.0.0.1:70000" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(file.with_name("gone.json"))]) == 2
+    assert "cannot be read" in capsys.readouterr().err
 
 
 def test_it_ends_when_its_client_leaves(file: Path) -> None:

@@ -54,7 +54,7 @@ def test_the_same_call_has_the_same_result_in_every_process() -> None:
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
         ).stdout
-        for hash_seed in ("1", "2", "3")
+        for hash_seed in ("1", "2")
     }
     assert len(outputs) == 1
 

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.catalogs.catalog_editor import findings_csv
+from core.catalogs.lint_reports import findings_csv
 from core.domain.catalog import Catalog
 from core.domain.findings import Finding, LintReport, Severity
 from core.domain.untrusted_text import one_line, visible

@@ -1,0 +1,206 @@
+"""Lint of catalogs: whole reports, cached while their inputs stay the same, and the errors that searches heed, kept in the store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import core.domain
+import core.lint
+from core.catalogs.catalogs import CatalogService
+from core.domain.catalog import Catalog, Server, Tool
+from core.domain.findable import Findable
+from core.domain.findings import Finding, LintReport, Severity
+from core.domain.once import made_once
+from core.domain.tool_table import Texts, ToolRows, packed
+from core.lint import RULES, Context, Rule, lint
+from core.relevance.catalog_index import CatalogIndex
+from core.store import Store
+from core.store.catalogs import Vectors
+from core.store.connection import pa
+from core.store.tables import encode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Inputs:
+    """Inputs of a report: the key of its cache."""
+
+    catalog: Catalog
+    index: CatalogIndex | None
+    priced: NDArray[np.bool_]
+    findable: Findable | None
+    greedy: Mapping[str, Sequence[str]]
+
+    def same_as(self, other: _Inputs) -> bool:
+        same = self.catalog is other.catalog and self.index is other.index and self.findable is other.findable
+        return same and self.greedy == other.greedy and np.array_equal(self.priced, other.priced)
+
+
+@dataclass(eq=False)
+class LintReports:
+    """Lint reports by catalog. Thread-safe. `findable` returns the estimate of a catalog if it was made, `greedy` its tools whose
+    example requests do not count."""
+
+    catalogs: CatalogService
+    store: Store
+    findable: Callable[[str], Findable | None]
+    greedy: Callable[[str], Mapping[str, Sequence[str]]]
+
+    def __post_init__(self) -> None:
+        self._cache: dict[str, tuple[_Inputs, LintReport]] = {}
+        self._errors: dict[str, tuple[Catalog, int, Mapping[str, str]]] = {}
+        self._making: dict[str, threading.Lock] = {}
+        self._searching: dict[str, threading.Lock] = {}
+
+    def report(
+        self, name: str, *, vectors: bool = False, progress: Callable[[int, int], object] = lambda _, __: None
+    ) -> LintReport:
+        """All findings of a catalog. Rules that need vectors wait for the index, unless `vectors` has it built now. `progress` gets the
+        steps that are done and their number, and may raise to stop. A second caller waits for the first."""
+        seen = self._inputs(name, vectors=vectors)
+        with self._making.setdefault(name, threading.Lock()):
+            report = self._kept(name, seen)
+            if report is None:
+                context = Context(
+                    seen.catalog,
+                    index=seen.index,
+                    tokens=lambda: self.catalogs.tokens(name),
+                    priced=seen.priced,
+                    findable=seen.findable,
+                    greedy=seen.greedy,
+                )
+                report = lint(seen.catalog, context, progress=progress)
+                self._cache[name] = seen, report
+            return report
+
+    def known(self, name: str) -> LintReport | None:
+        """The report of a catalog as it is now, if it was made."""
+        return self._kept(name, self._inputs(name, vectors=False))
+
+    def _inputs(self, name: str, *, vectors: bool) -> _Inputs:
+        ready = vectors or self.catalogs.is_prepared(name)
+        index = self.catalogs.index(name) if ready else None
+        return _Inputs(
+            index.catalog if index is not None else self.catalogs.catalog(name),
+            index,
+            ~np.isnan(self.catalogs.statistics(name).tools.price_usd),
+            self.findable(name) if ready else None,
+            self.greedy(name) if ready else {},
+        )
+
+    def _kept(self, name: str, seen: _Inputs) -> LintReport | None:
+        cached = self._cache.get(name)
+        return cached[1] if cached is not None and cached[0].same_as(seen) else None
+
+    def errors(self, name: str) -> Mapping[str, str]:
+        """The tools of a catalog that have an error, or whose server has one, each with what the rule is about. It is found once for a
+        catalog as it is, because searches ask each time; only searches of that catalog wait meanwhile."""
+        return self._searched(name)[1]
+
+    def count_errors(self, name: str) -> int:
+        return self._searched(name)[0]
+
+    def _searched(self, name: str) -> tuple[int, Mapping[str, str]]:
+        catalog = self.catalogs.catalog(name)
+        with self._searching.setdefault(name, threading.Lock()):
+            known = self._errors.get(name)
+            if known is None or known[0] is not catalog:
+                found = find_errors(catalog, self.store.vectors)
+                known = self._errors[name] = catalog, len(found), titles_by_tool(catalog, found)
+            return known[1:]
+
+
+def findings_csv(findings: Sequence[Finding]) -> bytes:
+    """Findings as CSV, with what to do; texts that a spreadsheet would run get an apostrophe."""
+    names = ("severity", "rule", "server", "tool", "where", "reason", "evidence", "other", "advice")
+    columns = {name: [str(getattr(finding, name)) for finding in findings] for name in names}
+    return encode(pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()}), "csv")
+
+
+# Errors alone. Those in the texts of a server are kept in the store: only changed servers are searched again.
+
+SERVERS_AT_ONCE = 500
+"""Memory does not grow with the catalog, and a search that was killed goes on from there."""
+SEVERE = tuple(rule for rule in RULES.values() if rule.severity is Severity.ERROR)  # none needs vectors or prices
+ORDER = {rule: place for place, rule in enumerate(RULES)}
+
+
+class LintError(NamedTuple):
+    """An error in a tool, or with `tool` "" in a server's own texts, by the rule that found it."""
+
+    server: str
+    tool: str
+    rule: str
+
+
+def find_errors(catalog: Catalog, kept: Vectors) -> list[LintError]:
+    """The errors of a catalog, in the order of the rules."""
+    catalog = catalog if isinstance(catalog.tools, ToolRows) else packed(catalog)  # only rows have a key
+    whole = _digest(catalog.servers, catalog.tools)
+    found = kept.load_lint_errors([whole]).get(whole)
+    if found is None:
+        errors = _found(catalog, [rule for rule in SEVERE if rule.compares_servers]) + _of_servers(catalog, kept)
+        found = json.dumps(sorted(errors, key=lambda one: ORDER[one.rule]))
+        kept.save_lint_errors({whole: found})
+    return [LintError(*one) for one in json.loads(found)]
+
+
+def titles_by_tool(catalog: Catalog, errors: Iterable[LintError]) -> Mapping[str, str]:
+    """The tools that have an error, or whose server has one, each with the title of the first rule. Titles name no other tool; reasons may."""
+    found = {(one.server, one.tool): RULES[one.rule].title for one in reversed(list(errors))}
+    if not found:
+        return {}
+    about = ((tool.id, found.get((tool.server, tool.name)) or found.get((tool.server, ""))) for tool in catalog.tools)
+    return {id_: title for id_, title in about if title is not None}
+
+
+def _of_servers(catalog: Catalog, kept: Vectors) -> list[LintError]:
+    keys = {_digest([server], server.tools): server for server in catalog.servers}
+    known = kept.load_lint_errors(keys)
+    left = [key for key in keys if key not in known]
+    for at in range(0, len(left), SERVERS_AT_ONCE):
+        fresh = _searched({key: keys[key] for key in left[at : at + SERVERS_AT_ONCE]})
+        kept.save_lint_errors(fresh)
+        known |= fresh
+    return [LintError(*one) for key in keys for one in json.loads(known[key])]
+
+
+def _searched(servers: Mapping[str, Server]) -> dict[str, str]:
+    rules = [rule for rule in SEVERE if not rule.compares_servers]
+    found: dict[str, list[LintError]] = {server.name: [] for server in servers.values()}
+    for one in _found(Catalog("", tuple(servers.values())), rules):
+        found[one.server].append(one)
+    return {key: json.dumps(found[server.name]) for key, server in servers.items()}
+
+
+def _found(catalog: Catalog, rules: Iterable[type[Rule]]) -> list[LintError]:
+    return [LintError(one.server, one.tool, one.rule) for one in lint(catalog, rules=rules).findings]
+
+
+def _digest(servers: Sequence[Server], tools: Sequence[Tool]) -> str:
+    """The key of what is searched and of the rules."""
+    digest = hashlib.sha256(_rules())
+    digest.update(np.array([len(server.tools) for server in servers]).tobytes())
+    Texts.of(text for server in servers for text in (server.name, server.title, server.description)).add_to(digest)
+    if isinstance(tools, ToolRows) and tools:
+        tools.add_to(digest)
+    return digest.hexdigest()
+
+
+@made_once
+def _rules() -> bytes:
+    """The digest of Lint's code and words: nobody has to remember to change a number when a rule changes."""
+    digest = hashlib.sha256(unicodedata.unidata_version.encode())
+    for folder in (*core.lint.__path__, *core.domain.__path__):
+        for file in sorted(path for path in Path(folder).rglob("*") if path.suffix in {".py", ".toml"}):
+            digest.update(file.read_bytes())
+    return digest.digest()
