@@ -26,10 +26,10 @@ from core.relevance.encoder import text_hash
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.relevance_index import RelevanceIndex
 from core.routers.context import RoutingContext
-from core.routers.ema import Rates
+from core.routers.ema import Priors, Rates
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
-from core.routers.projection import Priors, StatisticsProjection, teaches
+from core.routers.projection import StatisticsProjection, teaches
 from core.store import Store
 
 PROJECTIONS_CACHED = 16  # one for each combination of priors and rates that was used lately

@@ -17,8 +17,8 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from core.catalogs.catalogs import CatalogService
-from core.decisions.routing import RoutingService
-from core.decisions.whatif import Asked, WhatIfService
+from core.decisions.routing import Asked, RoutingService
+from core.decisions.whatif import WhatIfService
 from core.domain.catalog import Catalog, Tool
 from core.domain.decision import Decision
 from core.domain.params import Knob
@@ -107,7 +107,7 @@ class ExampleService:
                     return
 
     def _decision(self, text: str, catalog: str) -> Decision:
-        return self.routing.preview(text, catalog=catalog, router=ROUTER, parameters=self.routing.parameters(ROUTER))
+        return self.routing.preview(Asked(text, self.routing.parameters(ROUTER), catalog, ROUTER))
 
     def _changes(self, decisions: Sequence[Decision], catalog: str) -> ExampleQuestion | None:
         """The first decision that a knob changes to another tool that fits, too."""

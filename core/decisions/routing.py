@@ -94,6 +94,20 @@ CONSOLE = "console"
 """The origin of decisions on a page."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A sub-task with catalog, router and parameters. `supposed` figures replace known ones. `at_once` does not wait for the vectors of
+    the catalog, where words alone can decide."""
+
+    subtask: str
+    parameters: Parameters
+    catalog: str = SAMPLE
+    router: str = "ehrr"
+    hint: str = ""
+    supposed: tuple[Supposed, ...] = ()
+    at_once: bool = False
+
+
 class RoutingService:
     """Asks the routers, records decisions, and keeps the latest ones. Thread-safe."""
 
@@ -104,7 +118,7 @@ class RoutingService:
         self._routers: dict[str, AnyRouter] = {name: router(planners) for name, router in ROUTERS.items()}
         self._by_id: LRUCache[str, Decision] = LRUCache(DECISIONS_KEPT)
         # weak: decisions do not keep an outdated context alive
-        self._asked: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(DECISIONS_KEPT)
+        self._recorded: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(DECISIONS_KEPT)
         self._previewed: LRUCache[tuple[object, ...], tuple[ref[RoutingContext], Decision]] = LRUCache(PREVIEWS_KEPT)
         self._lock = threading.Lock()
 
@@ -142,20 +156,21 @@ class RoutingService:
         """
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
-        if not record:
-            context = self._context(catalog, router, chosen, at_once=at_once)
-            return self.decide(subtask, context, router, chosen, server_hint=server_hint)
         set_by = ChosenParameters(chosen, origin, visitor)
-        chosen = algorithm.having_seen(chosen, seen)
-        context = self._context(catalog, router, chosen, at_once=at_once)
+        if record:
+            chosen = algorithm.having_seen(chosen, seen)
+        asked = Asked(subtask, chosen, catalog, router, server_hint, at_once=at_once)
+        context = self.context(asked)
         tools = None if scope is None else scope(context.catalog)
         if tools is not None:
             context = self._catalogs.part(context, tools)
-        query = _asked(context, algorithm.id, chosen, subtask, server_hint)
-        asked = (*query, set_by.origin)
+        if not record:
+            return algorithm.route(subtask, context, chosen, server_hint=server_hint)
+        query = _key(context, asked)
+        recorded = (query, set_by.origin)
         with self._lock:
-            known = self._asked.get(asked)
-            previewed = self._previewed.pop((*query, ()), None)
+            known = self._recorded.get(recorded)
+            previewed = self._previewed.pop(query, None)
         if known is not None and known[0]() is context and not anew:
             self._log.repeated(algorithm, set_by)
             return known[1]
@@ -167,36 +182,24 @@ class RoutingService:
         self._log.decision(algorithm, decision, set_by)
         with self._lock:
             self._by_id[decision.id] = decision
-            self._asked[asked] = (ref(context), decision)
+            self._recorded[recorded] = (ref(context), decision)
         return decision
 
-    def preview(
-        self,
-        subtask: str,
-        *,
-        catalog: str,
-        router: str,
-        parameters: Parameters,
-        server_hint: str = "",
-        supposed: tuple[Supposed, ...] = (),
-        at_once: bool = False,
-    ) -> Decision:
+    def preview(self, asked: Asked) -> Decision:
         """The decision of `route`, without recording it. If `route` is asked afterwards, it records this decision, unless figures were
         `supposed` for it."""
-        algorithm = self._router(router)
-        chosen = algorithm.checked(parameters)
-        context = self._context(catalog, router, chosen, at_once=at_once)
-        asked = _asked(context, router, chosen, subtask, server_hint)
+        algorithm = self._router(asked.router)
+        chosen = algorithm.checked(asked.parameters)
+        context = self.context(asked)
+        query = _key(context, asked)
         with self._lock:
-            known = (self._asked.get((*asked, CONSOLE)) if not supposed else None) or self._previewed.get(
-                (*asked, supposed)
-            )
+            known = self._recorded.get((query, CONSOLE)) or self._previewed.get(query)
         if known is not None and known[0]() is context:
             return known[1]
-        figures = layered(context, supposed)
-        decision = _completed(algorithm.route(subtask, figures, chosen, server_hint=server_hint), figures, chosen)
+        figures = layered(context, asked.supposed)
+        decision = _completed(algorithm.route(asked.subtask, figures, chosen, server_hint=asked.hint), figures, chosen)
         with self._lock:
-            self._previewed[(*asked, supposed)] = (ref(context), decision)
+            self._previewed[query] = (ref(context), decision)
         return decision
 
     def decide(
@@ -254,9 +257,11 @@ class RoutingService:
         algorithm = self._router(router)
         return algorithm.by_fit(algorithm.checked(parameters))
 
-    def _context(self, catalog: str, router: str, parameters: Parameters, *, at_once: bool = False) -> RoutingContext:
-        learning = parameters if isinstance(parameters, LearningParameters) else None
-        return self._catalogs.context(catalog, learning, at_once=at_once and self.by_fit(router, parameters))
+    def context(self, asked: Asked) -> RoutingContext:
+        """The catalog with its statistics as the parameters weigh them, without the supposed figures."""
+        learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
+        at_once = asked.at_once and self.by_fit(asked.router, asked.parameters)
+        return self._catalogs.context(asked.catalog, learning, at_once=at_once)
 
     def _router(self, name: str) -> AnyRouter:
         if name not in self._routers:
@@ -264,11 +269,9 @@ class RoutingService:
         return self._routers[name]
 
 
-def _asked(
-    context: RoutingContext, router: str, parameters: Parameters, subtask: str, server_hint: str
-) -> tuple[object, ...]:
+def _key(context: RoutingContext, asked: Asked) -> tuple[object, ...]:
     """The key of a query: equal for equal queries of any visitor."""
-    return id(context), router, parameters, subtask.strip(), server_hint.strip()
+    return id(context), asked.router, asked.parameters, asked.subtask.strip(), asked.hint.strip(), asked.supposed
 
 
 def _completed(decision: Decision, context: RoutingContext, parameters: Parameters) -> Decision:

@@ -19,16 +19,15 @@ from core.decisions.ehrr_strips import shortlistable
 from core.decisions.ehrr_strips import strips as ehrr_strips
 from core.decisions.expected_value import ValueCase
 from core.decisions.expected_value import strips as value_strips
-from core.decisions.layer import Supposed, layered
+from core.decisions.layer import layered
 from core.decisions.plane import Plane, plane, value_plane, values_of
 from core.decisions.preset_comparison import Compared, compared
-from core.decisions.routing import RoutingService
+from core.decisions.routing import Asked, RoutingService
 from core.decisions.strips import Strip, refusal_strip
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.params import Parameters
 from core.domain.tasks import Task
-from core.importers.shipped_catalogs import SAMPLE
 from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask, refusal
 from core.routers.context import Query, RoutingContext
@@ -36,7 +35,7 @@ from core.routers.ehrr import EhrrParameters, counted_share, matched
 from core.routers.ehrr_batch import ManyTasks
 from core.routers.estimates import beliefs
 from core.routers.expected_value import ExpectedValueParameters, prospects
-from core.routers.parameters import FIT, LearningParameters
+from core.routers.parameters import FIT
 from core.routers.presets import PRESETS, applied
 
 KEPT = 64
@@ -53,19 +52,6 @@ class Contested:
     x: str
     y: str
     near: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A sub-task with catalog, router and parameters. `supposed` figures replace known ones. `at_once` is that of `RoutingService.route`."""
-
-    subtask: str
-    parameters: Parameters
-    catalog: str = SAMPLE
-    router: str = "ehrr"
-    hint: str = ""
-    supposed: tuple[Supposed, ...] = ()
-    at_once: bool = False
 
 
 @dataclass(eq=False)
@@ -86,7 +72,7 @@ class WhatIfService:
 
         Raises WayfareError as the router does.
         """
-        context = self._context(asked)
+        context = self.routing.context(asked)
         key = (id(context), asked)
         with self._lock:
             known = self._known.get(key)
@@ -107,10 +93,8 @@ class WhatIfService:
 
     def decision(self, asked: Asked) -> Decision:
         """The decision with the supposed figures; not recorded."""
-        return self.routing.decide(
-            asked.subtask, layered(self._context(asked), asked.supposed), asked.router, asked.parameters,
-            server_hint=asked.hint,
-        )  # fmt: skip
+        context = layered(self.routing.context(asked), asked.supposed)
+        return self.routing.decide(asked.subtask, context, asked.router, asked.parameters, server_hint=asked.hint)
 
     def case(self, asked: Asked) -> Case | None:
         """The sub-task under EHRR with its similarities. Returns None for another router or a catalog without tools."""
@@ -119,7 +103,7 @@ class WhatIfService:
 
     def value_case(self, asked: Asked) -> ValueCase:
         """The sub-task under expected value, with its own parameters or the defaults."""
-        context = layered(self._context(asked), asked.supposed)
+        context = layered(self.routing.context(asked), asked.supposed)
         parameters = asked.parameters if isinstance(asked.parameters, ExpectedValueParameters) else None
         return _value_case(context, self._query(context, asked), parameters or ExpectedValueParameters())
 
@@ -153,7 +137,7 @@ class WhatIfService:
         """The first two of these parameters, the best known first, whose plane two tools share, near the current values before the
         whole ranges; else those whose plane is shared the most. Returns None where one tool wins whatever two parameters
         are, and for another router than EHRR and expected value."""
-        context = self._context(asked)
+        context = self.routing.context(asked)
         key = (id(context), asked, tuple(names))
         with self._lock:
             known = self._contested.get(key)
@@ -170,7 +154,7 @@ class WhatIfService:
         if not isinstance(asked.parameters, EhrrParameters):
             raise WayfareError("Only EHRR is measured this way; choose it as the router.")
         possible, decisions = self._possible(asked, tasks)
-        return tornado.measured(self._context(asked), possible, decisions, asked.parameters)
+        return tornado.measured(self.routing.context(asked), possible, decisions, asked.parameters)
 
     def presets(
         self, asked: Asked, tasks: Sequence[Task], own: Mapping[str, Parameters] | None = None
@@ -180,23 +164,18 @@ class WhatIfService:
         named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}, **(own or {})}
         sets = {name: one for name, one in named.items() if isinstance(one, EhrrParameters)}
         winners = decisions.winners(list(sets.values()))
-        return compared(self._context(asked), possible, dict(zip(sets, winners, strict=True)))
+        return compared(self.routing.context(asked), possible, dict(zip(sets, winners, strict=True)))
 
     def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], ManyTasks]:
         """The tasks that a tool can do, and the decisions on them."""
-        matcher, planner = self._context(asked).matcher, RulesPlanner()
+        matcher, planner = self.routing.context(asked).matcher, RulesPlanner()
         possible = [task for task in tasks if task.relevant]
         queries = [Query(checked_subtask(one.subtask), one.server_hint.strip(), matcher, planner) for one in possible]
         return possible, ManyTasks(queries, lambda parameters: self.catalogs.context(asked.catalog, parameters))
 
-    def _context(self, asked: Asked) -> RoutingContext:
-        learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
-        at_once = asked.at_once and self.routing.by_fit(asked.router, asked.parameters)
-        return self.catalogs.context(asked.catalog, learning, at_once=at_once)
-
     def _nothing(self, asked: Asked) -> float | None:
         """P(nothing fits), None while it is not known."""
-        context = layered(self._context(asked), asked.supposed)
+        context = layered(self.routing.context(asked), asked.supposed)
         return self._query(context, asked).fit().nothing
 
     def _query(self, context: RoutingContext, asked: Asked) -> Query:
@@ -213,7 +192,7 @@ class WhatIfService:
         return query
 
     def _case(self, asked: Asked) -> Case | ValueCase | None:
-        context = layered(self._context(asked), asked.supposed)
+        context = layered(self.routing.context(asked), asked.supposed)
         query = self._query(context, asked)
         if not context.tool_ids:
             return None

@@ -30,8 +30,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
-import platformdirs
-
 from core.domain.errors import WayfareError
 from core.domain.progress import Report, silent
 
@@ -114,10 +112,14 @@ def _web_address(text: str) -> str:
 
 
 def _user_db() -> Path:
+    import platformdirs
+
     return Path(platformdirs.user_data_dir("wayfare")) / "wayfare.duckdb"
 
 
 def _user_cache() -> Path:
+    import platformdirs
+
     return Path(platformdirs.user_cache_dir("wayfare"))
 
 

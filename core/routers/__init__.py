@@ -6,11 +6,12 @@ console, the command line, the benchmark and the contract suite then have it too
 """
 
 from core.routers.base import AnyRouter
-from core.routers.ehrr import Ehrr, RagMcp
+from core.routers.ehrr import Ehrr
 from core.routers.etom import Hybrid, McpZero, React, Toolshed
 from core.routers.expected_value import ExpectedValue
 from core.routers.pa_rag import PaRag
 from core.routers.rag_baselines import AdaptiveRag, AgenticRag, NaiveRag
+from core.routers.rag_mcp import RagMcp
 from core.routers.sonar import Prag, RagBm25, RerankRag, Sonar
 from core.routers.tool_attention import ToolAttention
 from core.routers.tool_attention_baselines import CliLazy, FullCatalog, SimpleRetrieval, StaticPruning

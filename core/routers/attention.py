@@ -18,7 +18,6 @@ from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.preconditions import AgentState
 from core.domain.tokens import count_tokens
 from core.domain.trace import DROPS, Drop
-from core.relevance.encoder import text_hash
 from core.relevance.text_views import names
 
 
@@ -30,6 +29,8 @@ def turn_event(decision: Decision) -> dict[str, Any]:
     tools = decision.tools
     above = np.flatnonzero(tools.dropped != DROPS.index(Drop.BELOW_THRESHOLD))
     ranked = above[np.argsort(-tools.utility[above], kind="stable")]
+    from core.relevance.encoder import text_hash
+
     return {
         "turn_id": decision.id,
         "query_hash": text_hash(decision.subtask),

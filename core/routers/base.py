@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from core.domain.decision import Decision, Explored, Exposure, Stage, SubDecisio
 from core.domain.errors import WayfareError
 from core.domain.params import Parameters, Range, knob
 from core.domain.trace import DROPS, KEPT, Drop, ServerTrace, ToolTrace
-from core.planning.base import Planner
-from core.planning.rules import RulesPlanner, chosen_planner
-from core.relevance.refusal import limit_of
 from core.routers.context import Query, RoutingContext
 from core.routers.parameters import SIMILARITY, PlanningParameters
 from core.routers.side_effects import asks_to_know, writes
+
+if TYPE_CHECKING:
+    from core.planning.base import Planner
 
 # The titles of the papers, as a router's `paper` names them -----------------------------------------------------------
 
@@ -51,6 +51,8 @@ def refusal(query: Query, parameters: Parameters) -> str:
     """The reason of a refusal in one sentence; empty without one."""
     if not isinstance(parameters, RefusingParameters) or parameters.wrong_refusals <= 0:
         return ""
+    from core.relevance.refusal import limit_of
+
     chance, limit = query.fit().nothing, limit_of(parameters.wrong_refusals)
     if chance is None or chance < limit:
         return ""
@@ -133,7 +135,7 @@ class Router(ABC, Generic[P]):
         clock: Callable[[], float] = time.perf_counter,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._planners = planners or {"rules": RulesPlanner()}
+        self._planners = planners
         self._clock = clock
         self._now = now
 
@@ -145,8 +147,7 @@ class Router(ABC, Generic[P]):
         chosen = self.checked(parameters)
         started = self._clock()
         name = chosen.planner if isinstance(chosen, PlanningParameters) else "rules"
-        planner = chosen_planner(self._planners, name)
-        query = Query(text, server_hint.strip(), context.matcher, planner, self._clock)
+        query = Query(text, server_hint.strip(), context.matcher, self._planner(name), self._clock)
         result = self.decide(query, context, chosen)
         if result.candidates and (reason := refusal(query, chosen)):
             result = result.refused(reason)
@@ -187,6 +188,11 @@ class Router(ABC, Generic[P]):
         if not isinstance(chosen, self.parameters):
             raise TypeError(f"{self.title} takes {self.parameters.__name__}, not {type(chosen).__name__}.")
         return cast(P, chosen)
+
+    def _planner(self, name: str) -> Planner:
+        from core.planning.rules import RulesPlanner, chosen_planner
+
+        return chosen_planner(self._planners or {"rules": RulesPlanner()}, name)
 
     def by_fit(self, parameters: P) -> bool:  # noqa: ARG002 - most routers compare vectors themselves
         """Whether probabilities of fit are all that it compares texts by, so that words alone can decide while there are no vectors."""

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from cachetools import LRUCache, cached
@@ -16,10 +16,12 @@ from core.domain.catalog import Catalog
 from core.domain.decision import Fit
 from core.domain.statistics import ServerStatistics, Statistics, ToolStatistics
 from core.domain.trace import columns
-from core.network.traces import NetworkView
-from core.planning.base import Planner
-from core.relevance.encoder import Vectors
 from core.routers.parameters import FIT, MatchingParameters
+
+if TYPE_CHECKING:
+    from core.network.traces import NetworkView
+    from core.planning.base import Planner
+    from core.relevance.encoder import Vectors
 
 Layer = Literal["tools", "servers"]
 Rows = NDArray[np.int64]

@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog
 from core.domain.decision import Decision, Explored, Fit, Stage
 from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.trace import DROPS, KEPT, Array, Drop, ServerEstimates, ServerTrace, ToolEstimates, ToolTrace, columns
 from core.routers import auction, utility
 from core.routers.base import EHRR, RefusingParameters, Router, RoutingResult
-from core.routers.context import Match, Query, RoutingContext, per_catalog
+from core.routers.context import Match, Query, RoutingContext
 from core.routers.estimates import (
     Beliefs,
     ExplorationParameters,
     beliefs,
     estimate_servers,
     estimate_tools,
+    estimates,
     exploration_note,
     ranks,
 )
@@ -44,8 +44,8 @@ from core.routers.parameters import (
     MatchingParameters,
     similarity_knob,
 )
-from core.routers.ranked_result import NO_TOOLS, Scored, ranked_result, top, winning_reason
-from core.routers.side_effects import asks_to_know, writes
+from core.routers.ranked_result import NO_TOOLS, winning_reason
+from core.routers.side_effects import asks_to_know, writing_tools
 from core.routers.utility import Mask, Rows
 
 # Parameters -----------------------------------------------------------------------------------------------------------
@@ -100,27 +100,6 @@ class EhrrParameters(RefusingParameters, ExplorationParameters, LearningParamete
 
 WRITING_SHARE = 0.2
 """No labelled set loses a question at any share from .9 to .05 (docs/decisions/0024)."""
-
-
-@per_catalog
-def _writing_known(catalog: Catalog) -> NDArray[np.int8]:
-    """(T,) 1 for a tool that writes, 0 for one that does not, -1 for one not read yet: reading all of 100,000 takes seconds."""
-    return np.full(len(catalog.tools), -1, dtype=np.int8)
-
-
-def writing_tools(catalog: Catalog, rows: Rows) -> Mask:
-    """Whether the tools in these rows write, in the shape of the rows. Each tool is read once.
-
-    >>> from core.domain.catalog import Server, Tool
-    >>> mail = Catalog("demo", (Server("mail", tools=(Tool("mail", "send_mail"), Tool("mail", "list_mails"))),))
-    >>> writing_tools(mail, np.array([1, 0])).tolist()
-    [False, True]
-    """
-    known = _writing_known(catalog)
-    unread: list[int] = rows[known[rows] < 0].tolist()
-    for row in unread:
-        known[row] = writes(catalog.tools[row])
-    return known[rows] == 1
 
 
 def matched(query: Query, context: RoutingContext, p: EhrrParameters) -> Match:
@@ -195,12 +174,14 @@ class EhrrEngine:
         differing: Mapping[str, Array] = MappingProxyType({}),
     ) -> EhrrEngine:
         """The engine of a routing context. `believed` replaces estimated probabilities."""
+        per_attempt = p.billing == "per_attempt"
+        if believed is None and not differing:
+            known = estimates(context, l_route_s=p.l_route_s, kappa=p.kappa, per_attempt=per_attempt, eps=p.eps)
+            return cls(context, p, differing, *known)
         eps, kappa = differing.get("eps", p.eps), differing.get("kappa", p.kappa)
         l_route_s = differing.get("l_route_s", p.l_route_s)
         servers = estimate_servers(context, l_route_s=l_route_s, eps=eps, beliefs=believed)
-        tools = estimate_tools(
-            context, servers, kappa=kappa, per_attempt=p.billing == "per_attempt", eps=eps, beliefs=believed
-        )
+        tools = estimate_tools(context, servers, kappa=kappa, per_attempt=per_attempt, eps=eps, beliefs=believed)
         return cls(context, p, differing, servers, tools)
 
     def value(self, name: str) -> Any:
@@ -365,8 +346,8 @@ def _both(names: Sequence[str], rows: Sequence[int], used: Array, estimate: Arra
 
 
 def _explored(context: RoutingContext, p: EhrrParameters) -> Explored:
-    servers = estimate_servers(context, l_route_s=p.l_route_s, eps=p.eps)
-    return Explored(p.exploration, servers.success, estimate_tools(context, servers, eps=p.eps).success)
+    servers, tools = estimates(context, l_route_s=p.l_route_s, eps=p.eps)
+    return Explored(p.exploration, servers.success, tools.success)
 
 
 def _stages(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]) -> tuple[Stage, ...]:
@@ -413,51 +394,3 @@ def _why_none(servers: ServerTrace, tools: ToolTrace) -> str:
     if servers.shortlisted.all():
         return f"The accepted servers have no tools, and those with tools rejected; {raise_prices}"
     return "The accepted servers have no tools; raise k."
-
-
-# RAG-MCP as EHRR's benchmark has it: similarity alone, inside the hierarchy, on the raw text of the task ----------------
-#
-#     top-k servers by Sim(q, f_i), then top-n of their tools by Sim(q, f_ij)                EHRR, section VI, "RAG-MCP [3]"
-#
-# The benchmark enhances the published RAG-MCP (flat retrieval over all tools) by the two layers; `k` = 100 and more is flat.
-
-
-@dataclass(frozen=True)
-class RagMcpParameters(RefusingParameters, MatchingParameters):
-    """The size of the short-list; the rest is how texts are compared."""
-
-    similarity: str = similarity_knob(FIT)
-    k: int = knob(5, Range(1, 100), group=SIMILARITY, symbol="k", label="Servers on the short-list",
-        help="Servers on the short-list.")  # fmt: skip
-
-
-class RagMcp(Router[RagMcpParameters]):
-    """Similarity alone: the most similar servers, then the most similar of their tools."""
-
-    id = "rag_mcp"
-    title = "RAG-MCP"
-    paper = f"RAG-MCP, as the benchmark of: {EHRR}"
-    score = "similarity"
-
-    def by_fit(self, parameters: RagMcpParameters) -> bool:
-        """With the similarity that is the default."""
-        return parameters.similarity == FIT
-
-    def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
-        """Two top-k by similarity."""
-        match = query.match(parameters)
-        listed = top(match.servers, match.servers, context.server_order, parameters.k)
-        within = int(listed[context.tool_server].sum())
-        return ranked_result(
-            context,
-            Scored(match.servers, match.servers),
-            Scored(match.tools, query.fit().relevance if parameters.similarity == FIT else match.tools),
-            n=parameters.n,
-            shortlisted=listed,
-            score=self.score,
-            stages=(
-                Stage("short-list", "servers", int(listed.sum()), len(listed), "Highest similarity."),
-                Stage("candidates", "tools", min(parameters.n, within), within, "Highest similarity."),
-            ),
-            no_candidate="The short-listed servers have no tools; raise k.",
-        )

@@ -47,6 +47,17 @@ def decayed(figure: Array, start: Array, share: Array) -> Array:
     return np.where(share == 0, figure, figure + share * (start - figure)) if share.any() else figure.copy()
 
 
+@dataclass(frozen=True, slots=True)
+class Priors:
+    """The figures assumed without a declaration and without a call, in the order of `Running`. Units: probabilities, s."""
+
+    success: float = 0.9
+    variance: float = 0.0
+    failure: float = 0.02
+    call_s: float = 1.0
+    conn_s: float = 0.3
+
+
 Fading = Literal["everything", "failures"]
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
+from cachetools import LRUCache, cached
 
 from core.domain.params import SHARE, Parameters, Range, knob
 from core.domain.statistics import Statistics
 from core.domain.trace import Array, ServerEstimates, ToolEstimates
 from core.routers import utility
-from core.routers.context import RoutingContext
+from core.routers.context import RoutingContext, Same
 from core.routers.utility import effective_calls, optimistic, thompson
 
 # Exploration in EHRR, off by default: a server that failed once is tried again ----------------------------------------
@@ -120,6 +122,27 @@ def estimate_tools(
         money_cost_s=utility.money_cost(known.price_usd, success, kappa=kappa, per_attempt=per_attempt),
         price_usd=known.price_usd,
     )
+
+
+SNAPSHOTS_KEPT = 4
+
+
+def _of_snapshot(context: RoutingContext, **options: float | bool) -> tuple[object, ...]:
+    return Same(context.statistics), *sorted(options.items())
+
+
+@cached(LRUCache(SNAPSHOTS_KEPT), key=_of_snapshot, lock=Lock())
+def estimates(
+    context: RoutingContext,
+    *,
+    l_route_s: float = 0.0,
+    kappa: float = 1.0,
+    per_attempt: bool = False,
+    eps: float = EPS,
+) -> tuple[ServerEstimates[Array], ToolEstimates[Array, Array]]:
+    """The estimates of servers and tools, computed once for a snapshot of statistics. Callers do not change the arrays."""
+    servers = estimate_servers(context, l_route_s=l_route_s, eps=eps)
+    return servers, estimate_tools(context, servers, kappa=kappa, per_attempt=per_attempt, eps=eps)
 
 
 EXPECTED_TIME = (

@@ -20,7 +20,7 @@ from core.domain.tool_table import hints
 from core.domain.trace import DROPS, KEPT, Array, Drop
 from core.routers.base import RefusingParameters, Router, RoutingResult
 from core.routers.context import Query, RoutingContext
-from core.routers.estimates import estimate_servers, estimate_tools
+from core.routers.estimates import estimates
 from core.routers.order_of_tries import (
     LARGEST_SEARCH,
     POOL,
@@ -136,8 +136,7 @@ class Prospects:
 
 def prospects(p_fit: Array, context: RoutingContext) -> Prospects:
     """The prospects of every tool, from its probability of fit and the statistics."""
-    servers = estimate_servers(context)
-    known = estimate_tools(context, servers)
+    servers, known = estimates(context)
     priced = known.price_usd[~np.isnan(known.price_usd)]
     return Prospects(
         p_fit=p_fit,

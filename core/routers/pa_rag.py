@@ -23,7 +23,6 @@ from core.domain.catalog import Server, words
 from core.domain.decision import Stage
 from core.domain.params import SHARE, Range, knob
 from core.planning.base import SubQuery
-from core.planning.literals import QuestionLiterals, missing_arguments, missing_note
 from core.routers.base import PA_RAG, Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.orchestrator import MAX_PARTS, Part, RetrievalNotes, Retrieved, joined_result
@@ -321,6 +320,8 @@ def _notes(p: PaRagParameters) -> RetrievalNotes:
 
 
 def _remarks(query: Query, context: RoutingContext, parts: Sequence[Part], kept: Sequence[int]) -> Mapping[int, str]:
+    from core.planning.literals import QuestionLiterals, missing_arguments, missing_note
+
     literals = QuestionLiterals.of(query.text)
     later = {row for part in parts if part.sub_query.needs for row in part.chosen}
     tools = context.catalog.tools

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.domain.params import CUBE_ROOT, SHARE, Parameters, Range, knob
-from core.routers.ema import Fading, Rates
-from core.routers.projection import Priors
+from core.routers.ema import Fading, Priors, Rates
 
 SIMILARITY, VIEWS = "similarity", "views of the texts"
 TIME, LEARNING = "reliability and time", "learning and priors"

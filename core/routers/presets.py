@@ -139,7 +139,7 @@ class PresetFile:
 def to_toml(preset: PresetFile, router: str) -> str:
     """The file of a preset.
 
-    >>> from core.routers.ehrr import RagMcp
+    >>> from core.routers.rag_mcp import RagMcp
     >>> text = to_toml(PresetFile('A "b"', "", RagMcp.parameters(n=7)), "rag_mcp")
     >>> from_toml(text, "x.toml", "rag_mcp", RagMcp.parameters()).parameters.changed()
     {'n': 7}

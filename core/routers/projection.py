@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -15,22 +15,11 @@ from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Array, ServerStatistics, Source, Statistics, ToolStatistics
 from core.domain.tool_table import figures
-from core.routers.ema import Rates, Running, RunningTable
+from core.routers.ema import Priors, Rates, Running, RunningTable
 
 LARGEST_FIGURE = 1e9
 _CHANCES = [0, 2]  # success and failure after acceptance, in the order of `Running`
 T = TypeVar("T", ServerStatistics, ToolStatistics)
-
-
-@dataclass(frozen=True, slots=True)
-class Priors:
-    """The figures assumed without a declaration and without a call, in the order of `Running`. Units: probabilities, s."""
-
-    success: float = 0.9
-    variance: float = 0.0
-    failure: float = 0.02
-    call_s: float = 1.0
-    conn_s: float = 0.3
 
 
 class StatisticsProjection:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Exposure, Stage, SubDecision
-from core.domain.trace import DROPS, KEPT, Drop, ServerEstimates, ServerTrace, ToolTrace, columns
+from core.domain.trace import DROPS, KEPT, Drop, ServerEstimates, ServerTrace, ToolEstimates, ToolTrace, columns
 from core.routers.base import RoutingResult
 from core.routers.context import RoutingContext
-from core.routers.estimates import estimate_servers, estimate_tools, ranks
+from core.routers.estimates import estimates, ranks
 from core.routers.utility import ranking
 
 Floats = NDArray[np.float64]
@@ -58,10 +58,10 @@ def ranked_result(
     rank[best] = np.arange(1, len(best) + 1)
     candidates = tuple(int(row) for row in best[:n])
     reason = no_candidate if context.tool_ids else NO_TOOLS
-    estimates = estimate_servers(context)
+    of_servers, of_tools = estimates(context)
     return RoutingResult(
-        servers=_servers(context, servers, estimates, on_list),
-        tools=_tools(context, tools, estimates, rank, codes),
+        servers=_servers(context, servers, of_servers, on_list),
+        tools=_tools(context, tools, of_tools, rank, codes),
         candidates=candidates,
         reason=winning_reason(context.tool_ids, tools.score, candidates, score) if candidates else reason,
         stages=stages,
@@ -112,9 +112,9 @@ def best_tool(context: RoutingContext, scores: Floats) -> Floats:
     return best
 
 
-def _servers(context: RoutingContext, scored: Scored, estimates: ServerEstimates[Floats], on_list: Mask) -> ServerTrace:
+def _servers(context: RoutingContext, scored: Scored, known: ServerEstimates[Floats], on_list: Mask) -> ServerTrace:
     return ServerTrace(
-        **columns(estimates),
+        **columns(known),
         names=context.server_names,
         similarity=scored.similarity,
         utility=scored.score,
@@ -129,12 +129,12 @@ def _servers(context: RoutingContext, scored: Scored, estimates: ServerEstimates
 def _tools(
     context: RoutingContext,
     scored: Scored,
-    servers: ServerEstimates[Floats],
+    known: ToolEstimates[Floats, Floats],
     rank: NDArray[np.int64],
     codes: NDArray[np.int8],
 ) -> ToolTrace:
     return ToolTrace(
-        **columns(estimate_tools(context, servers)),
+        **columns(known),
         ids=context.tool_ids,
         server_row=context.tool_server,
         similarity=scored.similarity,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.app import App
-from core.decisions.whatif import Asked
+from core.decisions.routing import Asked
 from core.domain.params import Parameters
 from core.routers.tool_attention import STATE
 from dashboard.session import current_app, first_catalog

@@ -15,8 +15,8 @@ from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.rules import RulesPlanner
 from core.routers.context import Query
-from core.routers.ehrr import EhrrEngine, EhrrParameters, writing_tools
-from core.routers.side_effects import asks_to_know
+from core.routers.ehrr import EhrrEngine, EhrrParameters
+from core.routers.side_effects import asks_to_know, writing_tools
 from core.routers.utility import ranking
 from tests.benchmarks import labelled
 from tests.benchmarks.attending import LIVE

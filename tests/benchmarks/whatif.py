@@ -8,7 +8,7 @@ import numpy as np
 
 from core.app import open_app
 from core.decisions.ehrr_strips import SMOOTH, Terms, strip
-from core.decisions.whatif import Asked
+from core.decisions.routing import Asked
 from core.domain.settings import Settings
 from tests.benchmarks.measuring import percentile, report, timed
 from tests.decisions import brute_force, instances

@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from core.app import App
-from core.decisions.whatif import Asked
+from core.decisions.routing import Asked
 from core.domain.errors import ParameterError
 from dashboard.lane import LIMIT_BYTES, PATH, lanes
 from dashboard.pages.route.view import TOKEN

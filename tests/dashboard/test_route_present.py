@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.app import App
+from core.decisions.routing import Asked
 from dashboard.pages.route.present import steps
 from tests.dashboard.harness import app_with
 
@@ -19,9 +20,7 @@ app = app_with({"small": CATALOG})
 
 def test_a_decision_has_five_steps_and_no_markup_of_strangers(app: App) -> None:
     for router, third in (("ehrr", "The auction"), ("rag_mcp", "The stages")):
-        decision = app.routing.preview(
-            f"read a file {HOSTILE}", catalog="small", router=router, parameters=app.routing.parameters(router)
-        )
+        decision = app.routing.preview(Asked(f"read a file {HOSTILE}", app.routing.parameters(router), "small", router))
         shown = steps(decision)
         assert [one["title"] for one in shown] == ["The question", "The candidates", third, "The winner", "Why"]
         text = "".join(one["html"] for one in shown)
@@ -33,5 +32,5 @@ def test_a_decision_has_five_steps_and_no_markup_of_strangers(app: App) -> None:
 
 def test_without_a_winner_the_steps_say_why(app: App) -> None:
     nothing = app.routing.parameters("ehrr", {"budget_usd": 0.0})
-    shown = steps(app.routing.preview("read a file", catalog="small", router="ehrr", parameters=nothing))
+    shown = steps(app.routing.preview(Asked("read a file", nothing, "small")))
     assert "No tool" in shown[3]["html"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.app import App, Settings, open_app
-from core.decisions.whatif import Asked
+from core.decisions.routing import Asked
 from core.importers.shipped_catalogs import played
 from dashboard import session
 from dashboard.pages.route.story import KNOBS, story_of
@@ -73,7 +73,7 @@ def test_the_story_of_an_own_catalog_turns_a_knob_to_another_winner(app: App) ->
     assert turn.knob.name in KNOBS
     for value, winner in zip((turn.now, turn.to), turn.winners, strict=True):
         parameters = app.routing.parameters("ehrr", {turn.knob.name: value})
-        decided = app.routing.preview(changes.question, catalog="mine", router="ehrr", parameters=parameters)
+        decided = app.routing.preview(Asked(changes.question, parameters, "mine"))
         assert decided.winner is not None
         assert decided.winner.tool == winner
 

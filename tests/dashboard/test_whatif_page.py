@@ -12,7 +12,7 @@ from core.decisions import curves
 from core.decisions.counterfactuals import Change
 from core.decisions.curves import utilities
 from core.decisions.layer import Supposed
-from core.decisions.whatif import Asked
+from core.decisions.routing import Asked
 from dashboard.pages.whatif import winners
 from dashboard.pages.whatif.charts import strips_chart
 from dashboard.pages.whatif.winners import set_both

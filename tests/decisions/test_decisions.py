@@ -12,7 +12,7 @@ from weakref import ref
 import pytest
 
 from core.app import App
-from core.decisions.routing import DECISIONS_KEPT
+from core.decisions.routing import DECISIONS_KEPT, Asked
 from core.domain.errors import ParameterError, UnknownNameError, WayfareError
 from core.relevance.refusal import understood
 from core.routers.why import why
@@ -178,7 +178,7 @@ def test_two_apps_decide_the_same(app: App) -> None:
 def test_a_question_that_is_not_english_is_never_decided_surely(app: App) -> None:
     parameters = app.routing.parameters("ehrr")
     english, german = (
-        app.routing.preview(text, catalog="world", router="ehrr", parameters=parameters)
+        app.routing.preview(Asked(text, parameters, "world"))
         for text in (TEXT, "lies bitte die Datei mit den Notizen vor")
     )
     assert (english.fit.language, german.fit.language, german.fit.confidence != "sure") == ("", "German", True)

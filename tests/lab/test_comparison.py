@@ -6,7 +6,8 @@ import pytest
 from core.domain.catalog import Catalog
 from core.domain.trace import Drop
 from core.lab.stored_runs import agreement, compared_tools, winners
-from core.routers.ehrr import Ehrr, RagMcp
+from core.routers.ehrr import Ehrr
+from core.routers.rag_mcp import RagMcp
 from core.routers.tool_attention_baselines import FullCatalog
 from tests.routers import worlds
 

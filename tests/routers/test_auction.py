@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.routers.auction import accepts, affordable, posted_price
 
-promise = settings(derandomize=True, max_examples=80)
+promise = settings(derandomize=True, max_examples=40)
 similarity = st.floats(0.0, 1.0)
 cost_s = st.floats(0.0, 1000.0)
 pricing = st.fixed_dictionaries(

@@ -13,7 +13,7 @@ from core.routers.ema import Rates, decayed, decayed_share
 from core.routers.projection import StatisticsProjection
 
 HALF_LIFE_S = 100.0
-promise = settings(derandomize=True, max_examples=80)
+promise = settings(derandomize=True, max_examples=40)
 spans = st.floats(0.0, 1e6)
 failures = st.lists(
     st.tuples(st.sampled_from(["ok", "crash", "timeout", "tool_error"]), st.floats(0.0, 500.0), st.floats(0.0, 30.0)),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from core.routers.utility import LEAST_CALLS, effective_calls, optimistic, thompson
 from tests.cases import each
 
-promise = settings(derandomize=True, max_examples=80)
+promise = settings(derandomize=True, max_examples=40)
 probability = st.floats(0.0, 1.0)
 counts = st.integers(0, 10**6)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from core.domain.catalog import Server
-from core.routers.ehrr import Ehrr, RagMcp
+from core.routers.ehrr import Ehrr
+from core.routers.rag_mcp import RagMcp
 from core.routers.why import fit_note
 from tests.routers import worlds
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.routers.utility import headroom
 
 EPS = 1e-3
-promise = settings(derandomize=True, max_examples=150)
+promise = settings(derandomize=True, max_examples=40)
 
 
 class Case(NamedTuple):

@@ -51,7 +51,7 @@ def by_worlds(known: Tries, rows: tuple[int, ...], worth: float) -> float:
 
 
 @given(tries(), st.sampled_from([0.0, 0.01, 0.1, 1.0]), st.integers(1, 6))
-@settings(max_examples=150)
+@settings(max_examples=40)
 def test_no_order_is_better(known: Tries, worth: float, most: int) -> None:
     found = best_order(known, worth_usd=worth, most=most)
     size = len(known.p_fit)
@@ -62,7 +62,7 @@ def test_no_order_is_better(known: Tries, worth: float, most: int) -> None:
 
 
 @given(tries(), st.permutations(range(6)))
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_the_value_is_that_over_all_worlds(known: Tries, order: list[int]) -> None:
     rows = tuple(row for row in order if row < len(known.p_fit))
     found = evaluated(known, rows, worth_usd=0.1)
@@ -76,7 +76,7 @@ HALF_WAY = Tries(  # a success of .78908937656250: rounded to twelve places its 
 
 @given(tries())
 @example(HALF_WAY)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_independent_tries_at_any_price_are_tried_by_chance_per_cost(known: Tries) -> None:
     alone = replace(known, rivals=np.arange(len(known.p_fit)))
     found = best_order(alone, worth_usd=math.inf, most=6)
@@ -87,7 +87,7 @@ def test_independent_tries_at_any_price_are_tried_by_chance_per_cost(known: Trie
 
 
 @given(tries(), st.integers(1, 4))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_more_worth_never_means_less_success_and_dearer_errors_never_more_value(known: Tries, most: int) -> None:
     success = [best_order(known, worth_usd=v, most=most).success for v in (0.01, 0.1, 1.0, math.inf)]
     assert all(a <= b + 1e-9 for a, b in itertools.pairwise(success))
@@ -97,7 +97,7 @@ def test_more_worth_never_means_less_success_and_dearer_errors_never_more_value(
 
 
 @given(tries(), st.sampled_from([0.01, 0.05, 0.2]))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_the_next_tool_becomes_worth_a_try_where_it_says(known: Tries, worth: float) -> None:
     order = best_order(known, worth_usd=worth, most=2)
     following = worth_of_next(known, order)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from core.domain.catalog import Catalog
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Source
-from core.routers.ema import Rates
-from core.routers.projection import Priors, StatisticsProjection
+from core.routers.ema import Priors, Rates
+from core.routers.projection import StatisticsProjection
 from tests.cases import each
 
 calls = st.lists(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from core.routers.utility import attempt_success, conservative_success, expected_time_to_success, money_cost
 
 EPS = 1e-3
-promise = settings(derandomize=True, max_examples=80)
+promise = settings(derandomize=True, max_examples=40)
 seconds = st.floats(0.0, 60.0)
 probability = st.floats(0.0, 1.0)
 step = st.floats(0.01, 10.0)

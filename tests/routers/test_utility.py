@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.routers.utility import best_rows, highest, money_cost, ranking, utility
 
-promise = settings(derandomize=True, max_examples=80)
+promise = settings(derandomize=True, max_examples=40)
 utilities = st.lists(st.floats(-5.0, 1.0), min_size=1, max_size=8)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.app import App, Settings, open_app
-from core.decisions.whatif import Asked
+from core.decisions.routing import Asked
 from core.planning.arguments import filled
 from core.routers.ema import ema
 from sample_catalog import PLAYED

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.app import App
+from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.decision import Decision
@@ -75,9 +76,7 @@ def _answer(question: Question) -> dict[str, str]:
     try:
         show_preparing(app, catalog, decides=True)
         if layer := supposed(catalog):
-            decision = app.routing.preview(
-                text, catalog=catalog, router=router, parameters=parameters, server_hint=hint, supposed=layer
-            )
+            decision = app.routing.preview(Asked(text, parameters, catalog, router, hint, layer))
         else:
             decision = app.routing.route(
                 text, catalog=catalog, router=router, parameters=parameters, server_hint=hint, visitor=visitor()

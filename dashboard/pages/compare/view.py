@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.decisions.whatif import Asked
+from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError

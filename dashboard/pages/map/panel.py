@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision
@@ -107,9 +108,7 @@ def map_content(
     catalog, statistics = app.catalogs.catalog(query.catalog), app.catalogs.statistics(query.catalog, parameters)
     if not (query.subtask and catalog.tools):
         return MapContent(catalog, statistics, None, None, question, texts)
-    decision = app.routing.preview(
-        query.subtask, catalog=query.catalog, router=query.router, parameters=parameters, server_hint=query.hint
-    )
+    decision = app.routing.preview(Asked(query.subtask, parameters, query.catalog, query.router, query.hint))
     return MapContent(catalog, statistics, decision, app.maps.place(query.catalog, query.subtask), question, texts)
 
 

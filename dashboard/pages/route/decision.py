@@ -10,8 +10,8 @@ import streamlit as st
 
 from core.app import App
 from core.decisions.curves import posted, utilities
+from core.decisions.routing import Asked
 from core.decisions.strips import Strip
-from core.decisions.whatif import Asked
 from core.domain.decision import Decision
 from core.domain.feedback import RefusalCurve
 from core.domain.params import Knob, Parameters, Value
@@ -131,10 +131,7 @@ def decision_body(
         query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog), at_once=True
     )
     if asked.supposed:
-        decision = app.routing.preview(
-            query.subtask, catalog=query.catalog, router=query.router, parameters=parameters, server_hint=query.hint,
-            supposed=asked.supposed, at_once=True,
-        )  # fmt: skip
+        decision = app.routing.preview(asked)
     else:
         decision = app.routing.route(
             query.subtask, visitor=visitor(), catalog=query.catalog, router=query.router, parameters=parameters,

@@ -16,8 +16,8 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from core.app import App
+from core.decisions.routing import Asked
 from core.decisions.strips import Segment, Strip
-from core.decisions.whatif import Asked
 from core.domain import units
 from core.domain.params import Knob
 from core.importers.shipped_catalogs import played
@@ -95,9 +95,7 @@ def story(app: App, asked: Asked, turn: Turn, ask: Callable[[], None], token: st
 
     `token` is that of the fast lane. Nothing is recorded.
     """
-    decision = app.routing.preview(
-        asked.subtask, catalog=asked.catalog, router=asked.router, parameters=asked.parameters, supposed=asked.supposed
-    )
+    decision = app.routing.preview(asked)
     colours = winner_colours(asked)
     shown = colours.of([turn.winners[0], *(band.winner for band in turn.bands)])
     lanes.open(token, lane_answers(app, asked, colours))

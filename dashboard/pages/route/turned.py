@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 
 from core.app import App
 from core.decisions.layer import Supposed
+from core.decisions.routing import Asked
 from core.decisions.strips import Segment, Strip
-from core.decisions.whatif import Asked
 from core.domain import units
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
 from core.domain.params import Knob, Value
@@ -267,17 +267,11 @@ def texts(decision: Decision, supposed: Sequence[Supposed] = ()) -> dict[str, st
 def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str, Answer]:
     """Returns the fast-lane answers of this query. Its parameters have the values that are not in the panel."""
 
-    def made(asked: Asked) -> Decision:
-        return app.routing.preview(
-            asked.subtask, catalog=asked.catalog, router=asked.router, parameters=asked.parameters, server_hint=asked.hint,
-            supposed=asked.supposed, at_once=asked.at_once,
-        )  # fmt: skip
-
     def decision(values: Values) -> Mapping[str, object]:
         chosen = asked.parameters.replaced(values)
         if isinstance(chosen, PlanningParameters) and chosen.planner != "rules":
             raise Refused(409, "The model is asked when the knob is released.")
-        turned = made(replace(asked, parameters=chosen))
+        turned = app.routing.preview(replace(asked, parameters=chosen))
         drawn = {key: figure_json(figure) for key, figure in figures(turned).items()}
         return {
             "parts": {**texts(turned, asked.supposed), **drawn},
@@ -290,7 +284,7 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
         found = app.what_if.strips(turned)
         if not found:
             return {}
-        winner = made(turned).winner
+        winner = app.routing.preview(turned).winner
         return strips_json(
             found, chosen.knobs(), chosen.values(), winner.tool if winner else None, colours,
             in_usd=isinstance(chosen, ExpectedValueParameters),

@@ -12,7 +12,7 @@ from streamlit.components.v2 import component
 
 from core.app import App
 from core.decisions.examples import ExampleQuestion
-from core.decisions.whatif import Asked
+from core.decisions.routing import Asked
 from core.importers.shipped_catalogs import SAMPLE, played
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.pages.route.candidates import ACTIONS

@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.app import App
 from core.decisions.preset_comparison import Against
+from core.decisions.routing import Asked
 from core.decisions.tornado import Bar, Tornado
-from core.decisions.whatif import Asked
 from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
 from core.routers.presets import PRESETS

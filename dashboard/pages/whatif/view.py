@@ -10,7 +10,7 @@ from core.app import App
 from core.decisions import curves
 from core.decisions.auction import Offer, auction_of, payoff
 from core.decisions.curves import Curve, utilities
-from core.decisions.whatif import Asked
+from core.decisions.routing import Asked
 from core.domain import units
 from core.routers.ehrr import EhrrParameters
 from dashboard.pages.whatif.charts import payoff_chart

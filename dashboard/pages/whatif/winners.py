@@ -12,8 +12,9 @@ import streamlit as st
 from core.app import App
 from core.decisions.counterfactuals import Change, Counterfactual, Room, nearest_value
 from core.decisions.layer import FIGURES, Supposed
+from core.decisions.routing import Asked
 from core.decisions.strips import Strip
-from core.decisions.whatif import Asked, Contested
+from core.decisions.whatif import Contested
 from core.domain import units
 from core.domain.decision import Decision
 from core.domain.params import Knob
