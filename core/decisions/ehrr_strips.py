@@ -24,6 +24,7 @@ MOVES_SERVERS = ("alpha_s", "l_route_s", "eps", "k")  # knobs that change the sh
 TRACK = 64  # points of a grid along the track of a slider
 NEXT_TO_END = 1e-6  # of the range
 PARTS = 8  # into which a range with a change is divided
+NARROW_WEIGHTS = 1e-7  # of the range of a weight: similarities of views have 32 bits
 NARROW = 1e-12  # of the range: changes nearer to each other count as one
 AT_ONCE = 1_000_000  # points times tools or servers
 
@@ -57,7 +58,9 @@ def bracketed(grids: Mapping[str, Array], decided: Signatures) -> dict[str, Arra
     >>> bracketed({"x": np.linspace(0.0, 1.0, 5)}, decided)["x"].round(6).tolist()
     [0.707107]
     """
-    least = {name: NARROW * float(np.ptp(points)) for name, points in grids.items()}
+    least = {
+        name: (NARROW_WEIGHTS if name in WEIGHTS else NARROW) * float(np.ptp(points)) for name, points in grids.items()
+    }
     found: dict[str, list[float]] = {name: [] for name in grids}
     changes: list[tuple[str, float, float]] = []
     for name, points in grids.items():
@@ -148,7 +151,8 @@ def _of_smooth(case: Case, knobs: Sequence[Knob]) -> dict[str, Strip]:
 def _with_present(knob: Knob, value: float | None) -> Array:
     points = grid(knob)
     inside = value is not None and points[0] < value < points[-1]
-    return np.unique(np.append(points, value)) if inside else points
+    ends = [knob.low, knob.high] if knob.name in WEIGHTS else []  # a weight of 0 switches its part off
+    return np.unique(np.concatenate([points, ends, [value] if inside else []]).astype(np.float64))
 
 
 def _signatures(case: Case, names: Sequence[str], values: Array) -> list[int]:
