@@ -150,9 +150,11 @@ def _of_smooth(case: Case, knobs: Sequence[Knob]) -> dict[str, Strip]:
 
 def _with_present(knob: Knob, value: float | None) -> Array:
     points = grid(knob)
-    inside = value is not None and points[0] < value < points[-1]
-    ends = [knob.low, knob.high] if knob.name in WEIGHTS else []  # a weight of 0 switches its part off
-    return np.unique(np.concatenate([points, ends, [value] if inside else []]).astype(np.float64))
+    inside = value is not None and bool(points[0] < value < points[-1])
+    more = [float(value)] if value is not None and inside else []
+    if knob.name in WEIGHTS:  # a weight of 0 switches its part off
+        more += [float(knob.low or 0.0), float(knob.high or 1.0)]
+    return np.unique(np.append(points, more))
 
 
 def _signatures(case: Case, names: Sequence[str], values: Array) -> list[int]:
@@ -160,7 +162,7 @@ def _signatures(case: Case, names: Sequence[str], values: Array) -> list[int]:
     for part in np.array_split(
         np.arange(len(names)), max(math.ceil(len(names) * len(case.context.tool_ids) / AT_ONCE), 1)
     ):
-        found += _outcomes(case, [names[at] for at in part], values[part]).signatures() if len(part) else []
+        found += _outcomes(case, [names[at] for at in part.tolist()], values[part]).signatures() if len(part) else []
     return found
 
 
