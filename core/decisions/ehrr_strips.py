@@ -40,7 +40,7 @@ def grid(knob: Knob) -> Array:
     """
     low, high, step = float(knob.low or 0.0), float(knob.high or 1.0), float(knob.step or 1.0)
     if knob.kind is int:
-        return np.arange(low, high + 1)
+        return np.arange(low, high + 1, dtype=np.float64)
     along = (np.arange(TRACK) + 0.5) / TRACK
     steps = (np.arange(math.ceil((high - low) / step)) + 0.5) * step
     shares = np.concatenate([[NEXT_TO_END, 1 - NEXT_TO_END], along**3 if knob.scale == CUBE_ROOT else along])
@@ -162,7 +162,8 @@ def _signatures(case: Case, names: Sequence[str], values: Array) -> list[int]:
     for part in np.array_split(
         np.arange(len(names)), max(math.ceil(len(names) * len(case.context.tool_ids) / AT_ONCE), 1)
     ):
-        found += _outcomes(case, [names[at] for at in part.tolist()], values[part]).signatures() if len(part) else []
+        rows: list[int] = part.tolist()
+        found += _outcomes(case, [names[at] for at in rows], values[part]).signatures() if len(part) else []
     return found
 
 
