@@ -40,7 +40,7 @@ def grid(knob: Knob) -> Array:
     """
     low, high, step = float(knob.low or 0.0), float(knob.high or 1.0), float(knob.step or 1.0)
     if knob.kind is int:
-        return np.arange(low, high + 1, dtype=np.float64)
+        return np.arange(low, high + 1).astype(np.float64)
     along = (np.arange(TRACK) + 0.5) / TRACK
     steps = (np.arange(math.ceil((high - low) / step)) + 0.5) * step
     shares = np.concatenate([[NEXT_TO_END, 1 - NEXT_TO_END], along**3 if knob.scale == CUBE_ROOT else along])
