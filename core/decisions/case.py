@@ -114,9 +114,6 @@ def _calibrated(similarity: Array, midpoint: Array, steepness: Array) -> Array:
 # A sub-task and its decisions --------------------------------------------------------------------------------------------
 
 
-LARGE = 1_000  # servers
-
-
 @dataclass(frozen=True, slots=True)
 class Case:
     """A sub-task over a catalog: its similarities and the current parameters. Exploration replaces estimates by `beliefs`.
@@ -138,17 +135,15 @@ class Case:
 
     @property
     def can_be_narrowed(self) -> bool:
-        """Whether decisions can be made `of_servers`. A catalog of few servers stays whole, and so does a case whose similarities or
-        estimates differ from point to point."""
-        large = len(self.context.server_names) > LARGE
-        return large and self.parameters.hierarchy and self.beliefs is None and self.signals is None
+        """Whether decisions can be made `of_servers`."""
+        return self.parameters.hierarchy and self.beliefs is None
 
     def of_servers(self, servers: Rows) -> Case:
-        """The same with these servers, ascending, and their tools alone. Only where it `can_be_narrowed`."""
+        """The case with these servers, ascending, and their tools alone, and with fixed similarities. Only if it `can_be_narrowed`."""
         tools = np.flatnonzero(np.isin(self.context.tool_server, servers))
         match = Match(self.match.servers[servers], self.match.tools[tools], self.match.embed_ms)
         counted = self.counted[tools] if isinstance(self.counted, np.ndarray) else self.counted
-        return replace(self, context=self.context.narrowed(tools, servers), match=match, counted=counted)
+        return replace(self, context=self.context.narrowed(tools, servers), match=match, signals=None, counted=counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +172,8 @@ class Outcomes:
         """(P,) the best tool after the winner, -1 without one, and the winner's lead over it: infinite without a rival, 0 without
         a winner."""
         others, points = self.racing.copy(), np.arange(len(self.racing))
+        if not others.size:
+            return np.full(len(points), NONE), np.zeros(len(points))
         others[points, self.winner] = -np.inf
         second = others.argmax(axis=1)
         found = np.isfinite(others[points, second])

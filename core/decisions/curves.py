@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.decisions.case import Case, Outcomes, decide
-from core.decisions.ehrr_strips import Terms
 from core.decisions.expected_value import ValueCase
 from core.decisions.strips import Strip
 from core.domain.trace import Array
@@ -51,28 +50,30 @@ class Curve:
 
 def utilities(case: Case, strip: Strip) -> Curve:
     """Utility of each tool in the race over alpha_t or kappa, or of each server over alpha_s."""
-    p, now, terms, name = case.parameters, decide(case, {}), Terms.of(case), strip.parameter
+    p, now, name = case.parameters, decide(case, {}), strip.parameter
     value = float(getattr(p, name))
     knob = next(one for one in p.knobs() if one.name == name)
     beyond = [one.low for one in strip.winners()[1:] if one.low > value]  # as far as the first other winner
     longest = min(strip.high, max([4 * value, *(1.5 * one for one in beyond[:1]), strip.high / 50]))
     xs = np.unique([0.0, value, longest])
     servers = name == "alpha_s"
-    lines = terms.servers(name) if servers else terms.tools(name)
+    drawn_from = decide(case, {name: xs})
+    utility = drawn_from.servers.utility if servers else drawn_from.tools.utility
+    utility = np.broadcast_to(utility, (len(xs), utility.shape[-1]))
     names = case.context.server_names if servers else case.context.tool_ids
-    rows = _best_servers(terms) if servers else _best_tools(now)
+    rows = np.argsort(-now.servers.utility, kind="stable")[:SHOWN].tolist() if servers else _best_tools(now)
     winner = int(now.winner[0])
     first = int(case.context.tool_server[winner]) if servers and winner >= 0 else winner
     drawn = tuple(
         Line(
             names[row],
             tuple(xs.tolist()),
-            tuple((lines.a[row] - lines.s[row] * xs).tolist()),
+            tuple(utility[:, row].tolist()),
             "chosen" if row == first else "",
         )
         for row in rows
     )
-    formula, filled = (_server_utility if servers else _tool_utility)(case, terms, first)
+    formula, filled = (_server_utility if servers else _tool_utility)(case, now, first)
     holds = next((one.low, min(one.high, longest)) for one in reversed(strip.winners()) if one.low <= value)
     return Curve(
         f"Utility against {knob.symbol}", f"{knob.symbol} ({knob.unit})", "U", drawn, value, longest, formula, filled,
@@ -85,13 +86,7 @@ def _best_tools(now: Outcomes) -> list[int]:
     return [int(row) for row in order if np.isfinite(now.racing[0, row])]
 
 
-def _best_servers(terms: Terms) -> list[int]:
-    p = terms.case.parameters
-    values = terms.servers("alpha_s").at(np.array([p.alpha_s]))[0]
-    return np.argsort(-values, kind="stable")[:SHOWN].tolist()
-
-
-def _tool_utility(case: Case, terms: Terms, row: int) -> tuple[str, str]:
+def _tool_utility(case: Case, now: Outcomes, row: int) -> tuple[str, str]:
     formula = r"U = \mathrm{Sim} - \alpha_t \left(\frac{G + l}{\beta} + \kappa\,p\right)"
     if case.parameters.billing == "per_attempt":
         formula = r"U = \mathrm{Sim} - \alpha_t \left(\frac{G + l}{\beta} + \kappa\,\frac{p}{\beta}\right)"
@@ -99,20 +94,24 @@ def _tool_utility(case: Case, terms: Terms, row: int) -> tuple[str, str]:
         return formula, ""
     p = case.parameters
     _, alpha = p.weights_of_time()
-    similarity, wait = float(case.match.tools[row]), float(terms.tool_wait_s[row])
-    beta, paid = float(terms.tool_beta[row]), float(terms.paid_s[row])
+    known, servers = now.engine.tools, now.engine.servers
+    similarity, beta = float(case.match.tools[row]), float(known.success[row])
+    wait = float(servers.fixed_s[case.context.tool_server[row]] + known.latency_s[row])
+    paid = float(np.nan_to_num(known.price_usd[row])) / (beta if p.billing == "per_attempt" else 1.0)
     result = similarity - alpha * (wait / beta + p.kappa * paid)
     return formula, (
         f"{rounded(similarity)} − {rounded(alpha)} · ({rounded(wait)} s / {rounded(beta)} + {rounded(p.kappa)} s/$ · {rounded(paid)} $) = {rounded(result)}"
     )
 
 
-def _server_utility(case: Case, terms: Terms, row: int) -> tuple[str, str]:
+def _server_utility(case: Case, now: Outcomes, row: int) -> tuple[str, str]:
     formula = r"U_i = \mathrm{Sim}_i - \alpha_s\,C_i,\quad C_i = \frac{G_i + L_i}{\beta_i}"
     if row < 0:
         return formula, ""
     alpha, _ = case.parameters.weights_of_time()
-    similarity, wait, beta = float(case.match.servers[row]), float(terms.wait_s[row]), float(terms.beta[row])
+    known = now.engine.servers
+    similarity, wait = float(case.match.servers[row]), float(known.fixed_s[row] + known.call_s[row])
+    beta = wait / float(known.cost_s[row])
     return formula, (
         f"{rounded(similarity)} − {rounded(alpha)} · {rounded(wait)} s / {rounded(beta)} = {rounded(similarity - alpha * wait / beta)}"
     )
@@ -171,12 +170,12 @@ def posted(case: Case) -> Curve:
 
 def time_against_success(case: Case) -> Curve:
     """Expected time to success of the winner's server over its success rate, and the short-listed servers where they stand."""
-    p, now, terms = case.parameters, decide(case, {}), Terms.of(case)
+    p, now = case.parameters, decide(case, {})
     known = now.engine.servers
     listed = np.flatnonzero(now.listed[0])
     winner = int(now.winner[0])
     subject = int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
-    wait, failure = float(terms.wait_s[subject]), float(known.post_accept_failure[subject])
+    wait, failure = float(known.fixed_s[subject] + known.call_s[subject]), float(known.post_accept_failure[subject])
     xs = np.linspace(0.05, 1.0, POINTS)
     ys = wait / attempt_success(xs, np.full(POINTS, failure), eps=p.eps)
     success = float(known.success[subject])

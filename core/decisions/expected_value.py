@@ -15,7 +15,7 @@ from core.decisions.strips import REFUSAL, Segment, Strip, against, asked, at_va
 from core.domain import units
 from core.domain.params import Knob
 from core.domain.trace import Array
-from core.routers.crossings import Lines, crossings, relevant, straight
+from core.routers.crossings import Lines, crossings, relevant
 from core.routers.expected_value import ValueEngine, prospects, rivals_of
 from core.routers.order_of_tries import LARGEST_SEARCH, POOL, POOL_OF_LONG_ORDERS, OrderLines, upper_envelope
 from core.routers.utility import Rows
@@ -120,12 +120,12 @@ class ValueCase(ValueEngine):
             (1 - alone) * self.known.writes,
         )
         a, s = self._of(name, one)
-        return straight(a, -s)
+        return Lines(a, -s)
 
     def _followers(self, name: str, low: float, high: float) -> Array:
         lines, keep = self._alone(name), self.parameters.n + LONGEST_ORDER
         lines = lines.rows(relevant(lines, low, high, keep=keep))
-        with_zero = Lines(np.append(lines.a, 0.0), np.append(lines.s, 0.0), np.append(lines.cap, np.inf))
+        with_zero = Lines(np.append(lines.a, 0.0), np.append(lines.s, 0.0))
         return crossings(with_zero, low, high, keep=keep)
 
 

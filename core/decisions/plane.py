@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.decisions.case import NONE, Case, decide
-from core.decisions.ehrr_strips import MOVES_SERVERS, shortlistable
+from core.decisions.ehrr_strips import of_listed
 from core.decisions.expected_value import ValueCase
 from core.domain.params import Knob
 from core.domain.trace import Array
-from core.routers.ehrr import EhrrEngine
 
 ROWS_AT_ONCE = 8
 REACH = 5
@@ -58,34 +57,15 @@ def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
 
 def plane(case: Case, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
     """The decision at every pair of values."""
-    ranges = {name: (float(values[0]), float(values[-1])) for name, values in ((x, x_values), (y, y_values))}
-    moving, now = [name for name in MOVES_SERVERS if name in ranges], case.parameters.weights_of_time()[0]
-    most = int(ranges["k"][1]) if "k" in ranges else case.parameters.k
     parts = [y_values[at : at + ROWS_AT_ONCE] for at in range(0, len(y_values), ROWS_AT_ONCE)]
     points = [{x: np.tile(x_values, len(rows)), y: np.repeat(rows, len(x_values))} for rows in parts]
-    if len(moving) < 2:
-        regions = [(name, *ranges[name], most) for name in moving]
-        case = shortlistable(case, [("alpha_s", now, now, most), *regions])
-    elif case.can_be_narrowed:
-        case = _shortlisted(case, points)
+    case = of_listed(case, points)
     winners, margins = list[NDArray[np.int64]](), list[Array]()
     for some in points:
         found = decide(case, some)
         winners.append(found.winner.reshape(-1, len(x_values)))
         margins.append(found.runners_up()[1].reshape(-1, len(x_values)))
     return Plane(x_values, y_values, np.concatenate(winners), np.concatenate(margins), case.context.tool_ids)
-
-
-def _shortlisted(case: Case, points: Sequence[Mapping[str, Array]]) -> Case:
-    """The case with those servers, and their tools, alone that are on the short-list at one of these points."""
-    count = len(case.context.server_names)
-    of_servers = case.context.narrowed(np.zeros(0, dtype=np.int64), np.arange(count))  # tools need no estimates yet
-    listed = np.zeros(count, dtype=np.bool_)
-    for some in points:
-        columns = {name: values[:, None] for name, values in some.items()}
-        layer = EhrrEngine.of(of_servers, case.parameters, None, columns).server_layer(case.match.servers)
-        listed |= layer.listed.any(axis=0)
-    return case.of_servers(np.flatnonzero(listed))
 
 
 def value_plane(case: ValueCase, x: str, y: str, x_values: Array, y_values: Array) -> Plane:

@@ -15,7 +15,7 @@ from core.decisions import expected_value as of_value
 from core.decisions import tornado
 from core.decisions.case import Case, ViewSignals
 from core.decisions.counterfactuals import Counterfactual, Room
-from core.decisions.ehrr_strips import shortlistable
+from core.decisions.ehrr_strips import near_the_short_list
 from core.decisions.ehrr_strips import strips as ehrr_strips
 from core.decisions.expected_value import ValueCase
 from core.decisions.expected_value import strips as value_strips
@@ -111,7 +111,7 @@ class WhatIfService:
         """How far the winner may worsen. Returns None without a winner and for another router than EHRR and expected value."""
         case = self._case(asked)
         if isinstance(case, Case):
-            return of_ehrr.room(shortlistable(case, ()))
+            return of_ehrr.room(near_the_short_list(case))
         return None if case is None else of_value.room(case)
 
     def counterfactual(self, asked: Asked, tool: str) -> Counterfactual:
@@ -121,7 +121,7 @@ class WhatIfService:
             raise WayfareError(f"There is no tool {tool[:80]!r} to make win under this router.")
         strips = self.strips(asked)
         if isinstance(case, Case):
-            case = shortlistable(case, (), with_tool=tool)
+            case = near_the_short_list(case, with_tool=tool)
             return of_ehrr.counterfactual(case, strips, case.context.tool_ids.index(tool))
         return of_value.counterfactual(case, strips, case.context.tool_ids.index(tool))
 

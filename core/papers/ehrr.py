@@ -6,7 +6,7 @@ import numpy as np
 
 from core.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Row, Series, Table, pair, rounded
 from core.routers.auction import accepts, affordable, posted_price
-from core.routers.crossings import crossings, straight
+from core.routers.crossings import Lines, crossings
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import applied
 from core.routers.utility import Array, attempt_success, expected_time_to_success, money_cost, utility
@@ -208,7 +208,7 @@ def _offer() -> Chart:
 
 def _over_alpha() -> Chart:
     cost_s, alphas = tool_costs_s(), np.linspace(0.0, 1.0, 51)
-    (meet,) = crossings(straight(TOOL_SIMILARITY[1:], cost_s[1:]), 0.0, 1.0, keep=1)
+    (meet,) = crossings(Lines(TOOL_SIMILARITY[1:], cost_s[1:]), 0.0, 1.0, keep=1)
     lines = [
         Series(f"t1,{row + 1}", _floats(alphas), _floats(TOOL_SIMILARITY[row] - alphas * cost_s[row])) for row in (1, 2)
     ]

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from core.decisions.case import Case
 from core.decisions.curves import Curve, posted, utilities
-from core.decisions.ehrr_strips import Terms, strip
+from core.decisions.ehrr_strips import strip
 from core.domain.catalog import Server
 from core.domain.decision import Decision
 from core.importers.token_meter import Counted, utilisation_lines
@@ -70,7 +70,7 @@ def decided(context: RoutingContext, parameters: EhrrParameters) -> Decision:
 
 def utility_curve(case: Case, name: str) -> Curve:
     knob = next(one for one in case.parameters.knobs() if one.name == name)
-    return utilities(case, strip(case, Terms.of(case), knob))
+    return utilities(case, strip(case, knob))
 
 
 def _drawn(decision: Decision, curve: Callable[[Case], Curve]) -> go.Figure:

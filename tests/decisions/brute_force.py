@@ -10,8 +10,9 @@ from core.decisions.strips import Strip
 TOLERANCE = 1e-7  # of the range of the parameter
 
 
-def missed(case: Case, strip: Strip, *, points: int) -> list[float]:
-    """Values of a dense grid at which the decision is not that of its segment, though no breakpoint is near."""
+def missed(case: Case, strip: Strip, *, points: int, step: float) -> list[float]:
+    """Values of a dense grid at which the decision is not that of its segment, though no breakpoint is near and their band
+    is wider than a step."""
     span, starts = strip.high - strip.low, np.array([segment.low for segment in strip.segments])
     ends = np.append(starts, strip.high)
     steps = np.linspace(0.0, 1.0, points // 2)[1:-1]
@@ -21,7 +22,15 @@ def missed(case: Case, strip: Strip, *, points: int) -> list[float]:
     found = decide(case, {strip.parameter: grid})
     expected = decide(case, {strip.parameter: (ends[:-1] + ends[1:]) / 2})
     wrong = differs(found, expected, inside)
-    return grid[wrong].tolist()
+    return [value for value in grid[wrong].tolist() if _width(case, strip, value, step) > step]
+
+
+def _width(case: Case, strip: Strip, value: float, step: float) -> float:
+    """The width of the band of one decision around a value, as far as two steps."""
+    around = np.linspace(max(value - step, strip.low), min(value + step, strip.high), 401)
+    here = decide(case, {strip.parameter: np.array([value])})
+    same = ~differs(decide(case, {strip.parameter: around}), here, np.zeros(len(around), dtype=np.int64))
+    return float(same.sum() * (around[1] - around[0]))
 
 
 def invented(case: Case, strip: Strip) -> list[float]:

@@ -106,7 +106,7 @@ def test_brackets_close_in_on_every_change_that_the_grid_sees() -> None:
     def decided(names: list[str], values: np.ndarray) -> list[int]:
         return np.searchsorted(edges, values).tolist()
 
-    assert np.allclose(bracketed({"x": (0.0, 1.0)}, decided)["x"], edges, atol=1e-9)
+    assert np.allclose(bracketed({"x": np.linspace(0.0, 1.0, 101) + 0.005}, decided)["x"], edges, atol=1e-9)
 
 
 def test_a_weight_that_is_alone_in_its_layer_has_no_strip() -> None:

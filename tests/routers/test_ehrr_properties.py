@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Server
 from core.domain.trace import Drop
-from core.routers.crossings import crossings, straight
+from core.routers.crossings import Lines, crossings
 from core.routers.ehrr import Ehrr
 from tests.routers import worlds
 
@@ -177,7 +177,7 @@ def test_the_interval_of_alpha_t_is_where_routing_again_gives_the_same_winner(se
     assume(len(feasible) > 1)
     trace = today.tools
     similarity, cost = trace.similarity[feasible], (trace.time_cost_s + trace.money_cost_s)[feasible]
-    edges = np.array([0.0, *crossings(straight(similarity, cost), 0.0, 2.0, keep=1), 2.0])
+    edges = np.array([0.0, *crossings(Lines(similarity, cost), 0.0, 2.0, keep=1), 2.0])
     above = int(np.searchsorted(edges, today.parameters["alpha_t"], side="right"))
     for end, outwards in ((edges[above - 1], -1e-6), (edges[above], 1e-6)):
         assert route(context, alpha_t=float(end - outwards)).candidates[0] == today.candidates[0]
