@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.catalogs.server_sign_ins import CALLBACK
-from core.cli.joining import PATH as DOOR
+from core.domain.console import PATH as DOOR
 from core.domain.errors import WayfareError
 from core.gateway.http_app import METADATA_PATH, stranger
 from core.gateway.http_app import PATH as MCP
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 READ = ("GET", "HEAD")
 OPEN = {
-    DOOR: ("GET", "POST", "DELETE"),
+    DOOR: ("GET", "POST", "PUT", "DELETE"),
     **dict.fromkeys((METADATA_PATH, METADATA_PATH + MCP, "/healthz", "/readyz", "/metrics", CALLBACK), READ),
 }
 OPERATOR = "wayfare.operator"  # the key of the signed-in operator in the scope of a request

@@ -23,11 +23,12 @@ from mcp.client.subscriptions import Subscription
 from mcp.server.stdio import stdio_server
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from core.domain.console import CONNECT_S, Owner, owner_of
 from core.domain.errors import WayfareError
 from core.domain.execution import CLIENT_SIDE, NOBODY
 from core.domain.settings import IN_MEMORY, Settings
 from core.gateway.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
-from core.gateway.door import CONNECT_S, IN_A_FILE, TOKEN, Owner, console_of, owner_of
+from core.gateway.door import IN_A_FILE, TOKEN, console_of
 from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.gateway.entrance import TOO_MANY
 from core.gateway.fallback import MOST_TRIES

@@ -17,7 +17,7 @@ import anyio.to_thread
 import pytest
 from mcp import Client
 
-from core.gateway.door import announced_owner, owner_of
+from core.domain.console import announced_owner, owner_of
 from tests.benchmarks.measuring import free_port
 from tests.cli.conftest import RAW, Run, wait_for
 from tests.gateway.conftest import ROOT, ask, program, refused, stdio, talk

@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 
 from core.cli import main
-from core.gateway.door import announced_owner
+from core.domain.console import announced_owner
 from tests.cases import each
 from tests.gateway.conftest import ROOT, Console, ask, program, refused, stdio, talk
 from tests.gateway.test_http import MILES, TASK, TOOL

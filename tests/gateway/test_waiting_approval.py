@@ -16,9 +16,9 @@ import pytest
 from mcp import Client
 
 from core.app import App
+from core.domain.console import Owner, announced
 from core.domain.errors import WayfareError
 from core.domain.settings import Settings
-from core.gateway.door import Owner, announced
 from core.governance.approval_rules import ApprovalRules
 from core.governance.approvals import Approval, Webhook
 from core.governance.budgets import Budget
