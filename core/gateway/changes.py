@@ -34,7 +34,7 @@ from core.app import App
 from core.domain.catalog import ServerId
 from core.domain.errors import WayfareError
 from core.domain.execution import SessionOwner
-from core.gateway.base import PartRequest, Refusal
+from core.gateway.base import PartRequest
 from core.gateway.endpoint import Endpoint
 from core.gateway.mirror import chosen
 from core.gateway.mirrored_parts import errors_of_the_protocol
@@ -254,7 +254,7 @@ class Changes:
         try:
             catalog = self._app.catalogs.catalog(name)
             servers = tuple(chosen(governance.admission, request.client, catalog, request.options.mirror))
-        except (WayfareError, Refusal):  # it was removed, or has none of these servers
+        except WayfareError:  # it was removed, or has none of these servers
             catalog, servers = None, ()
         clients = governance.clients
         client = governance.policy, clients.in_force(request.client), clients.any_client, clients.without_token

@@ -15,11 +15,11 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
 from core.domain.catalog import Tool, definition_tokens
-from core.domain.errors import StoreError, WayfareError
+from core.domain.errors import Refusal, StoreError, WayfareError
 from core.domain.json_schema import arguments_fault
 from core.domain.once import made_once
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import AgentTool, Answer, PartRequest, Refusal, Request, Services
+from core.gateway.base import AgentTool, Answer, PartRequest, Request, Services, refused
 from core.gateway.describe import DESCRIBE
 from core.gateway.execute import EXECUTE, EXECUTE_READONLY
 from core.gateway.improve import ADD_REQUESTS, IMPROVING, TOOLS_WITHOUT_REQUESTS, improving_prompts
@@ -29,7 +29,6 @@ from core.gateway.passing_on import READ_RESULT
 from core.gateway.report import REPORT
 from core.gateway.search import SEARCH
 from core.gateway.several import Several
-from core.governance.calls import NotAllowedError
 
 # The tools of the endpoint in the order of every client's list, and the instructions for clients.
 
@@ -87,7 +86,7 @@ class Endpoint:
         try:
             client = self._services.app.governance.admission.identified(request.client, known=request.known)
             return await anyio.to_thread.run_sync(mirrored, self._services, options, client)
-        except (Refusal, WayfareError) as error:
+        except WayfareError as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
 
     @property
@@ -119,17 +118,14 @@ class Endpoint:
         try:
             return await self._run(request)
         except Refusal as refusal:
-            return refusal.answer()
-        except NotAllowedError as error:
-            return Refusal(error.error, visible(error.why), visible(error.advice)).answer()
+            return refused(refusal)
         except WayfareError as error:
-            return Refusal(
-                "not_possible", visible(str(error)), "Change what the sentence names and call again."
-            ).answer()
+            return refused(Refusal("not_possible", str(error), "Change what the sentence names and call again."))
         except Exception:  # noqa: BLE001  a defect becomes an error for the agent and keeps its connection open
             _log.exception("the endpoint failed at %s", request.tool)
-            failure = Refusal("internal_error", "Wayfare itself failed; its log says where.", "Try something else.")
-            return failure.answer()
+            return refused(
+                Refusal("internal_error", "Wayfare itself failed; its log says where.", "Try something else.")
+            )
 
     async def _run(self, request: Request) -> Answer:
         if len(request.options.catalogs) > 1:

@@ -142,9 +142,7 @@ class EndpointApp:
         served = self._served["mirror" in QueryParams(scope.get("query_string", b""))]
         try:
             known = await self._known(scope, send)
-            await self._entrance.serve(
-                served, scope, _whole_body(receive), known, scope.get(CLIENT, ""), self._note_busy
-            )
+            await self._entrance.serve(served, scope, receive, known, scope.get(CLIENT, ""), self._note_busy)
         except ClientDisconnect:
             _log.debug("A client left before its request was read.")
 
@@ -297,22 +295,6 @@ def _challenge(scope: Scope, problem: str) -> str:
     if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
         return said
     return f'{said}, error="invalid_token", error_description="{problem}"'
-
-
-def _whole_body(receive: Receive) -> Receive:
-    """Passes on messages. Raises ClientDisconnect if the client leaves before the body is complete, where the
-    protocol's package would log a traceback."""
-    complete = False
-
-    async def received() -> Message:
-        nonlocal complete
-        message = await receive()
-        if message["type"] == "http.disconnect" and not complete:
-            raise ClientDisconnect
-        complete = complete or not message.get("more_body", False)
-        return message
-
-    return received
 
 
 def _own_url(scope: Scope) -> str:

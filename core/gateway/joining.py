@@ -24,10 +24,10 @@ from mcp.server.stdio import stdio_server
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.domain.console import CONNECT_S, Owner, owner_of
-from core.domain.errors import WayfareError
+from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import CLIENT_SIDE, NOBODY
 from core.domain.settings import IN_MEMORY, Settings
-from core.gateway.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
+from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, no_progress, refused
 from core.gateway.door import IN_A_FILE, TOKEN, console_of
 from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.gateway.entrance import TOO_MANY
@@ -65,7 +65,7 @@ class OwnerLostError(Exception):
 
 
 def _refused(error: MCPError) -> Answer:
-    return Refusal("not_possible", error.message, "Change what the sentence names and call again.").answer()
+    return refused(Refusal("not_possible", error.message, "Change what the sentence names and call again."))
 
 
 class JoinedOwner:
@@ -229,18 +229,20 @@ class StdioBackend:
             try:
                 joined = await self.joined(tasks)
             except WayfareError as error:
-                return Refusal("not_reachable", str(error), "Tell the operator what the sentence says.").answer()
+                return refused(Refusal("not_reachable", str(error), "Tell the operator what the sentence says."))
             try:
                 return await joined.call(request)
             except OwnerLostError as error:
                 await self._forget(joined)
                 if not (error.unsent or request.tool in REPEATABLE):
                     break
-        return Refusal(
-            "connection_lost",
-            "Wayfare's console ended during the call, or does not answer. Whether the tool was called is unknown.",
-            "The tool may have done its work: look before you call it again, unless it just reads.",
-        ).answer()
+        return refused(
+            Refusal(
+                "connection_lost",
+                "Wayfare's console ended during the call, or does not answer. Whether the tool was called is unknown.",
+                "The tool may have done its work: look before you call it again, unless it just reads.",
+            )
+        )
 
     async def listed(self, tasks: TaskGroup, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the tools that the client sees. The tools that all clients have are given without the console if it is still

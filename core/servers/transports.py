@@ -28,10 +28,11 @@ from mcp_types import JSONRPCRequest, JSONRPCResponse, RequestId
 
 from core.domain.environment import inherited
 from core.domain.settings import MAX_ANSWER_BYTES
-from core.servers.answer_limit import PLAIN, AnswerLimit
+from core.servers.bodies import PLAIN
 from core.servers.http_answers import Tell, heard
+from core.servers.messages import AnswerLimit
 from core.servers.oauth import ServerGrant, TokenAuth
-from core.servers.odd_lists import mended
+from core.servers.results import mended
 from core.servers.secrets import Launch, SecretVault
 from core.servers.stdio import LINE_CHARS, StderrLog, stdio_transport
 from core.servers.threads import NotConnectedError

@@ -12,14 +12,16 @@ import pytest
 
 from core.domain.catalog import ToolHints
 from core.domain.outcome import Outcome, OutcomeKind
-from core.servers.answer_limit import AnswerLimit, LimitedBody, Lines, TooLargeError
+from core.servers.bodies import Body, TooLargeError
+from core.servers.messages import AnswerLimit
 from core.servers.pool import PoolConfig
+from core.servers.stdio import Lines
 
 from .conftest import Bench
 
-LIMIT = 100_000
-BYTES = "The answer has more than 0.1 MB, which is the limit: ask for less at once, or raise WAYFARE_MAX_ANSWER_MB."
-LISTS = BYTES.replace("0.1 MB", "5,000 lists and objects")
+LIMIT = 20_000
+BYTES = "The answer has more than 0.02 MB, which is the limit: ask for less at once, or raise WAYFARE_MAX_ANSWER_MB."
+LISTS = BYTES.replace("0.02 MB", "1,000 lists and objects")
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def test_a_large_answer_of_a_process_ends_its_own_call(small: Bench, raw: Any) -
     for place in ("first", "last"):
         for size in (LIMIT, 50 * LIMIT):
             assert said(call("large", size=size, id=place)) == (OutcomeKind.TOOL_ERROR, BYTES, 1)
-    assert said(call("large", size=1, lists=5_000)) == (OutcomeKind.TOOL_ERROR, LISTS, 1)
+    assert said(call("large", size=1, lists=1_000)) == (OutcomeKind.TOOL_ERROR, LISTS, 1)
     assert call("large", size=LIMIT, id="notification").kind is OutcomeKind.OK  # what answers no call is left out
     assert small.pool.states()[0].stderr_lines[-1] == BYTES
     with ThreadPoolExecutor(2) as threads:
@@ -58,7 +60,7 @@ def test_a_large_answer_of_a_process_ends_its_own_call(small: Bench, raw: Any) -
     assert call("pid").content[0].text != pid
 
 
-@pytest.mark.parametrize("flags", [(), ("legacy",), ("json",), ("json", "legacy")], ids=str)
+@pytest.mark.parametrize("flags", [(), ("json", "legacy")], ids=str)
 def test_a_large_answer_over_http_ends_its_own_call(small: Bench, web: Any, flags: tuple[str, ...]) -> None:
     server = web(*flags)
     assert small.call(server.connection, "count").content[0].text == "1"
@@ -77,22 +79,20 @@ def test_a_compressed_answer_is_refused_because_its_size_is_not_known(small: Ben
 
 
 def test_a_stream_of_many_small_events_has_no_end_to_keep() -> None:
-    class Body(httpx2.AsyncByteStream):
-        def __init__(self, *pieces: bytes) -> None:
-            self._pieces = pieces
-
-        async def __aiter__(self) -> Any:
-            for piece in self._pieces:
+    async def read(*pieces: bytes, events: bool = True) -> int:
+        async def body() -> Any:
+            for piece in pieces:
                 yield piece
 
-    async def read(*pieces: bytes, events: bool = True) -> int:
-        return sum([len(piece) async for piece in LimitedBody(Body(*pieces), AnswerLimit(100), events=events)])
+        kind = "text/event-stream" if events else "text/plain"
+        response = httpx2.Response(200, headers={"content-type": kind}, content=body())
+        return sum([len(piece) async for piece in Body(response, AnswerLimit(100))])
 
     for end in (b"\n\n", b"\r\n\r\n", b"\r\r"):
         stream = (b"data: " + b"x" * 60 + end) * 50
         for size in (1, 7, 64, 1_000):
             pieces = [stream[start : start + size] for start in range(0, len(stream), size)]
-            assert anyio.run(read, *pieces) == len(stream)
+            assert anyio.run(read, *pieces) == 50 * len(b"data: " + b"x" * 60 + b"\n\n")
             with pytest.raises(TooLargeError):
                 anyio.run(lambda pieces=pieces: read(*pieces, events=False))
             with pytest.raises(TooLargeError):
