@@ -216,7 +216,7 @@ class Changes:
             state, parts = await self._state(listener.request)
             kinds = ["resources", "prompts"] if parts != listener.parts else []
             if state != listener.state or kinds:
-                self._endpoint.forget(listener.request.options.catalog)
+                self._endpoint.parts.forget(listener.request.options.catalog)
                 tools = await self._tools(listener.request)
                 kinds += ["tools"] if tools != listener.tools else []
                 listener.tools = tools

@@ -24,7 +24,7 @@ from core.gateway.describe import DESCRIBE
 from core.gateway.execute import EXECUTE, EXECUTE_READONLY
 from core.gateway.improve import ADD_REQUESTS, IMPROVING, TOOLS_WITHOUT_REQUESTS, improving_prompts
 from core.gateway.mirror import call_mirrored, mirrored
-from core.gateway.mirrored_parts import MirroredParts, answered
+from core.gateway.mirrored_parts import MirroredParts, errors_of_the_protocol
 from core.gateway.passing_on import READ_RESULT
 from core.gateway.report import REPORT
 from core.gateway.search import SEARCH
@@ -59,7 +59,7 @@ class Endpoint:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._parts = MirroredParts(services)
+        self.parts = MirroredParts(services)
 
     async def call(self, request: Request) -> Answer:
         """Returns the answer to a request. Raises only on cancellation."""
@@ -89,20 +89,12 @@ class Endpoint:
         except WayfareError as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
 
-    @property
-    def parts(self) -> MirroredParts:
-        """What mirrored servers have beside tools."""
-        return self._parts
-
-    def forget(self, catalog: str) -> None:
-        """Drops what is cached of the lists of a catalog's servers."""
-        self._parts.forget(catalog)
-
     async def part(self, request: PartRequest) -> Any:
         """Returns the answer to a request about prompts, or to a mirror client's about resources and prompts. Raises MCPError."""
         if not request.options.mirror:
             return improving_prompts(request, allowed=self._improves(request))
-        return await answered(self._parts, request)
+        with errors_of_the_protocol():
+            return await self.parts.answer(request)
 
     def _improves(self, request: PartRequest) -> bool:
         admission = self._services.app.governance.admission

@@ -293,12 +293,6 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
-async def answered(parts: MirroredParts, request: PartRequest) -> Any:
-    """Returns the answer to a request. Raises MCPError, also for other errors."""
-    with errors_of_the_protocol():
-        return await parts.answer(request)
-
-
 @contextmanager
 def errors_of_the_protocol() -> Generator[None]:
     """Raises MCPError for other errors of the block."""
