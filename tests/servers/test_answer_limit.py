@@ -19,9 +19,9 @@ from core.servers.stdio import Lines
 
 from .conftest import Bench
 
-LIMIT = 20_000
-BYTES = "The answer has more than 0.02 MB, which is the limit: ask for less at once, or raise WAYFARE_MAX_ANSWER_MB."
-LISTS = BYTES.replace("0.02 MB", "1,000 lists and objects")
+LIMIT = 100_000
+BYTES = "The answer has more than 0.1 MB, which is the limit: ask for less at once, or raise WAYFARE_MAX_ANSWER_MB."
+LISTS = BYTES.replace("0.1 MB", "5,000 lists and objects")
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def test_a_large_answer_of_a_process_ends_its_own_call(small: Bench, raw: Any) -
     pid = call("pid").content[0].text
     assert len(call("large", size=LIMIT - 1_000).content[0].text) == LIMIT - 1_000
     for place in ("first", "last"):
-        for size in (LIMIT, 50 * LIMIT):
+        for size in (LIMIT, 5 * LIMIT):
             assert said(call("large", size=size, id=place)) == (OutcomeKind.TOOL_ERROR, BYTES, 1)
-    assert said(call("large", size=1, lists=1_000)) == (OutcomeKind.TOOL_ERROR, LISTS, 1)
+    assert said(call("large", size=1, lists=5_000)) == (OutcomeKind.TOOL_ERROR, LISTS, 1)
     assert call("large", size=LIMIT, id="notification").kind is OutcomeKind.OK  # what answers no call is left out
     assert small.pool.states()[0].stderr_lines[-1] == BYTES
     with ThreadPoolExecutor(2) as threads:
@@ -67,7 +67,7 @@ def test_a_large_answer_over_http_ends_its_own_call(small: Bench, web: Any, flag
     assert (
         len(small.call(server.connection, "large", {"size": LIMIT // 2 - 1_000}).content[0].text) == LIMIT // 2 - 1_000
     )
-    outcome = small.call(server.connection, "large", {"size": 20 * LIMIT}, hints=ToolHints(read_only=True))
+    outcome = small.call(server.connection, "large", {"size": 3 * LIMIT}, hints=ToolHints(read_only=True))
     assert said(outcome) == (OutcomeKind.TOOL_ERROR, BYTES, 1)
     after = small.call(server.connection, "count")
     assert (after.content[0].text, after.connect_s) == ("2", None)
