@@ -250,7 +250,8 @@ class Database:
         """Closes the file for others at every pause, until this process ends its use of the store."""
         while not self._ended.wait(LOOK_S):
             now = monotonic()
-            if self._open is not None and (now - self._used_s >= PAUSE_S or now - self._opened_s >= LONGEST_S):
+            due = now - self._used_s >= PAUSE_S or now - self._opened_s >= LONGEST_S
+            if due and self._open is not None and not self._reading:
                 self._leave(BREATH_S)
 
     def _leave(self, free_s: float = 0.0) -> None:

@@ -17,7 +17,7 @@ LOOK_S = 0.05
 """Time between two looks whether a use has ended."""
 PAUSE_S = 0.1
 """A pause of this length is the end of a use: a command that reads and writes at once is not interrupted."""
-LONGEST_S = 0.5
+LONGEST_S = 1.0
 """A command that uses the store without a pause gives the file away after this time."""
 BREATH_S, RETRY_S = 0.03, 0.01
 """A command that gave the file away takes it again after the first; processes that wait try at intervals of the second."""
