@@ -29,8 +29,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
 from streamlit.runtime.pages_manager import PagesManager
 
-from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
+from core.domain.console import PATH as DOOR_PATH
 from core.domain.errors import StoreError, WayfareError
 from core.domain.untrusted_text import one_line
 from core.gateway.http_app import PATH, EndpointApp, callback_route, status_routes
@@ -237,7 +237,7 @@ endpoint = EndpointApp(
 )
 routes = [
     *status_routes(endpoint, session.opened_app, session.first_catalog()), *endpoint.metadata_routes(),
-    Route(LANE_PATH, turned, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["GET", "POST", "DELETE"]),
+    Route(LANE_PATH, turned, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["GET", "POST", "PUT", "DELETE"]),
     Route(PLOTLY_URL, plotly), Route("/route", to_default_page), Route("/waiting", waiting), Route("/export/{table}.{format}", export), callback_route(session.opened_app),
 ]  # fmt: skip
 pages = st.App(

@@ -14,11 +14,11 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.domain.console import Owner, announced
 from core.domain.errors import WayfareError
 from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.governance_events import origin_of
 from core.domain.settings import Settings, launched
-from core.gateway.door import Owner, announced
 from core.store import Store
 from core.store.sharing import CONSOLE
 

@@ -22,9 +22,9 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.catalogs.server_sign_ins import CALLBACK
-from core.cli.joining import PATH as DOOR
+from core.domain.console import PATH as DOOR
 from core.domain.errors import WayfareError
-from core.gateway.http_app import METADATA_PATH, stranger
+from core.gateway.http_app import METADATA_PATH, foreign_origin, stranger
 from core.gateway.http_app import PATH as MCP
 from core.governance.clients import LASTS, SignIns
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 READ = ("GET", "HEAD")
 OPEN = {
-    DOOR: ("GET", "POST", "DELETE"),
+    DOOR: ("GET", "POST", "PUT", "DELETE"),
     **dict.fromkeys((METADATA_PATH, METADATA_PATH + MCP, "/healthz", "/readyz", "/metrics", CALLBACK), READ),
 }
 OPERATOR = "wayfare.operator"  # the key of the signed-in operator in the scope of a request
@@ -70,7 +70,7 @@ class SignInGate:
                 await _refuse(scope, receive, send, reason, 403)
             else:
                 await self.served(scope, receive, send)
-        elif _foreign(scope):
+        elif foreign_origin(Headers(scope=scope)) is not None:
             await _refuse(scope, receive, send, "Pages of other sites may not use this console.", 403)
         else:
             try:
@@ -169,13 +169,6 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, reason: str, statu
 
 def _is_open(scope: Scope) -> bool:
     return scope["type"] == "http" and scope["method"] in OPEN.get(scope["path"], ())
-
-
-def _foreign(scope: Scope) -> bool:
-    """Whether a page of another site, or of another port of this host, sends it: a cookie that is of this host alone comes with both."""
-    headers = Headers(scope=scope)
-    host = headers.get("host", "").lower()
-    return any(origin.lower() not in {f"http://{host}", f"https://{host}"} for origin in headers.getlist("origin"))
 
 
 def _inside(target: str) -> str:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import io
-import json
 import logging
 import secrets
 import sys
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
-from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 from urllib.parse import urlsplit
 
 import anyio
@@ -27,9 +23,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from core.cli.main import COMMANDS, main
+from core.domain.console import OwnerLeftError, asked, owner_of
 from core.domain.errors import StoreBusyError, WayfareError
 from core.domain.settings import Settings, launched
-from core.gateway.door import Owner, owner_of
 from core.gateway.http_app import stranger
 from core.gateway.uses import Uses
 
@@ -39,8 +35,6 @@ if TYPE_CHECKING:
 
 # Commands of other processes, run by the console: `/door` with the key from the file beside the store.
 
-PATH = "/door"
-ANSWERS_S = 10.0
 CALLS_END_S, TELLS_S = 30.0, 0.3
 """How long a console that is told to end lets calls of agents end, and tells others that it ends."""
 _log = logging.getLogger(__name__)
@@ -57,7 +51,8 @@ class Done:
 
 
 class CommandDoor:
-    """The route `/door` over the app that `app` returns: POST runs a command, GET tells who uses the console, DELETE ends it. Each
+    """The route `/door` over the app that `app` returns: POST runs a command, GET tells who uses the console, PUT lends the store's file, DELETE
+    ends it. Each
     process has a new `key`."""
 
     def __init__(self, app: Callable[[], App], uses: Uses) -> None:
@@ -73,6 +68,10 @@ class CommandDoor:
             return JSONResponse({"error": "Only commands with the key of this store are accepted."}, status_code=403)
         if request.method == "GET":
             return JSONResponse({"uses": self._uses.users(), "idle_s": self._uses.idle_s})
+        if request.method == "PUT":
+            app = await anyio.to_thread.run_sync(self._app)
+            await anyio.to_thread.run_sync(app.store.lend)
+            return JSONResponse({})
         if request.method == "DELETE":
             return JSONResponse({}, 202, background=BackgroundTask(self._end))
         try:
@@ -192,50 +191,6 @@ def printed_by_owner(arguments: list[str], settings: Settings, error: StoreBusyE
     if done["code"]:
         raise WayfareError(str(done["err"]).strip())
     return str(done["out"])
-
-
-class OwnerLeftError(WayfareError):
-    """The console ended before it took the request."""
-
-
-def asked(owner: Owner, method: str, document: object = None, *, answers_s: float | None = ANSWERS_S) -> dict[str, Any]:
-    """Returns the console's answer at its door. Raises OwnerLeftError, and WayfareError if it did not answer. A command may take long:
-    the console shows before that it answers."""
-    if method == "POST":
-        asked(owner, "GET", answers_s=answers_s)
-        answers_s = None
-    request = urllib.request.Request(
-        f"http://{owner.url.removeprefix('http://')}{PATH}",
-        None if document is None else json.dumps(document).encode(),
-        {"Content-Type": "application/json", "Authorization": f"Bearer {owner.key}"},
-        method=method,
-    )
-    try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=answers_s) as answer:
-            return json.load(answer)
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise WayfareError(
-            f"What answers on {owner.url} does not take this command (HTTP {error.code}). It is not the console of this store, or "
-            "one of another version: end it, and run the command again."
-        ) from None
-    except OSError as error:
-        reason = getattr(error, "reason", error)
-        if isinstance(reason, TimeoutError):
-            raise WayfareError(
-                f"The console on {owner.url} accepts requests and does not answer; end its process {owner.pid}, and run the command again."
-            ) from None
-        if isinstance(reason, ConnectionRefusedError):
-            raise OwnerLeftError(f"The console on {owner.url} has ended.") from None
-        raise _unknown(owner) from None
-    except (ValueError, HTTPException):
-        raise _unknown(owner) from None
-
-
-def _unknown(owner: Owner) -> WayfareError:
-    return WayfareError(
-        f"The console on {owner.url} ended while it worked for this command, which may be done or not: look, and run it again."
-    )
 
 
 def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> list[str]:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from core.domain.catalog import ServerId
+from core.domain.console import beside
 from core.domain.environment import MACHINE
 from core.domain.errors import WayfareError
 from core.domain.leaks import plain_value
 from core.domain.settings import Settings
-from core.gateway.door import TOKEN, beside
+from core.gateway.door import TOKEN
 from core.servers.secret_file import PASSPHRASE, Secret, SecretFile, SecretFileError
 
 OURS, NEVER = ("WAYFARE_", "OTEL_"), frozenset({PASSPHRASE, TOKEN, "WAYFARE_DB"})

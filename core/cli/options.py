@@ -239,7 +239,7 @@ def opened(db: Path | None, *, alone: bool = False) -> AbstractContextManager[Ap
     held = _held.get()
     if held is not None:
         return nullcontext(held)
-    from core.gateway.door import owner_of
+    from core.domain.console import owner_of
     from core.store.sharing import COMMAND
 
     settings = Settings.from_environment(db=db)
@@ -256,7 +256,7 @@ def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:
     try:
         return opened(db)
     except StoreBusyError as error:
-        from core.gateway.door import owner_of
+        from core.domain.console import owner_of
         from core.store import Store
 
         settings = Settings.from_environment(db=db)

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from core.cli.options import common, print_json, print_outcome, print_table
+from core.domain.console import Owner, asked, console_lock, owner_of
 from core.domain.errors import WayfareError
 from core.domain.settings import Settings
-from core.gateway.door import Owner, console_lock, owner_of
 
 ENDS_S = 60.0
 
@@ -30,8 +30,6 @@ def status(db: Path | None, as_json: bool) -> None:
         said = f"No console serves the store {settings.db}; start one with `wayfare up`."
         print_outcome({"running": False, "store": str(settings.db)}, said, as_json)
         return
-    from core.cli.joining import asked
-
     told = asked(owner, "GET")
     ends_in_s = max(0.0, owner.idle_s - told["idle_s"]) if owner.idle_s else None
     if as_json:
@@ -67,8 +65,6 @@ def stop(db: Path | None, as_json: bool) -> None:
     if owner is None:
         print_outcome({"stopped": False}, f"No console serves the store {settings.db}.", as_json)
         return
-    from core.cli.joining import asked
-
     asked(owner, "DELETE")
     lock = console_lock(settings.db)
     try:

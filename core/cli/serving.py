@@ -23,9 +23,10 @@ import click
 from core.cli.last_up import LastUp, UpOptions, last_up, remember, with_its_environment
 from core.cli.options import TerminalProgress, db_option, preset_option, set_option, settings_of
 from core.cli.owner import described
+from core.domain.console import Owner, OwnerLeftError, asked, console_lock, owner_of
 from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.settings import FIRST_CATALOG, Launch, Settings, set_launch
-from core.gateway.door import BY_AGENT, Owner, console_lock, owner_of
+from core.gateway.door import BY_AGENT
 from core.governance.clients import ClientRegister
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.store import Store
@@ -150,8 +151,6 @@ def _taken(lock: FileLock | None, db: Path | str, *, over: bool) -> Owner | None
             if not over or owner.started_by != BY_AGENT:
                 return owner
             if owner.key != ending:
-                from core.cli.joining import OwnerLeftError, asked
-
                 ending = owner.key
                 click.echo(f"The console on {owner.url}, which an agent started, ends for this one.")
                 with suppress(OwnerLeftError):

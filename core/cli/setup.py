@@ -10,8 +10,8 @@ import click
 from core.app import App
 from core.cli.catalogs import print_report
 from core.cli.options import catalog_option, common, opened, print_json, print_table, printable
+from core.domain.console import owner_of
 from core.domain.errors import WayfareError
-from core.gateway.door import owner_of
 from core.gateway.endpoint import own_tokens
 from core.governance.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
 from core.governance.client_texts import CLIENTS, WAYS, SetupClient, Way, client_of

@@ -5,6 +5,21 @@ class WayfareError(Exception):
     """Bad input or an impossible request; the message is one sentence fit for a screen."""
 
 
+class Refusal(WayfareError):
+    """A request of a client that is refused: a short name of the error, the reason, and advice."""
+
+    def __init__(self, error: str, why: str, advice: str) -> None:
+        super().__init__(why)
+        self.error = error
+        self.why = why
+        self.advice = advice
+
+    @property
+    def document(self) -> dict[str, str]:
+        """The error as an agent reads it."""
+        return {"error": self.error, "why": self.why, "try": self.advice}
+
+
 class ParameterError(WayfareError):
     """A parameter that does not exist or a value it does not admit."""
 

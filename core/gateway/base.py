@@ -17,10 +17,11 @@ from mcp.shared.dispatcher import ProgressFnT
 
 from core.app import App
 from core.domain.catalog import ServerId
-from core.domain.errors import ParameterError, UnknownNameError
+from core.domain.errors import ParameterError, Refusal, UnknownNameError
 from core.domain.execution import WAYFARE, ClientSide, SessionOwner
 from core.domain.params import Parameters, Value
 from core.domain.settings import FIRST_CATALOG
+from core.domain.untrusted_text import visible
 from core.governance.server_requests import ResourceLink
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
@@ -204,18 +205,9 @@ class ResultStore:
 Answer = mcp_types.CallToolResult
 
 
-class Refusal(Exception):
-    """Why a request was refused: a short name, the reason, and advice."""
-
-    def __init__(self, error: str, why: str, advice: str) -> None:
-        super().__init__(why)
-        self.error = error
-        self.why = why
-        self.advice = advice
-
-    def answer(self) -> Answer:
-        """The error as the agent gets it."""
-        return answer({"error": self.error, "why": self.why, "try": self.advice}, is_error=True)
+def refused(error: Refusal) -> Answer:
+    """Returns a refusal as the agent gets it."""
+    return answer({name: visible(text) for name, text in error.document.items()}, is_error=True)
 
 
 async def no_progress(progress: float, total: float | None = None, message: str | None = None) -> None:

@@ -34,7 +34,7 @@ from core.app import App
 from core.domain.catalog import ServerId
 from core.domain.errors import WayfareError
 from core.domain.execution import SessionOwner
-from core.gateway.base import PartRequest, Refusal
+from core.gateway.base import PartRequest
 from core.gateway.endpoint import Endpoint
 from core.gateway.mirror import chosen
 from core.gateway.mirrored_parts import errors_of_the_protocol
@@ -216,7 +216,7 @@ class Changes:
             state, parts = await self._state(listener.request)
             kinds = ["resources", "prompts"] if parts != listener.parts else []
             if state != listener.state or kinds:
-                self._endpoint.forget(listener.request.options.catalog)
+                self._endpoint.parts.forget(listener.request.options.catalog)
                 tools = await self._tools(listener.request)
                 kinds += ["tools"] if tools != listener.tools else []
                 listener.tools = tools
@@ -254,7 +254,7 @@ class Changes:
         try:
             catalog = self._app.catalogs.catalog(name)
             servers = tuple(chosen(governance.admission, request.client, catalog, request.options.mirror))
-        except (WayfareError, Refusal):  # it was removed, or has none of these servers
+        except WayfareError:  # it was removed, or has none of these servers
             catalog, servers = None, ()
         clients = governance.clients
         client = governance.policy, clients.in_force(request.client), clients.any_client, clients.without_token

@@ -12,9 +12,10 @@ import mcp_types
 from pydantic import BaseModel, TypeAdapter
 
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
+from core.domain.errors import Refusal
 from core.domain.json_schema import object_schema, too_large
 from core.domain.untrusted_text import visible
-from core.gateway.base import AgentTool, Answer, Refusal, Request, Services, answer, compact, definition, list_of
+from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, list_of
 from core.gateway.offering import Offering
 from core.gateway.search import signature
 from core.governance.calls import NotAllowedError

@@ -15,21 +15,20 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
 from core.domain.catalog import Tool, definition_tokens
-from core.domain.errors import StoreError, WayfareError
+from core.domain.errors import Refusal, StoreError, WayfareError
 from core.domain.json_schema import arguments_fault
 from core.domain.once import made_once
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import AgentTool, Answer, PartRequest, Refusal, Request, Services
+from core.gateway.base import AgentTool, Answer, PartRequest, Request, Services, refused
 from core.gateway.describe import DESCRIBE
 from core.gateway.execute import EXECUTE, EXECUTE_READONLY
 from core.gateway.improve import ADD_REQUESTS, IMPROVING, TOOLS_WITHOUT_REQUESTS, improving_prompts
 from core.gateway.mirror import call_mirrored, mirrored
-from core.gateway.mirrored_parts import MirroredParts, answered
+from core.gateway.mirrored_parts import MirroredParts, errors_of_the_protocol
 from core.gateway.passing_on import READ_RESULT
 from core.gateway.report import REPORT
 from core.gateway.search import SEARCH
 from core.gateway.several import Several
-from core.governance.calls import NotAllowedError
 
 # The tools of the endpoint in the order of every client's list, and the instructions for clients.
 
@@ -60,7 +59,7 @@ class Endpoint:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._parts = MirroredParts(services)
+        self.parts = MirroredParts(services)
 
     async def call(self, request: Request) -> Answer:
         """Returns the answer to a request. Raises only on cancellation."""
@@ -87,23 +86,15 @@ class Endpoint:
         try:
             client = self._services.app.governance.admission.identified(request.client, known=request.known)
             return await anyio.to_thread.run_sync(mirrored, self._services, options, client)
-        except (Refusal, WayfareError) as error:
+        except WayfareError as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
-
-    @property
-    def parts(self) -> MirroredParts:
-        """What mirrored servers have beside tools."""
-        return self._parts
-
-    def forget(self, catalog: str) -> None:
-        """Drops what is cached of the lists of a catalog's servers."""
-        self._parts.forget(catalog)
 
     async def part(self, request: PartRequest) -> Any:
         """Returns the answer to a request about prompts, or to a mirror client's about resources and prompts. Raises MCPError."""
         if not request.options.mirror:
             return improving_prompts(request, allowed=self._improves(request))
-        return await answered(self._parts, request)
+        with errors_of_the_protocol():
+            return await self.parts.answer(request)
 
     def _improves(self, request: PartRequest) -> bool:
         admission = self._services.app.governance.admission
@@ -119,17 +110,14 @@ class Endpoint:
         try:
             return await self._run(request)
         except Refusal as refusal:
-            return refusal.answer()
-        except NotAllowedError as error:
-            return Refusal(error.error, visible(error.why), visible(error.advice)).answer()
+            return refused(refusal)
         except WayfareError as error:
-            return Refusal(
-                "not_possible", visible(str(error)), "Change what the sentence names and call again."
-            ).answer()
+            return refused(Refusal("not_possible", str(error), "Change what the sentence names and call again."))
         except Exception:  # noqa: BLE001  a defect becomes an error for the agent and keeps its connection open
             _log.exception("the endpoint failed at %s", request.tool)
-            failure = Refusal("internal_error", "Wayfare itself failed; its log says where.", "Try something else.")
-            return failure.answer()
+            return refused(
+                Refusal("internal_error", "Wayfare itself failed; its log says where.", "Try something else.")
+            )
 
     async def _run(self, request: Request) -> Answer:
         if len(request.options.catalogs) > 1:

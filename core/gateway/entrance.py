@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
@@ -162,17 +163,22 @@ def _at(value: object, key: str) -> object:
 
 
 async def peeked(receive: Receive) -> tuple[Peeked, Receive]:
-    """Reads a request up to LARGE_BYTES. Returns it, and a function that gives the same messages again."""
-    messages, size = deque[Message](), 0
-    while size <= LARGE_BYTES:
+    """Reads a request up to LARGE_BYTES. Returns it, and a function that gives the same messages again. Both raise ClientDisconnect if
+    the client leaves before its request is complete, where the protocol's package would log a traceback."""
+    messages, size, complete = deque[Message](), 0, False
+
+    async def following() -> Message:
+        nonlocal complete
         message = await receive()
-        messages.append(message)
-        size += len(message.get("body", b""))
-        if not message.get("more_body", False):
-            break
-    body = b"".join(message.get("body", b"") for message in messages)
+        if message["type"] == "http.disconnect" and not complete:
+            raise ClientDisconnect
+        complete = complete or not message.get("more_body", False)
+        return message
 
     async def again() -> Message:
-        return messages.popleft() if messages else await receive()
+        return messages.popleft() if messages else await following()
 
-    return Peeked(body), again
+    while size <= LARGE_BYTES and not complete:
+        messages.append(await following())
+        size += len(messages[-1].get("body", b""))
+    return Peeked(b"".join(message.get("body", b"") for message in messages)), again

@@ -14,18 +14,19 @@ import mcp_types
 from core.calls.calls import CallHandle
 from core.catalogs.decision_log import AGENT
 from core.domain import units
+from core.domain.errors import Refusal
 from core.domain.execution import Progress
 from core.domain.json_schema import arguments_fault
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.untrusted_text import visible
 from core.gateway.approval import decided
-from core.gateway.base import AgentTool, Answer, Refusal, Request, Services, definition, or_null
+from core.gateway.base import AgentTool, Answer, Request, Services, definition, or_null
 from core.gateway.describe import LONGEST_NAME, find
 from core.gateway.fallback import answered_instead
 from core.gateway.passing_on import given_tokens, is_empty, passed_on
 from core.gateway.report import LONGEST_ROUTE, route_of
 from core.gateway.search import signature
-from core.governance.calls import ApprovalNeededError, NotAllowedError, Wanted
+from core.governance.calls import ApprovalNeededError, Wanted
 from core.routers.attention import refusal
 
 WAIT_S = 30.0  # for the start of a server and for a free thread, on top of the call's own limit
@@ -56,15 +57,15 @@ Listener = Callable[[Progress], None]
 
 
 async def execute_tool(services: Services, request: Request, *, read_only: bool) -> Answer:
-    """Makes one call. If it fails, the fallback calls follow that the operator allows. Raises Refusal, NotAllowedError."""
+    """Makes one call. If it fails, the fallback calls follow that the operator allows. Raises Refusal."""
     try:
         return await _answered(services, request, read_only=read_only)
-    except (Refusal, NotAllowedError) as error:
+    except Refusal as error:
         return await answered_instead(services, request, error, partial(_answered, services, read_only=True))
 
 
 async def _answered(services: Services, request: Request, *, read_only: bool) -> Answer:
-    """Makes one call and forwards its progress. Cancels it if the client leaves. Raises Refusal, NotAllowedError."""
+    """Makes one call and forwards its progress. Cancels it if the client leaves. Raises Refusal."""
     loop, sent, cancelled = asyncio.get_running_loop(), list[Future[None]](), threading.Event()
 
     def forward(progress: Progress) -> None:
@@ -87,7 +88,7 @@ async def _answered(services: Services, request: Request, *, read_only: bool) ->
 async def _in_thread(
     services: Services, request: Request, made: Callable[[], Answer], sent: Sequence[Future[None]]
 ) -> Answer:
-    """Returns the answer of a thread, after the progress that it has sent. Raises Refusal, NotAllowedError."""
+    """Returns the answer of a thread, after the progress that it has sent. Raises Refusal."""
     limit_s = request.options.timeout_s + WAIT_S
     future = asyncio.wrap_future(services.app.calls.in_thread(made))
     try:
@@ -110,7 +111,7 @@ def _made(
     services: Services, request: Request, read_only: bool, listener: Listener, cancelled: threading.Event
 ) -> Answer:
     """Makes a call in this thread, from its checks to its answer: each further thread would add its start to every
-    call. Raises Refusal, NotAllowedError."""
+    call. Raises Refusal."""
     wanted = _wanted(services, request, read_only)
     handle = CallHandle(wanted.call, listener, cancelled)
     permit, report = services.app.governed.make(wanted, handle, origin=AGENT, counted=given_tokens)
@@ -128,7 +129,7 @@ def _made(
 
 
 def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
-    """Returns the checked call. Raises Refusal, NotAllowedError."""
+    """Returns the checked call. Raises Refusal."""
     given, catalog = request.arguments, services.app.catalogs.catalog(request.options.catalog)
     server, tool = find(services, request, catalog, given["tool"])
     cautious = services.app.governance.definitions.cautious(catalog.name, tool)

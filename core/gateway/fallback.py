@@ -13,12 +13,12 @@ from typing import Any, cast
 import anyio.to_thread
 
 from core.domain.catalog import Tool
+from core.domain.errors import Refusal
 from core.domain.json_schema import argument_problems
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import Answer, Refusal, Request, Services, text_block
+from core.gateway.base import Answer, Request, Services, text_block
 from core.gateway.describe import find
 from core.gateway.report import route_of
-from core.governance.calls import NotAllowedError
 
 MOST_TRIES = 3
 """Calls for one request, including the requested one."""
@@ -42,9 +42,7 @@ class Try:
         return f"{self.tool} ({self.error}: {self.why})"
 
 
-async def answered_instead(
-    services: Services, request: Request, error: Refusal | NotAllowedError, execute: Execute
-) -> Answer:
+async def answered_instead(services: Services, request: Request, error: Refusal, execute: Execute) -> Answer:
     """Returns the answer of the next candidate that gives one, with the tries before it. Raises Refusal if all fail,
     and `error` if there is no other candidate."""
     if not request.options.fallback or error.error not in NO_ANSWER:
@@ -54,7 +52,7 @@ async def answered_instead(
     for tool in others[: MOST_TRIES - 1]:
         try:
             found = await execute(replace(request, arguments={**request.arguments, "tool": tool}))
-        except (Refusal, NotAllowedError) as again:
+        except Refusal as again:
             tried.append(_try(tool, again))
         else:
             return _with_note(found, tool, tried)
@@ -98,7 +96,7 @@ def _takes(tool: Tool, arguments: dict[str, object]) -> bool:
     )
 
 
-def _try(tool: str, error: Refusal | NotAllowedError) -> Try:
+def _try(tool: str, error: Refusal) -> Try:
     return Try(tool, error.error, one_line(visible(error.why), WHY_CHARS))
 
 

@@ -59,7 +59,7 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
     """Returns why a request is refused, or "". `other_names` are hosts beside those of this machine, each `name` or
-    `name:port`.
+    `name:port`. The SDK's own check knows lists of hosts, not where a request comes from, and importing it takes longer than the first page.
 
     >>> ask = lambda **headers: {"type": "http", "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 8501),
     ...     "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
@@ -75,14 +75,21 @@ def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
     """
     headers, port = Headers(scope=scope), (scope.get("server") or ("", None))[1]
     own = {f"{name}:{port}" for name in OWN_NAMES} | (set(OWN_NAMES) if port in {80, 443} else set[str]())
-    hosts, origins = headers.getlist("host"), headers.getlist("origin")
+    hosts = headers.getlist("host")
     host = hosts[0].lower() if len(hosts) == 1 else ""
     if host not in own | other_names:
         return f"The host {host[:100]!r} is not one that this endpoint answers to."
     if host in own - other_names and not _is_loopback(scope):
         return "Only this machine may use the endpoint under that name."
-    foreign = [origin for origin in origins if origin.lower() not in {f"http://{host}", f"https://{host}"}]
-    return f"Pages of {foreign[0][:100]!r} may not use this endpoint." if foreign else ""
+    foreign = foreign_origin(headers)
+    return "" if foreign is None else f"Pages of {foreign[:100]!r} may not use this endpoint."
+
+
+def foreign_origin(headers: Headers) -> str | None:
+    """Returns the site whose page sent a request, if it is another one, or another port of this host."""
+    host = headers.get("host", "").lower()
+    own = {f"http://{host}", f"https://{host}"}
+    return next((origin for origin in headers.getlist("origin") if origin.lower() not in own), None)
 
 
 def _is_loopback(scope: Scope) -> bool:
@@ -142,9 +149,7 @@ class EndpointApp:
         served = self._served["mirror" in QueryParams(scope.get("query_string", b""))]
         try:
             known = await self._known(scope, send)
-            await self._entrance.serve(
-                served, scope, _whole_body(receive), known, scope.get(CLIENT, ""), self._note_busy
-            )
+            await self._entrance.serve(served, scope, receive, known, scope.get(CLIENT, ""), self._note_busy)
         except ClientDisconnect:
             _log.debug("A client left before its request was read.")
 
@@ -297,22 +302,6 @@ def _challenge(scope: Scope, problem: str) -> str:
     if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
         return said
     return f'{said}, error="invalid_token", error_description="{problem}"'
-
-
-def _whole_body(receive: Receive) -> Receive:
-    """Passes on messages. Raises ClientDisconnect if the client leaves before the body is complete, where the
-    protocol's package would log a traceback."""
-    complete = False
-
-    async def received() -> Message:
-        nonlocal complete
-        message = await receive()
-        if message["type"] == "http.disconnect" and not complete:
-            raise ClientDisconnect
-        complete = complete or not message.get("more_body", False)
-        return message
-
-    return received
 
 
 def _own_url(scope: Scope) -> str:

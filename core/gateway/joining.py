@@ -6,7 +6,7 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -14,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 import anyio
 import anyio.to_thread
+import httpx2
 import mcp_types
 from anyio.abc import TaskGroup, TaskStatus
 from mcp import MCPError
@@ -21,13 +22,13 @@ from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import Subscription
 from mcp.server.stdio import stdio_server
-from mcp.shared._httpx_utils import create_mcp_http_client
 
-from core.domain.errors import WayfareError
-from core.domain.execution import CLIENT_SIDE, NOBODY
+from core.domain.console import CONNECT_S, Owner, owner_of
+from core.domain.errors import Refusal, WayfareError
+from core.domain.execution import CLIENT_SIDE, NOBODY, TOOLS
 from core.domain.settings import IN_MEMORY, Settings
-from core.gateway.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
-from core.gateway.door import CONNECT_S, IN_A_FILE, TOKEN, Owner, console_of, owner_of
+from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, no_progress, refused
+from core.gateway.door import IN_A_FILE, TOKEN, console_of
 from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.gateway.entrance import TOO_MANY
 from core.gateway.fallback import MOST_TRIES
@@ -44,6 +45,7 @@ ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own
 LIST_S = 1.0  # a client waits so long for its list of tools while the console starts
 ENDING_S = 10.0
 """How long a console that was killed may take connections, and lose them, on a busy machine."""
+HTTP_TIMEOUT = httpx2.Timeout(30.0, read=300.0)
 T = TypeVar("T")
 Whose = tuple[str, frozenset[str], bool]
 """The name of a client, its abilities, and whether it is asked during a call: the console asks it in the way of its own revision."""
@@ -64,7 +66,7 @@ class OwnerLostError(Exception):
 
 
 def _refused(error: MCPError) -> Answer:
-    return Refusal("not_possible", error.message, "Change what the sentence names and call again.").answer()
+    return refused(Refusal("not_possible", error.message, "Change what the sentence names and call again."))
 
 
 class JoinedOwner:
@@ -86,7 +88,7 @@ class JoinedOwner:
     async def goodbye(self) -> None:
         """Tells the console that the client has left, so that its servers end."""
         with suppress(Exception), anyio.move_on_after(CONNECT_S):
-            async with create_mcp_http_client(headers=self._headers) as http:
+            async with httpx2.AsyncClient(headers=self._headers, timeout=HTTP_TIMEOUT) as http:
                 await http.delete(self._address)
 
     async def call(self, request: Request) -> Answer:
@@ -126,18 +128,14 @@ class JoinedOwner:
                 raise OwnerLostError(str(lost), unsent=True) from error
             raise said from error
 
-    async def listed(self, request: PartRequest) -> list[mcp_types.Tool]:
-        """Returns the console's list. Raises MCPError if the console refuses, OwnerLostError."""
-        return await self._asked(request, lambda session: session.tools())
-
-    async def part(self, request: PartRequest) -> Any:
-        """Returns what the console has beside tools. Raises MCPError if the console refuses, OwnerLostError."""
-        return await self._asked(request, lambda session: session.answer(request.method, request.params))
-
-    async def _asked(self, request: PartRequest, ask: Callable[[OwnSession], Awaitable[T]]) -> T:
+    async def ask(self, request: PartRequest) -> Any:
+        """Returns the console's tools, or what else it has. Raises MCPError if the console refuses, OwnerLostError."""
         whose = _whose(request.client)
         try:
-            return await ask(await self._session(whose))
+            session = await self._session(whose)
+            if request.method == TOOLS:
+                return await session.tools()
+            return await session.answer(request.method, request.params)
         except Exception as error:
             raise self._said(whose, error) from error
 
@@ -172,7 +170,7 @@ class JoinedOwner:
     @asynccontextmanager
     async def _http(self) -> AsyncGenerator[Transport]:
         """Yields a connection to the console."""
-        async with create_mcp_http_client(headers=self._headers) as http:
+        async with httpx2.AsyncClient(headers=self._headers, timeout=HTTP_TIMEOUT) as http:
             yield streamable_http_client(
                 self._address, http_client=http, max_sse_event_size=None
             )  # the owner has a limit
@@ -228,29 +226,31 @@ class StdioBackend:
             try:
                 joined = await self.joined(tasks)
             except WayfareError as error:
-                return Refusal("not_reachable", str(error), "Tell the operator what the sentence says.").answer()
+                return refused(Refusal("not_reachable", str(error), "Tell the operator what the sentence says."))
             try:
                 return await joined.call(request)
             except OwnerLostError as error:
                 await self._forget(joined)
                 if not (error.unsent or request.tool in REPEATABLE):
                     break
-        return Refusal(
-            "connection_lost",
-            "Wayfare's console ended during the call, or does not answer. Whether the tool was called is unknown.",
-            "The tool may have done its work: look before you call it again, unless it just reads.",
-        ).answer()
+        return refused(
+            Refusal(
+                "connection_lost",
+                "Wayfare's console ended during the call, or does not answer. Whether the tool was called is unknown.",
+                "The tool may have done its work: look before you call it again, unless it just reads.",
+            )
+        )
 
     async def listed(self, tasks: TaskGroup, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the tools that the client sees. The tools that all clients have are given without the console if it is still
         starting; errors are left to the client's first call."""
         if request.options.mirror:
-            return await self._repeated(tasks, lambda joined: joined.listed(request))
+            return await self.part(tasks, request)
         found, over = list[mcp_types.Tool](), anyio.Event()
 
         async def ask() -> None:
             with suppress(OwnerLostError, MCPError, WayfareError):
-                found.extend(await (await self.joined(tasks)).listed(request))
+                found.extend(await (await self.joined(tasks)).ask(request))
             over.set()
 
         tasks.start_soon(ask)
@@ -259,18 +259,14 @@ class StdioBackend:
         return found or DEFINITIONS
 
     async def part(self, tasks: TaskGroup, request: PartRequest) -> Any:
-        """Returns Wayfare's prompts, or what mirrored servers have beside tools."""
-        return await self._repeated(tasks, lambda joined: joined.part(request))
-
-    async def _repeated(self, tasks: TaskGroup, ask: Callable[[JoinedOwner], Awaitable[T]]) -> T:
-        """Returns the answer to a request that only reads, and is repeated if the console has ended. Raises MCPError."""
+        """Returns the console's answer to a request that only reads, and is repeated if the console has ended. Raises MCPError."""
         async for _ in _tries():
             try:
                 joined = await self.joined(tasks)
             except WayfareError as error:
                 raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from error
             try:
-                return await ask(joined)
+                return await joined.ask(request)
             except OwnerLostError:
                 await self._forget(joined)
         raise MCPError(mcp_types.INTERNAL_ERROR, "Wayfare's console does not answer.")

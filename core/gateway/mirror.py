@@ -16,8 +16,9 @@ import mcp_types
 from mcp.shared.inbound import X_MCP_HEADER_KEY
 
 from core.domain.catalog import Catalog, Tool
+from core.domain.errors import Refusal
 from core.domain.untrusted_text import one_line
-from core.gateway.base import Answer, EndpointOptions, Refusal, Request, Services
+from core.gateway.base import Answer, EndpointOptions, Request, Services
 from core.gateway.describe import MOST_NEAR, shown_description, shown_output_schema, shown_schema
 from core.gateway.execute import execute_tool
 from core.gateway.offering import Offering
@@ -67,7 +68,7 @@ def _without_headers(schema: Any) -> Any:
 
 
 async def call_mirrored(services: Services, request: Request) -> Answer:
-    """Calls a tool by its mirrored name. Raises Refusal, NotAllowedError."""
+    """Calls a tool by its mirrored name. Raises Refusal."""
     tools = _tools(services, request.options, request.client)
     tool = tools.get(request.tool)
     if tool is None:

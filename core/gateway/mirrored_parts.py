@@ -21,15 +21,14 @@ from cachetools import TTLCache
 from mcp import MCPError
 
 from core.domain.catalog import ServerId, Tool, ToolHints
-from core.domain.errors import WayfareError
+from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, SessionOwner
 from core.domain.tokens import count_tokens
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import EndpointOptions, PartRequest, Refusal, Services, compact
+from core.gateway.base import EndpointOptions, PartRequest, Services, compact
 from core.gateway.describe import shown_description, small
 from core.gateway.mirror import chosen, names
 from core.gateway.passing_on import MOST_BINARY_CHARS, beside, servers_own, text_of
-from core.governance.calls import NotAllowedError
 from core.governance.server_requests import READ
 
 _log = logging.getLogger(__name__)
@@ -66,8 +65,7 @@ class MirroredParts:
     )
 
     async def answer(self, request: PartRequest) -> Any:
-        """Returns the lists of all servers, or the owner's answer. Raises MCPError, Refusal, NotAllowedError,
-        WayfareError."""
+        """Returns the lists of all servers, or the owner's answer. Raises MCPError, WayfareError."""
         app = self.services.app
         client = app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
         request = replace(request, client=client)
@@ -125,7 +123,7 @@ class MirroredParts:
         found[server.server] = kept
 
     async def subscribed(self, request: PartRequest, uri: str) -> ServerId:
-        """Subscribes to a resource at the server that has it. Raises MCPError, Refusal, NotAllowedError, WayfareError."""
+        """Subscribes to a resource at the server that has it. Raises MCPError, WayfareError."""
         app, options = self.services.app, request.options
         client = app.governance.admission.enter(request.client, options.catalog, known=request.known)
         request = replace(request, client=client)
@@ -178,7 +176,7 @@ class MirroredParts:
         return [] if listed else sorted({*resources, *templates})
 
     async def _sent(self, request: PartRequest, server: str) -> Any:
-        """Sends one counted request. Raises MCPError, NotAllowedError, WayfareError."""
+        """Sends one counted request. Raises MCPError, WayfareError."""
         app, options = self.services.app, request.options
         tool, id_ = _request(server, request.method), ServerId(options.catalog, server)
         await _in_thread(lambda: app.governance.request(request.client, options.catalog, tool))
@@ -295,12 +293,6 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
-async def answered(parts: MirroredParts, request: PartRequest) -> Any:
-    """Returns the answer to a request. Raises MCPError, also for other errors."""
-    with errors_of_the_protocol():
-        return await parts.answer(request)
-
-
 @contextmanager
 def errors_of_the_protocol() -> Generator[None]:
     """Raises MCPError for other errors of the block."""
@@ -308,7 +300,7 @@ def errors_of_the_protocol() -> Generator[None]:
         yield
     except MCPError:
         raise
-    except (Refusal, NotAllowedError) as error:
+    except Refusal as error:
         said = {"error": error.error, "try": visible(error.advice)}
         raise MCPError(mcp_types.INVALID_REQUEST, visible(error.why), said) from error
     except WayfareError as error:

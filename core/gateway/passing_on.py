@@ -10,6 +10,7 @@ import anyio.to_thread
 import mcp_types
 
 from core.domain.catalog import Json
+from core.domain.errors import Refusal
 from core.domain.json_schema import misfit
 from core.domain.outcome import SIMULATED_MARK, Outcome, OutcomeKind
 from core.domain.tokens import count_tokens, fits, piece
@@ -18,7 +19,6 @@ from core.gateway.base import (
     AgentTool,
     Answer,
     KeptText,
-    Refusal,
     Request,
     Services,
     answer,

@@ -11,10 +11,11 @@ import anyio.to_thread
 import mcp_types
 
 from core.catalogs.decision_log import AGENT
+from core.domain.errors import Refusal
 from core.domain.feedback import By
 from core.domain.leaks import masked
 from core.domain.outcome import OutcomeKind
-from core.gateway.base import AgentTool, Answer, Refusal, Request, Services, answer, definition
+from core.gateway.base import AgentTool, Answer, Request, Services, answer, definition
 from core.gateway.offering import Offering
 from core.learning.feedback import MOST_NOTE_CHARACTERS
 

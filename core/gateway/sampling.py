@@ -9,10 +9,9 @@ from typing import Any, cast
 import mcp_types
 from mcp import MCPError
 
-from core.domain.errors import PlannerError
+from core.domain.errors import PlannerError, Refusal
 from core.domain.execution import ClientSide
 from core.domain.untrusted_text import one_line
-from core.gateway.base import Refusal
 from core.learning.request_writing import ANSWER_TOKENS, TIMEOUT_S
 from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, Message, Reply
 

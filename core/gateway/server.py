@@ -25,10 +25,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 
-from core.domain.errors import WayfareError
+from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import CLIENT_SIDE, NOBODY, SESSION_OWNER, WAYFARE, ClientSide, SessionOwner
 from core.domain.untrusted_text import one_line
-from core.gateway.base import Answer, EndpointOptions, PartRequest, Refusal, Request, no_progress
+from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, no_progress, refused
 from core.gateway.changes import TellsClients
 from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIONS
 
@@ -242,7 +242,7 @@ def mcp_server(
         try:
             whose = asked(context, "tools/call", params)
         except MCPError as error:
-            return Refusal("not_possible", error.message, "Change the address of the endpoint.").answer()
+            return refused(Refusal("not_possible", error.message, "Change the address of the endpoint."))
         request = Request(
             tool=params.name,
             arguments=params.arguments or {},

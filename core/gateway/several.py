@@ -14,9 +14,9 @@ import anyio.to_thread
 
 from core.app import App
 from core.domain.catalog import Tool
-from core.domain.errors import WayfareError
+from core.domain.errors import Refusal, WayfareError
 from core.domain.untrusted_text import visible
-from core.gateway.base import Answer, Refusal, Request, answer
+from core.gateway.base import Answer, Request, answer
 from core.gateway.improve import IMPROVING
 from core.gateway.search import LEFT_OUT_TOKENS, MOST_CANDIDATES, MOST_TOKENS, fitting
 from core.governance.calls import NotAllowedError
@@ -68,7 +68,7 @@ class Several:
     run: Run
 
     async def answered(self) -> Answer:
-        """Returns the answer. Raises Refusal, NotAllowedError, WayfareError."""
+        """Returns the answer. Raises WayfareError."""
         given = self.request.arguments
         if self.request.tool in IMPROVING:
             return await self._run(self.request.options.catalog, given)
@@ -86,6 +86,8 @@ class Several:
         options = replace(self.request.options, catalog=catalog, further=())
         try:
             return await self.run(replace(self.request, options=options, arguments=arguments))
+        except NotAllowedError:
+            raise
         except Refusal as refusal:
             raise Refusal(refusal.error, f"Catalog {catalog!r}: {refusal.why}", refusal.advice) from refusal
 
@@ -98,7 +100,7 @@ class Several:
         for catalog, one in found.items():
             if isinstance(one, Answer):
                 documents[catalog] = _document(one)
-            elif isinstance(one, (Refusal, NotAllowedError, WayfareError)):
+            elif isinstance(one, WayfareError):
                 errors.append(one)
             else:
                 raise one

@@ -7,25 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.domain.catalog import Tool
-from core.domain.errors import WayfareError
+from core.domain.errors import Refusal
 from core.domain.outcome import ToolCall
 from core.governance.budgets import Reservation
 
 # The reason why a call is refused, with advice for the agent.
 
 
-class NotAllowedError(WayfareError):
-    """A short name of the error, the reason, and advice."""
+class NotAllowedError(Refusal):
+    """A refusal of the policy, or of a limit of the client."""
 
-    def __init__(self, error: str, why: str, advice: str) -> None:
-        super().__init__(f"{why} {advice}")
-        self.error = error
-        self.why = why
-        self.advice = advice
+    def __str__(self) -> str:
+        return f"{self.why} {self.advice}"
 
     def as_json(self) -> str:
         """Returns the error as an agent reads it."""
-        return json.dumps({"error": self.error, "why": self.why, "try": self.advice}, ensure_ascii=False)
+        return json.dumps(self.document, ensure_ascii=False)
 
 
 class ApprovalNeededError(NotAllowedError):

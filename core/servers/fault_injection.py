@@ -15,7 +15,6 @@ from typing import Any
 import anyio
 from mcp.client import Transport
 from mcp.server.mcpserver import MCPServer
-from mcp.shared._stream_protocols import WriteStream
 from mcp.shared.message import SessionMessage
 
 from core.network.traces import Fault, FaultKind, Injection
@@ -63,7 +62,6 @@ async def _reached(fault: Fault | None, give_up_s: float) -> None:
 class TroubledStream(WrappedStream):
     """A write stream whose messages meet faults. Messages are delayed in parallel: delays do not add up."""
 
-    stream: WriteStream[SessionMessage]
     fault: Callable[[], Fault | None]
     on_end: Callable[[], None]
 

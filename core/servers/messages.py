@@ -1,6 +1,8 @@
 """A server's messages as they come in: mended if their meaning is plain, else an error of the call that they answer.
 
-The SDK drops a message that it cannot read, and the call would wait for its time limit.
+The SDK drops a message that it cannot read, and the call would wait for its time limit. A message that is too large is not read at
+all: Python parses an answer in one piece, and blocks all other threads meanwhile. The time depends more on the number of lists and
+objects than on the bytes, so that number is limited, too.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import anyio.to_thread
@@ -15,7 +18,6 @@ from mcp_types import (
     CONNECTION_CLOSED,
     INTERNAL_ERROR,
     REQUEST_TIMEOUT,
-    ContentBlock,
     ErrorData,
     JSONRPCError,
     JSONRPCMessage,
@@ -23,8 +25,9 @@ from mcp_types import (
     RequestId,
     jsonrpc_message_adapter,
 )
-from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
+
+from core.domain.settings import MAX_ANSWER_BYTES, MAX_ANSWER_MB
 
 READ_AT_ONCE_BYTES = 65_536
 """A longer message is read in a thread."""
@@ -32,12 +35,44 @@ END_BYTES = 4_096
 UNREADABLE = "The answer cannot be read"
 _OF_THE_SDK = {CONNECTION_CLOSED, REQUEST_TIMEOUT}
 """Codes by which the SDK says that an answer is missing. An error that a server sends gets another code on its way in."""
-_BLOCK: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
 _BEGUN = re.compile(r'\{\s*"(jsonrpc|id|result|error)"\s*:')
 _TOP_LEVEL = re.compile(rb"\s*\[?\s*\{[^\[{]*")
 _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]*")\s*[,}]')
 _LAST_ID = re.compile(rb'[{,]\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 T = TypeVar("T")
+
+
+TOO_LARGE = "The answer has more than"
+"""The beginning of each error sentence about a limit."""
+BYTES_PER_CONTAINER = 20
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLimit:
+    """The largest message of a server in bytes. One list or object is allowed for each 20 bytes of the limit."""
+
+    max_bytes: int = MAX_ANSWER_BYTES
+
+    def broken_by(self, size_bytes: int, containers: int) -> str:
+        """Returns which limit is broken, its value and what to do, or "".
+
+        >>> AnswerLimit(5_000_000).broken_by(5_000_001, 0)
+        'The answer has more than 5 MB, which is the limit: ask for less at once, or raise WAYFARE_MAX_ANSWER_MB.'
+        >>> AnswerLimit(5_000_000).broken_by(5_000_000, 250_000)
+        ''
+        """
+        if size_bytes > self.max_bytes:
+            most = f"{self.max_bytes / 1e6:g} MB"
+        elif containers > self.max_bytes // BYTES_PER_CONTAINER:
+            most = f"{self.max_bytes // BYTES_PER_CONTAINER:,} lists and objects"
+        else:
+            return ""
+        return f"{TOO_LARGE} {most}, which is the limit: ask for less at once, or raise {MAX_ANSWER_MB}."
+
+
+def containers(message: bytes) -> int:
+    """Returns an upper bound of the lists and objects in a JSON text: brackets inside texts count, too."""
+    return message.count(b"{") + message.count(b"[")
 
 
 async def read(work: Callable[[bytes, RequestId | None], T], raw: bytes, asked: RequestId | None = None) -> T:
@@ -152,49 +187,3 @@ def _error(given: Any) -> ErrorData:
     if type(code) is not int or code in _OF_THE_SDK:
         code = INTERNAL_ERROR
     return ErrorData(code=code, message=message, data=known.get("data"))
-
-
-# Results of tools that miss the protocol's form and are plain all the same.
-
-_FALSE = ("", "0", "false", "no")
-
-
-def tool_result(result: dict[str, Any]) -> dict[str, Any]:
-    """Returns a tool's result in the protocol's form.
-
-    >>> tool_result({"output": 7})["content"], tool_result({"content": ["done"], "isError": "no"})["isError"]
-    ([{'type': 'text', 'text': '{"output": 7}'}], False)
-    """
-    if result.get("resultType") == "input_required":
-        return result
-    fixed = {name: value for name, value in result.items() if value is not None or name == "structuredContent"}
-    if fixed.keys().isdisjoint({"content", "structuredContent"}):
-        others = {name: value for name, value in fixed.items() if name not in {"isError", "_meta", "resultType"}}
-        fixed["content"] = json.dumps(others, ensure_ascii=False) if others else []
-    failed = fixed.get("isError", False)
-    if not isinstance(failed, bool):
-        fixed["isError"] = failed.lower() not in _FALSE if isinstance(failed, str) else bool(failed)
-    if not isinstance(fixed.get("_meta"), dict):
-        fixed.pop("_meta", None)
-    structured = fixed.get("structuredContent")
-    if structured is not None and not isinstance(structured, dict) and "resultType" not in fixed:
-        del fixed["structuredContent"]  # before 2026-07-28 only an object may stand here
-    content = fixed.get("content", [] if structured is None else json.dumps(structured, ensure_ascii=False))
-    blocks = cast("list[Any]", content) if isinstance(content, list) else [content]
-    return {"resultType": "complete", **fixed, "content": list(map(_block, blocks))}
-
-
-def _block(block: Any) -> Any:
-    """Returns a content block; as text, if the protocol does not know it."""
-    match block:
-        case {"type": "text", "text": str(), **more} if not more:  # the usual one
-            return block
-        case str(text) | {"text": str(text)} if isinstance(block, str) or "type" not in block:
-            return {"type": "text", "text": text}
-        case _:
-            pass
-    try:
-        _BLOCK.validate_python(block, by_name=False)
-    except ValidationError:
-        return {"type": "text", "text": json.dumps(block, ensure_ascii=False)}
-    return block

@@ -10,9 +10,10 @@ import asyncio
 import ipaddress
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
@@ -34,7 +35,8 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
-from core.servers.answer_limit import AnswerLimit, TooLargeError, limited
+from core.servers.bodies import PLAIN, Body, TooLargeError, unchanged
+from core.servers.messages import AnswerLimit
 from core.servers.secrets import Launch
 from core.servers.threads import said
 
@@ -315,33 +317,21 @@ def _client(flow: _Flow, headers: Mapping[str, str]) -> httpx2.AsyncClient:
     limit = AnswerLimit(MOST_BYTES)
 
     async def bound(response: httpx2.Response) -> None:
-        limited(response, limit)
-        if "/.well-known/" in response.request.url.path:
-            response.stream = _Metadata(response)
+        path = response.request.url.path
+        model = ProtectedResourceMetadata if "/oauth-protected-resource" in path else OAuthMetadata
+        Body(response, limit, partial(_metadata, model) if "/.well-known/" in path else unchanged)
 
     hooks: dict[str, list[Any]] = {"request": [flow.check], "response": [bound]}
     return httpx2.AsyncClient(
-        headers={"Accept-Encoding": "identity", **headers}, timeout=TIMEOUT_S, event_hooks=hooks, follow_redirects=False
+        headers={"Accept-Encoding": PLAIN, **headers}, timeout=TIMEOUT_S, event_hooks=hooks, follow_redirects=False
     )
 
 
-class _Metadata(httpx2.AsyncByteStream):
-    """The body of a metadata document, as `usable` leaves it."""
-
-    def __init__(self, response: httpx2.Response) -> None:
-        self._body = cast(httpx2.AsyncByteStream, response.stream)
-        resource = "/oauth-protected-resource" in response.request.url.path
-        self._model = ProtectedResourceMetadata if resource else OAuthMetadata
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        whole = b"".join([piece async for piece in self._body])
-        with suppress(ValueError, RecursionError):
-            whole = json.dumps(usable(json.loads(whole), self._model)).encode()
-        yield whole
-
-    async def aclose(self) -> None:
-        """Closes the body."""
-        await self._body.aclose()
+async def _metadata(model: type[BaseModel], text: bytes) -> bytes:
+    """Returns a metadata document as `usable` leaves it."""
+    with suppress(ValueError, RecursionError):
+        return json.dumps(usable(json.loads(text), model)).encode()
+    return text
 
 
 def usable(document: Any, model: type[BaseModel]) -> Any:

@@ -22,7 +22,7 @@ from core.domain.outcome import SIMULATED_MARK
 from core.servers.asking_back import AskingBack
 from core.servers.greetings import MODES, Way, discover
 from core.servers.oauth import REFUSED, Refused
-from core.servers.odd_lists import all_pages
+from core.servers.results import all_pages
 from core.servers.secrets import Launch
 from core.servers.stdio import ON_SPAWN, StderrLog
 from core.servers.threads import (

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any, TextIO, cast
 
 import anyio
@@ -26,8 +27,7 @@ from mcp.os.win32.utilities import (
 )
 from mcp.shared.message import SessionMessage
 
-from core.servers.answer_limit import AnswerLimit, EndlessLineError, Lines, TooLargeLine
-from core.servers.messages import END_BYTES, answered_id, failed, message_of, read, top_level
+from core.servers.messages import END_BYTES, AnswerLimit, answered_id, containers, failed, message_of, read, top_level
 from core.servers.secrets import Launch
 
 ON_SPAWN: ContextVar[Callable[[int], None] | None] = ContextVar("on_spawn", default=None)
@@ -37,6 +37,8 @@ FLUSH_S, EXIT_S, TERMINATE_S, KILL_S, POLL_S = 0.5, 2.0, 2.0, 2.0, 0.01
 _ENDED = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 Incoming = SessionMessage | Exception
 LINE_CHARS = 500
+SKIPPED_LIMITS = 100
+"""A line beyond the limit is read to its end and dropped, up to this multiple of the limit."""
 
 
 class StderrLog:
@@ -70,6 +72,60 @@ class StderrLog:
     def last(self, since: int = 0) -> str:
         """Returns the newest line, or "" if none came after the first `since` lines."""
         return self._lines[-1] if self.count > since and self._lines else ""
+
+
+@dataclass(frozen=True, slots=True)
+class TooLargeLine:
+    """The two ends of a line that was too large, and the reason."""
+
+    head: bytes
+    tail: bytes
+    reason: str
+
+
+class EndlessLineError(Exception):
+    """A line goes on far beyond the limit."""
+
+
+@dataclass
+class Lines:
+    r"""The lines of a stream that comes in pieces, in linear time: each piece is searched and joined once.
+
+    >>> lines = Lines(AnswerLimit(10))
+    >>> lines.add(b"one\ntw"), lines.add(b"o\n123456"), lines.add(b"7890")
+    ([b'one'], [b'two'], [])
+    >>> [(line.head, line.tail) for line in lines.add(b"1\n")]
+    [(b'1234567890', b'12345678901')]
+    """
+
+    limit: AnswerLimit
+    _pieces: list[bytes] = field(default_factory=list[bytes])
+    _size: int = 0
+    _tail: bytes = b""
+
+    def add(self, piece: bytes) -> list[bytes | TooLargeLine]:
+        """Returns the lines that end in this piece. Raises EndlessLineError."""
+        found: list[bytes | TooLargeLine] = []
+        *ends, rest = piece.split(b"\n")
+        for end in ends:
+            self._keep(end)
+            found.append(self._taken())
+        self._keep(rest)
+        return found
+
+    def _keep(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= self.limit.max_bytes:
+            self._pieces.append(piece)
+        elif self._size > SKIPPED_LIMITS * self.limit.max_bytes:
+            raise EndlessLineError(self.limit.broken_by(self._size, 0))
+        self._tail = piece[-END_BYTES:] if len(piece) >= END_BYTES else (self._tail + piece)[-END_BYTES:]
+
+    def _taken(self) -> bytes | TooLargeLine:
+        line, tail, size = b"".join(self._pieces), self._tail, self._size
+        self._pieces, self._tail, self._size = [], b"", 0
+        reason = self.limit.broken_by(size, containers(line))
+        return TooLargeLine(line[:END_BYTES], tail, reason) if reason else line
 
 
 Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]

@@ -21,17 +21,17 @@ from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.server.mcpserver import MCPServer
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest, JSONRPCResponse, RequestId
 
 from core.domain.environment import inherited
 from core.domain.settings import MAX_ANSWER_BYTES
-from core.servers.answer_limit import PLAIN, AnswerLimit
+from core.servers.bodies import PLAIN
 from core.servers.http_answers import Tell, heard
+from core.servers.messages import AnswerLimit
 from core.servers.oauth import ServerGrant, TokenAuth
-from core.servers.odd_lists import mended
+from core.servers.results import mended
 from core.servers.secrets import Launch, SecretVault
 from core.servers.stdio import LINE_CHARS, StderrLog, stdio_transport
 from core.servers.threads import NotConnectedError
@@ -151,7 +151,7 @@ async def _sse(
             tasks.cancel_scope.cancel()
 
 
-async def _passed_on(reader: ReadStream[Message], incoming: MemoryObjectSendStream[Message]) -> None:
+async def _passed_on(reader: Any, incoming: MemoryObjectSendStream[Message]) -> None:
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with incoming:
             async for message in reader:
@@ -199,7 +199,6 @@ class WrappedStream:
 class AskingStream(WrappedStream):
     """A write stream that notes the methods of requests."""
 
-    stream: WriteStream[SessionMessage]
     asked: dict[RequestId, str]
 
     async def send(self, item: SessionMessage, /) -> None:
@@ -214,7 +213,6 @@ class WatchedStream(WrappedStream):
     """A read stream that calls `on_end` when the server ends it, logs output that is not a protocol message, and mends results by the
     methods that were `asked`."""
 
-    stream: ReadStream[Message]
     stderr_log: StderrLog
     on_end: Callable[[], None]
     asked: dict[RequestId, str]
@@ -248,7 +246,7 @@ class WatchedStream(WrappedStream):
 
 
 def watched(
-    reader: ReadStream[Message], writer: WriteStream[SessionMessage], stderr_log: StderrLog, on_end: Callable[[], None]
+    reader: Any, writer: Any, stderr_log: StderrLog, on_end: Callable[[], None]
 ) -> tuple[WatchedStream, AskingStream]:
     """Returns the streams from a server and to it for the SDK."""
     asked: dict[RequestId, str] = {}

@@ -19,7 +19,17 @@ import pyarrow  # pyright: ignore[reportMissingTypeStubs]
 
 from core.domain.errors import StoreBusyError, StoreError
 from core.store.migrations import Migration, all_migrations, migrate
-from core.store.sharing import LONGEST_S, LOOK_S, PAUSE_S, RETRY_S, Sharing, Wanted
+from core.store.sharing import (
+    BREATH_S,
+    LENT_S,
+    LONGEST_S,
+    LOOK_S,
+    LOST_S,
+    PAUSE_S,
+    RETRY_S,
+    Sharing,
+    ask_for_file,
+)
 
 # The only import of pyarrow, which has no type hints: here its modules and classes become `Any`, so that nothing is unknown.
 # The modules of files are imported when a file is read or written.
@@ -52,8 +62,8 @@ class Database:
     A finished `transaction` is on the disk: a killed process loses nothing of it. SQL cannot reach files, the network
     or extensions. File and write-ahead log are readable by their owner alone.
 
-    With `sharing` the file is closed between uses if another process wants it, and opened again at the next use. `openings` counts
-    how often it was opened: after each, another process may have written.
+    With `sharing` a command closes the file between uses, and a console lends it to a command that asks. It is opened again at the next
+    use. `openings` counts how often it was opened: after each, another process may have written.
     """
 
     def __init__(
@@ -68,19 +78,19 @@ class Database:
         self.lock = RLock()
         self.openings = 0
         self.on_return: Callable[[], None] = lambda: None
-        """Called in a thread of its own after a console has opened the file again."""
+        """Called in a thread of its own after a console had lent the file."""
         self._migrations = all_migrations() if migrations is None else migrations
         self._sharing = None if self.path is None else sharing
         self._reading = 0
         self._readers = Condition()  # guards the count, the making of cursors, and the opening
         self._leaving = False
         self._ended = Event()
-        self._opened_s = self._used_s = self._left_s = 0.0
+        self._opened_s = self._used_s = self._free_until_s = 0.0
         self._open: _Open | None = None
         self._sharer: Thread | None = None
         self._make_open()
-        if self._sharing is not None:
-            self._sharer = Thread(target=self._share, args=(self._sharing,), name="wayfare-sharing", daemon=True)
+        if self._sharing is not None and not self._sharing.stays:
+            self._sharer = Thread(target=self._share, name="wayfare-sharing", daemon=True)
             self._sharer.start()
 
     @property
@@ -195,7 +205,9 @@ class Database:
         if self._sharing is None or self.path is None:
             root = _connect(self.path, self.where)
         else:
-            root = _awaited(self.path, self.where, self._sharing.patience_s, self._left_s)
+            sleep(max(0.0, self._free_until_s - monotonic()))
+            patience_s = LOST_S if self.openings and not self._sharing.stays else self._sharing.patience_s
+            root = _awaited(self.path, self.where, patience_s, asks=not self._sharing.stays)
         try:
             root.execute("SET GLOBAL TimeZone = 'UTC'")
             migrate(root, self.where, self._migrations)  # a step may need more memory than what follows
@@ -219,30 +231,36 @@ class Database:
             self._open.root.close()
             self._open = None
 
-    def _share(self, sharing: Sharing) -> None:
-        """Closes the file for others until this process ends its use of the store. A console opens it again when no other process
-        wants it any more."""
-        wanted, seen = Wanted(Path(self.where)), 1
-        while not self._ended.wait(LOOK_S):
-            now, others = monotonic(), wanted.said
-            paused, long = now - self._used_s >= PAUSE_S, now - self._opened_s >= LONGEST_S
-            if self._open is not None and (paused or long) and (others or (paused and not sharing.stays)):
-                self._leave()
-            elif sharing.stays and not others:
-                with suppress(StoreError):  # the next use says it
-                    with self._readers:
-                        self._required_open()
-                    if self.openings > seen:
-                        seen = self.openings
-                        self.on_return()
+    def lend(self) -> None:
+        """Closes the file for a command that asks for it, and opens it again a little later."""
+        if self._sharing is not None and not self.closed:
+            self._leave(LENT_S)
+            Thread(target=self._take_back, name="wayfare-sharing", daemon=True).start()
 
-    def _leave(self) -> None:
+    def _take_back(self) -> None:
+        if self._ended.wait(LENT_S):
+            return
+        with suppress(StoreError):  # the next use says it
+            with self._readers:
+                self._required_open()
+            self.on_return()
+
+    def _share(self) -> None:
+        """Closes the file for others at every pause, until this process ends its use of the store."""
+        while not self._ended.wait(LOOK_S):
+            now = monotonic()
+            due = now - self._used_s >= PAUSE_S or now - self._opened_s >= LONGEST_S
+            if due and self._open is not None and not self._reading:
+                self._leave(BREATH_S)
+
+    def _leave(self, free_s: float = 0.0) -> None:
+        """Closes the file, if no long read is under way, and leaves it to others for a time."""
         with self.lock, self._readers:
             self._leaving = True
             try:
                 if self._readers.wait_for(lambda: self._reading == 0, LONGEST_S):
                     self._make_closed()
-                    self._left_s = monotonic()
+                    self._free_until_s = monotonic() + free_s
             finally:
                 self._leaving = False
                 self._readers.notify_all()
@@ -271,23 +289,19 @@ class _LockedError(StoreBusyError):
     """Another process has the file open."""
 
 
-def _awaited(path: Path, where: str, patience_s: float, left_s: float) -> duckdb.DuckDBPyConnection:
-    """Opens a file that others use, too. Whoever waits already goes first after this process has left it. Raises StoreBusyError
-    if no process lets go of it in time."""
-    wanted, began = Wanted(path), monotonic()
-    while wanted.said and monotonic() - left_s < LONGEST_S:
-        sleep(RETRY_S)
+def _awaited(path: Path, where: str, patience_s: float, *, asks: bool) -> duckdb.DuckDBPyConnection:
+    """Opens a file that others use, too; a command `asks` a console for it. Raises StoreBusyError if no process lets go of it in time."""
+    began = asked_s = monotonic()
     while True:
         try:
-            found = _connect(path, where)
+            return _connect(path, where)
         except _LockedError:
             if monotonic() - began > patience_s:
                 raise
-            wanted.say()
+            if asks and monotonic() - asked_s >= LOOK_S:
+                ask_for_file(path)
+                asked_s = monotonic()
             sleep(RETRY_S)
-        else:
-            wanted.clear()
-            return found
 
 
 def _connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:

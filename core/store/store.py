@@ -108,6 +108,10 @@ class Store:
     def on_return(self, work: Callable[[], None]) -> None:
         self._database.on_return = work
 
+    def lend(self) -> None:
+        """Gives the file to a command of another process for a moment."""
+        self._database.lend()
+
     def tables(self) -> dict[str, Table]:
         """All tables by name, after writing the queue. Raises StoreError."""
         self.events.flush()

@@ -60,12 +60,6 @@ def test_a_lost_virtual_server_is_simulated_as_well(virtual_app: App) -> None:
     assert figures(virtual_app, "books") == before
 
 
-def test_a_virtual_server_with_a_connection_is_reached_by_it(virtual_app: App) -> None:
-    outcome = virtual_app.calls.run(of_books("beside", "echo")).outcome
-    assert json.loads(outcome.content[0].text) == {"title": "tides"}
-    assert outcome.mode is CallMode.VIRTUAL
-
-
 def test_any_server_can_be_called_virtually_beside_its_real_session(virtual_app: App) -> None:
     request = of_books("real", "echo")
     assert virtual_app.calls.run(request).outcome.mode is CallMode.REAL

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from core.cli.serving import OTHER_OPTIONS, listening
-from core.gateway.door import announced_owner
+from core.domain.console import announced_owner
 from tests.cli.conftest import ROOT, Command, command, wait_for
 
 

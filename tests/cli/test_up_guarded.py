@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from core.gateway.door import owner_of
+from core.domain.console import owner_of
 from tests.cli.conftest import Command, wait_for
 from tests.cli.test_up import free_port, start
 

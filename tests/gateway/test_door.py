@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from core.cli import main
-from core.cli.joining import asked
+from core.domain.console import Owner, asked, owner_of
 from core.domain.errors import WayfareError
-from core.gateway.door import Owner, owner_of
 from tests.cases import each
 from tests.cli.conftest import RAW
 from tests.gateway.conftest import Console

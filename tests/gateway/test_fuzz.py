@@ -11,8 +11,8 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from core.app import App
-from core.cli.joining import PATH as DOOR_PATH
 from core.cli.joining import CommandDoor
+from core.domain.console import PATH as DOOR_PATH
 from core.gateway.http_app import PATH, EndpointApp, status_routes
 from core.gateway.uses import Uses
 from core.routers.ehrr import EhrrParameters

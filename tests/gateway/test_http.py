@@ -10,7 +10,6 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-import anyio
 import pytest
 from mcp import Client
 
@@ -79,44 +78,6 @@ def test_whatever_a_server_does_is_an_error_to_act_on(console: Console) -> None:
         assert empty["error"] == "empty_result"
 
     talk(f"{console.mcp}?timeout=1", script)
-
-
-def test_progress_is_passed_on_and_a_cancelled_call_ends(console: Console) -> None:
-    async def script(client: Client) -> list[Any]:
-        seen: list[Any] = []
-
-        async def note(progress: float, total: float | None, message: str | None) -> None:
-            seen.append((progress, total, message))
-
-        steps = {"tool": "gremlin::report_progress", "arguments": {"steps": 3, "pause_s": 0.05}}
-        await client.call_tool("execute_tool", steps, progress_callback=note)
-        with anyio.move_on_after(1):
-            await client.call_tool("execute_tool", {"tool": "gremlin::hang"})
-        return seen
-
-    seen = talk(console.mcp, script, name="impatient")
-    assert seen == [(step, 3, f"step {step} of 3") for step in (1, 2, 3)]
-
-
-def test_two_clients_at_once(console: Console) -> None:
-    async def work(name: str, answers: dict[str, list[str]]) -> None:
-        async with Client(console.mcp) as client:
-            for number in range(5):
-                found = await ask(client, "search_tools", task=f"{TASK}, {name} {number}")
-                arguments = {**MILES, "value": number}
-                done = await ask(client, "execute_tool", tool=TOOL, arguments=arguments, route_id=found["route_id"])
-                assert done["result"]["value"] == pytest.approx(number * 1.609344)
-                answers[name].append(found["route_id"])
-
-    async def both() -> dict[str, list[str]]:
-        answers: dict[str, list[str]] = {"one": [], "two": []}
-        async with anyio.create_task_group() as tasks:
-            for name in answers:
-                tasks.start_soon(work, name, answers)
-        return answers
-
-    answers = anyio.run(both)
-    assert len({*answers["one"], *answers["two"]}) == 10
 
 
 @each(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import Endpoint
 from core.gateway.server import mcp_server
 from core.governance.scope import Scope
-from tests.gateway.conftest import Console, ask, refused, stdio, talk, with_token
+from tests.gateway.conftest import Console, ask, refused, talk, with_token
 from tests.importing import import_text
 from tests.planning import endpoints
 from tests.world import document
@@ -152,23 +151,6 @@ def test_of_several_catalogs_the_first_is_improved(world: App) -> None:
     talk(target, script)
     assert len(world.requests.of_catalog("world")) == 1
     assert not world.requests.of_catalog("second")
-
-
-def test_over_stdio_it_is_the_same(warm_store: Path, encoder_cache: Path, tmp_path: Path) -> None:
-    db, file = Path(shutil.copy(warm_store, tmp_path / "wayfare.duckdb")), tmp_path / "mine.json"
-    file.write_text(json.dumps({"servers": [{"name": "one", "tools": [{"name": "go", "description": "Goes."}]}]}))
-    main(["import", str(file), "--name", "mine", "--db", str(db)])
-    main(["clients", "add", "anonymous", "--improve", "--db", str(db)])
-
-    async def script(client: Client) -> None:
-        assert (await client.get_prompt("improve_catalog")).messages
-        assert await names(client) > OWN
-        (tool,) = (await ask(client, "tools_without_requests"))["tools"]
-        told = await ask(client, "add_requests", tools=[{"tool": tool["tool"], "requests": ["off we go"]}])
-        assert (told["requests"], told["left"]) == (1, 0)
-
-    talk(stdio(db, encoder_cache, "--catalog", "mine"), script)
-    main(["stop", "--db", str(db)])
 
 
 def test_beside_a_console_a_model_writes_through_it(

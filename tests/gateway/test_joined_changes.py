@@ -16,8 +16,7 @@ import pytest
 from mcp import Client, MCPError
 
 from core.cli import main
-from core.cli.joining import asked
-from core.gateway.door import owner_of
+from core.domain.console import asked, owner_of
 from core.servers.asking_back import _subscribed
 from tests.catalogs.test_upkeep import config, living
 from tests.cli.conftest import wait_for

@@ -11,7 +11,7 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from core.app import App
 from tests.forking import FORKS
-from tests.gateway.conftest import ROOT, Console, refused, served, stdio, talk
+from tests.gateway.conftest import ROOT, Console, refused, served, talk
 from tests.importing import import_text
 from tests.world import RAW
 
@@ -78,9 +78,7 @@ def test_a_call_is_recorded_governed_and_its_result_is_the_tools_own(world: App)
     ]
 
 
-def test_a_mirror_over_http_and_over_stdio_is_the_same(console: Console, encoder_cache: Any) -> None:
-    """The stdio process joins the console."""
-
+def test_a_mirror_has_the_tools_and_results_of_its_server(console: Console) -> None:
     async def script(client: Client) -> list[str]:
         names = await names_of(client)
         done = await client.call_tool("convert_units", {"value": 300, "source": "mi", "target": "km"})
@@ -89,7 +87,4 @@ def test_a_mirror_over_http_and_over_stdio_is_the_same(console: Console, encoder
         return names
 
     own = StdioServerParameters(command=FORKS.python, args=["-m", "sample_catalog.runnable.unit_exchange"], cwd=ROOT)
-    real = talk(own, names_of)
-    over_http = talk(f"{console.mcp}?mirror=unit-exchange", script)
-    assert over_http == [*real, "read_result"]
-    assert talk(stdio(console.db, encoder_cache, "--mirror", "unit-exchange"), script) == over_http
+    assert talk(f"{console.mcp}?mirror=unit-exchange", script) == [*talk(own, names_of), "read_result"]

@@ -17,7 +17,7 @@ import anyio.to_thread
 import pytest
 from mcp import Client
 
-from core.gateway.door import announced_owner, owner_of
+from core.domain.console import announced_owner, owner_of
 from tests.benchmarks.measuring import free_port
 from tests.cli.conftest import RAW, Run, wait_for
 from tests.gateway.conftest import ROOT, ask, program, refused, stdio, talk
@@ -100,6 +100,12 @@ def test_two_agents_that_come_first_share_a_console_with_commands_through_kills_
         assert lost.structured_content["error"] == "connection_lost"
         assert "unknown" in lost.structured_content["why"]
         assert (await ask(client, "execute_tool", **call))["ok"]  # by the next console
+        before = owner_of(db)
+        assert "has ended" in (await in_thread(wayfare, "stop")).out
+        assert announced_owner(db) is None
+        assert (await in_thread(wayfare, "stop", "--json")).json() == {"stopped": False}
+        assert (await ask(client, "execute_tool", **call))["ok"]
+        assert owner_of(db).pid != before.pid
         first_is_done.set()
 
     async def both_talk() -> None:
@@ -115,25 +121,10 @@ def test_two_agents_that_come_first_share_a_console_with_commands_through_kills_
 
     both, first_is_done = anyio.Event(), anyio.Event()
     anyio.run(both_talk)
-    assert (db.parent / f"{db.name}.console.log").read_text().count("Wayfare is starting") == 2
+    assert (db.parent / f"{db.name}.console.log").read_text().count("Wayfare is starting") == 3
     wait_for(lambda: announced_owner(db) is None)  # nobody uses it
     assert "No console serves" in wayfare("status").out
     assert not wayfare("audit").code
-
-
-def test_a_console_that_is_stopped_while_an_agent_is_connected_is_started_again(
-    db: Path, encoder_cache: Path, wayfare: Wayfare
-) -> None:
-    async def script(client: Client) -> None:
-        await ask(client, "search_tools", task=TASK)
-        before = owner_of(db)
-        assert "has ended" in (await in_thread(wayfare, "stop")).out
-        assert announced_owner(db) is None
-        assert (await in_thread(wayfare, "stop", "--json")).json() == {"stopped": False}
-        assert (await ask(client, "execute_tool", tool=TOOL, arguments=MILES))["ok"]
-        assert owner_of(db).pid != before.pid
-
-    talk(stdio(db, encoder_cache), script)
 
 
 def test_a_long_command_that_came_first_keeps_nobody_out_and_its_outcome_reaches_the_console(

@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 
 from core.cli import main
-from core.gateway.door import announced_owner
+from core.domain.console import announced_owner
 from tests.cases import each
 from tests.gateway.conftest import ROOT, Console, ask, program, refused, stdio, talk
 from tests.gateway.test_http import MILES, TASK, TOOL
@@ -64,6 +64,7 @@ def test_beside_a_console_it_joins(console: Console, encoder_cache: Path) -> Non
         found = await ask(client, "search_tools", task=TASK)
         done = await ask(client, "execute_readonly_tool", tool=TOOL, arguments=MILES, route_id=found["route_id"])
         assert done["result"]["unit"] == "kilometre"
+        assert (await client.list_prompts()).prompts == []
         assert (await refused(client, "execute_tool", tool="unit-exchange::convert"))["error"] == "unknown_tool"
 
     talk(stdio(console.db, encoder_cache), script)

@@ -268,11 +268,6 @@ def test_under_a_route_nothing_else_may_be_called(world: App) -> None:
     assert talk(served(world), lambda client: ask(client, "execute_tool", tool="raw::pid", route_id=route))["ok"]
 
 
-def test_a_model_may_write_the_arguments_as_a_text(world: App) -> None:
-    given = {"tool": "raw::echo", "arguments": '{"a": 1}'}
-    assert talk(served(world), lambda client: ask(client, "execute_tool", **given))["result"] == '{"a": 1}'
-
-
 def test_when_a_server_may_work_again(world: App) -> None:
     async def script(client: Client) -> list[str]:
         return [(await refused(client, "execute_tool", tool="gone::send"))["try"] for _ in range(6)]

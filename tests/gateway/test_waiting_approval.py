@@ -16,9 +16,9 @@ import pytest
 from mcp import Client
 
 from core.app import App
+from core.domain.console import Owner, announced
 from core.domain.errors import WayfareError
 from core.domain.settings import Settings
-from core.gateway.door import Owner, announced
 from core.governance.approval_rules import ApprovalRules
 from core.governance.approvals import Approval, Webhook
 from core.governance.budgets import Budget
@@ -142,9 +142,8 @@ def test_the_person_at_the_client_decides_where_the_policy_lets_it(world: App, u
     assert decided == {"client:crab"}
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_over_stdio_the_client_is_noted_at_its_list_and_its_person_is_asked(
-    world: App, path: Path, url: str, encoder_cache: Path, mode: str
+    world: App, path: Path, url: str, encoder_cache: Path
 ) -> None:
     policy(world, approvals=ApprovalRules(writes=True, hold_s=60, client_may_approve=True))
     asked: list[str] = []
@@ -162,7 +161,7 @@ def test_over_stdio_the_client_is_noted_at_its_list_and_its_person_is_asked(
 
     with announced(path, Owner(url.removesuffix("/mcp"))):
         target = stdio(path, encoder_cache, "--catalog", "world")
-        talk(target, script, name="crab", mode=mode, elicitation_callback=elicited)
+        talk(target, script, name="crab", mode="legacy", elicitation_callback=elicited)
     assert [one.name for one in world.governance.visits.all()] == ["crab"]
     assert len(asked) == 1
     assert {one.decided for one in world.governance.approvals.recent()} == {"client:crab"}

@@ -16,7 +16,7 @@ import pytest
 from core.domain.catalog import Connection, Server, ServerId, ToolHints
 from core.domain.outcome import OutcomeKind
 from core.servers.discovery import discover, list_of
-from core.servers.odd_lists import all_pages
+from core.servers.results import all_pages
 from tests.servers.conftest import SERVERS, Bench, eventually
 from tests.servers.odd_entries import LACKING, LEFT_OUT, LEGACY_LACKING, LISTS, NAMELESS, REPAIRED
 

@@ -73,16 +73,6 @@ def test_backoff_grows_fails_fast_and_resets_after_a_success(bench_with: Any) ->
     assert states(bench) == {"server": "ready"}
 
 
-def test_a_success_resets_the_backoff_without_the_operator(bench_with: Any, raw: Any, tmp_path: Path) -> None:
-    """Ten crashes of a server that starts well are ten calls, each with a new process and no waiting."""
-    bench = bench_with(clock=lambda: 0.0)
-    arguments = {"counter": str(tmp_path / "n"), "times": 99}
-    connection = raw("--starts", str(tmp_path / "starts"))
-    kinds = {bench.call(connection, "crash", arguments).kind for _ in range(6)}
-    assert kinds == {OutcomeKind.CRASH}
-    assert (tmp_path / "starts").read_text().count("started") == 6
-
-
 def test_failures_before_a_success_do_not_count_after_it(bench_with: Any) -> None:
     gate, time_s = Gate(), [0.0]
     bench = bench_with(PoolConfig(idle_s=0.0), open_target=gate, clock=lambda: time_s[0])

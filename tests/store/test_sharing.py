@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
+from core.domain.console import Owner, announced
 from core.domain.governance_events import Spent
 from core.store import Store
 from core.store.log import checked
@@ -38,9 +43,29 @@ def writer(path: Path, name: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", WRITES, str(path), name], cwd=ROOT, **pipes)
 
 
+@contextmanager
+def door(path: Path, store: Store) -> Generator[None]:
+    """A console's door that lends the file."""
+
+    class Door(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            store.lend()
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Door) as served:
+        Thread(target=served.serve_forever, daemon=True).start()
+        with announced(path, Owner(f"http://127.0.0.1:{served.server_port}", "key")):
+            yield
+        served.shutdown()
+
+
 def test_a_console_and_two_commands_write_by_turns_and_one_is_killed(tmp_path: Path, make: SimpleNamespace) -> None:
     path, returned = tmp_path / "db", list[int]()
-    with Store(path, sharing=CONSOLE) as store:
+    with Store(path, sharing=CONSOLE) as store, door(path, store):
         store.on_return = lambda: returned.append(store.activity.latest_sequence())
         journal = store._journal
         journal.add((Spent, checked(SPENT)))  # as a call that is under way
@@ -64,7 +89,6 @@ def test_a_console_and_two_commands_write_by_turns_and_one_is_killed(tmp_path: P
 
 def test_a_command_takes_over_the_journal_of_a_killed_console(tmp_path: Path) -> None:
     Store(tmp_path / "db").close()
-    (tmp_path / "db.wanted").touch()  # of a process that was killed while it waited
     console = Store(tmp_path / "db", sharing=CONSOLE)
     console._journal.add((Spent, checked(SPENT)))
     console._release()  # as the system does for a killed process

@@ -1,22 +1,24 @@
-"""Lists of a server entry by entry. The SDK validates a page as a whole, so that one odd tool would take down all others:
-an entry is mended if its meaning is plain, otherwise the odd part or the entry is left out and named."""
+"""Results of a server in the form that the SDK accepts: pages of lists entry by entry, and results of tools block by block.
+
+The SDK validates a result as a whole, so that one odd tool would take down all others. A part is mended if its meaning is plain,
+otherwise it is left out and named."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from mcp import MCPError
 from mcp.shared.inbound import find_invalid_x_mcp_header
-from mcp_types import CONNECTION_CLOSED
+from mcp_types import CONNECTION_CLOSED, ContentBlock
 from mcp_types.methods import parse_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from core.domain.execution import ITEMS, TEMPLATES, TOOLS
 from core.domain.json_schema import object_schema, referenced
-from core.servers.messages import tool_result
 
 MAX_PAGES = 100
 SHOWN_CHARS = 100
@@ -26,6 +28,8 @@ KEYS = {**ITEMS, TEMPLATES: "resourceTemplates"}
 NEEDED = {"name", "inputSchema", "uri", "uriTemplate"}
 WHOLE, PART = "it was left out", "this part was left out"
 Entry = dict[str, Any]
+_BLOCK: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
+_FALSE = ("", "0", "false", "no")
 
 
 async def all_pages(ask: Callable[[str | None], Awaitable[Any]], key: str) -> tuple[list[Any], list[str]]:
@@ -150,3 +154,44 @@ def _output_schema(given: object, *, modern: bool) -> Any:
     if not kind:
         raise ValueError("it is not of type object")
     return object_schema({**schema, "type": kind})
+
+
+def tool_result(result: dict[str, Any]) -> dict[str, Any]:
+    """Returns a tool's result in the protocol's form.
+
+    >>> tool_result({"output": 7})["content"], tool_result({"content": ["done"], "isError": "no"})["isError"]
+    ([{'type': 'text', 'text': '{"output": 7}'}], False)
+    """
+    if result.get("resultType") == "input_required":
+        return result
+    fixed = {name: value for name, value in result.items() if value is not None or name == "structuredContent"}
+    if fixed.keys().isdisjoint({"content", "structuredContent"}):
+        others = {name: value for name, value in fixed.items() if name not in {"isError", "_meta", "resultType"}}
+        fixed["content"] = json.dumps(others, ensure_ascii=False) if others else []
+    failed = fixed.get("isError", False)
+    if not isinstance(failed, bool):
+        fixed["isError"] = failed.lower() not in _FALSE if isinstance(failed, str) else bool(failed)
+    if not isinstance(fixed.get("_meta"), dict):
+        fixed.pop("_meta", None)
+    structured = fixed.get("structuredContent")
+    if structured is not None and not isinstance(structured, dict) and "resultType" not in fixed:
+        del fixed["structuredContent"]  # before 2026-07-28 only an object may stand here
+    content = fixed.get("content", [] if structured is None else json.dumps(structured, ensure_ascii=False))
+    blocks = cast("list[Any]", content) if isinstance(content, list) else [content]
+    return {"resultType": "complete", **fixed, "content": list(map(_block, blocks))}
+
+
+def _block(block: Any) -> Any:
+    """Returns a content block; as text, if the protocol does not know it."""
+    match block:
+        case {"type": "text", "text": str(), **more} if not more:  # the usual one
+            return block
+        case str(text) | {"text": str(text)} if isinstance(block, str) or "type" not in block:
+            return {"type": "text", "text": text}
+        case _:
+            pass
+    try:
+        _BLOCK.validate_python(block, by_name=False)
+    except ValidationError:
+        return {"type": "text", "text": json.dumps(block, ensure_ascii=False)}
+    return block
