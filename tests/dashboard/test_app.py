@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -164,7 +165,12 @@ def test_the_console_lives_as_long_as_the_app(elsewhere: Path, monkeypatch: pyte
 
     async def live() -> tuple[App, App]:
         async with lifespan(None):
-            return session.current_app(), session.current_app()
+            both = session.current_app(), session.current_app()
+            session.page_drawn()  # the start goes on at once
+            for thread in threading.enumerate():
+                if thread.name == "wayfare-warm":
+                    thread.join(60)
+            return both
 
     first, second = asyncio.run(live())
     assert first is second
