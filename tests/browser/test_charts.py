@@ -23,7 +23,9 @@ def size(chart: Locator) -> list[float]:
     )
 
 
-def test_a_knob_moves_the_charts_that_stand(console: ConsoleProgram, visitor: Visitor) -> None:
+def test_charts_move_with_a_knob_fit_their_place_turn_dark_fill_the_screen_and_may_be_left(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
     visit = visitor(console)
     route = Route(visit)
     visit.open("", q=QUESTION)
@@ -45,31 +47,17 @@ def test_a_knob_moves_the_charts_that_stand(console: ConsoleProgram, visitor: Vi
     )
     assert tools.locator(".main-svg").first.evaluate("svg => svg.stood")
 
-    # what is drawn is what was decided with the newest value
-    alone = visitor(console)
-    alone.open("", q=QUESTION, alpha_t="0.08")
-    Route(alone).decided()
-    assert tools.inner_text() == Route(alone).chart("3 · Tools").inner_text()
-
-
-def test_a_chart_has_the_width_of_its_place_turns_dark_and_fills_the_screen(
-    console: ConsoleProgram, visitor: Visitor
-) -> None:
-    visit = visitor(console)
-    route = Route(visit)
-    visit.open("", q=QUESTION)
-    route.decided()
-    lines = route.chart("Utility against κ")
-    narrow = size(lines)[0]
+    # as wide as its place
+    chart = route.chart("Utility against κ")
+    narrow = size(chart)[0]
     visit.page.set_viewport_size({"width": 1800, "height": 900})
     visit.page.wait_for_function(
-        "([chart, narrow]) => chart.clientWidth > narrow", arg=[lines.element_handle(), narrow]
+        "([chart, narrow]) => chart.clientWidth > narrow", arg=[chart.element_handle(), narrow]
     )
     visit.settled()
-    assert size(lines)[0] == lines.evaluate("chart => chart.clientWidth") > narrow
+    assert size(chart)[0] == chart.evaluate("chart => chart.clientWidth") > narrow
 
     # dark with the page
-    chart = route.chart("Utility against κ")
     light = chart.evaluate(COLOUR)
     visit.page.emulate_media(color_scheme="dark")
     expect(visit.page.get_by_test_id("stApp")).to_have_css("background-color", "rgb(18, 20, 28)", timeout=LIMIT_MS)
@@ -95,11 +83,7 @@ def test_a_chart_has_the_width_of_its_place_turns_dark_and_fills_the_screen(
     visit.settled()
     assert size(chart) == before
 
-
-def test_charts_may_be_left_while_they_are_drawn(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    visit.open("", q=QUESTION)
-    Route(visit).decided()
+    # left while they are drawn
     visit.page.evaluate(
         """() => {
           const react = Plotly.react;

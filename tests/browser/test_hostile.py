@@ -110,75 +110,30 @@ def is_text(visit: Visit, *shown: str) -> None:
     visit.check()
 
 
-def test_on_route_and_in_why(hostile: ConsoleProgram, visitor: Visitor) -> None:
+def test_decided_called_and_looked_up(hostile: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(hostile)
     route = Route(visit)
     visit.open("", catalog="hostile", q=NEED, hint=TEXTS[4], n="11", k="11")
     route.decided()
-    winner = route.headline()[0]
     is_text(visit, *TEXTS[:2], "Wide")
     assert visit.field("What is needed?").input_value() == NEED
     assert visit.too_wide() == []
-    for bar in (route.bar("1 · Servers", TEXTS[0]), route.bar("3 · Tools", route.names("3 · Tools")[-1])):
-        box = bar.bounding_box()
-        assert box is not None
-        visit.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        visit.see("similarity 0", within=visit.main.locator(".hoverlayer"))
-        is_text(visit)
-    for name in (TEXTS[0], TEXTS[6], TEXTS[8], LONG):
+    box = route.bar("1 · Servers", TEXTS[0]).bounding_box()
+    assert box is not None
+    visit.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    visit.see("similarity 0", within=visit.main.locator(".hoverlayer"))
+    for name in (TEXTS[6], LONG):
         visit.choose("Why this server or tool?", name)
         route.until_why(name, "ranks")
         is_text(visit, name[:40])
-    assert winner
 
-
-def test_on_call(hostile: ConsoleProgram, visitor: Visitor) -> None:
-    names = [*TEXTS, LONG]
-    visit = visitor(hostile)
-    for place in (0, 3, 5, 6, 10):
-        visit.open("call", catalog="hostile", tool=f"{names[place]}::{names[(place + 1) % len(names)]}")
-        visit.see("Result")
-        is_text(visit, TEXTS[0], TEXTS[3], TEXTS[5])
-        if place == 0:
-            Call(visit).run("success")
-            is_text(visit, *TEXTS)
-            visit.page.get_by_text("Arguments of this call").click()
-            is_text(visit, *TEXTS)
-        assert visit.too_wide() == []
-
-
-def test_on_catalog(hostile: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(hostile)
-    visit.open("catalog", catalog="hostile", server=TEXTS[0])
-    visit.see("Show its tool")
-    is_text(visit, *TEXTS)
-    for tool in (CALLED, f"{TEXTS[6]}::{TEXTS[7]}", f"{TEXTS[5]}::{TEXTS[6]}"):
-        visit.open("catalog", catalog="hostile", view="tools", tool=tool)
-        visit.see("Call this tool")
-        is_text(visit, *TEXTS)
-    visit.open("catalog", catalog="hostile", q=TEXTS[5], server=TEXTS[3])
-    is_text(visit)
-    visit.open("catalog", catalog=TEXTS[0], view=TEXTS[1])
-    is_text(visit, TEXTS[0])
-    visit.show("Connections")
-    is_text(visit)
-    visit.press("Connect a client configuration…")
-    visit.show("Paste text")
-    box = visit.page.get_by_role("dialog").get_by_role("textbox", name="Text")
-    box.fill(json.dumps({"mcpServers": {text: {"command": text, "args": TEXTS} for text in TEXTS}}))
-    visit.press("Check it")
-    visit.see("will be run on this machine", within=visit.page.get_by_role("dialog"))
-    is_text(visit)
-
-
-def test_on_activity(hostile: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(hostile)
-    call = Call(visit)
-    visit.open("", catalog="hostile", q=NEED)
-    Route(visit).decided()
     visit.open("call", catalog="hostile", tool=CALLED)
     visit.see("Result")
-    call.run("success")
+    Call(visit).run("success")
+    visit.page.get_by_text("Arguments of this call").click()
+    is_text(visit, *TEXTS)
+    assert visit.too_wide() == []
+
     visit.open("activity")
     assert TEXTS[0] in [row[1] for row in visit.table("outcome")[1:]]
     choose_first_row(visit, "The record.")
@@ -188,11 +143,9 @@ def test_on_activity(hostile: ConsoleProgram, visitor: Visitor) -> None:
     is_text(visit, NEED)
     visit.show("Charts")
     is_text(visit)
-    visit.open("activity", text=TEXTS[1], catalog=TEXTS[0], server=TEXTS[2], tool=TEXTS[3])
-    is_text(visit)
 
 
-def test_on_map(hostile: ConsoleProgram, visitor: Visitor) -> None:
+def test_in_the_catalog_and_on_the_map(hostile: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(hostile)
     shown = Map(visit)
     visit.open("map", catalog="hostile", q=NEED, by="server")
@@ -204,10 +157,22 @@ def test_on_map(hostile: ConsoleProgram, visitor: Visitor) -> None:
     shown.click(tool)
     visit.see("Nearest tools")
     is_text(visit, EVERYTHING)
-    visit.open("map", catalog="hostile", show=f"server: {TEXTS[0]}", tool=f"{TEXTS[6]}::{TEXTS[7]}", q=TEXTS[5])
-    shown.drawn()
-    visit.see("1 of 11 tools are highlighted")
-    is_text(visit, TEXTS[7], TEXTS[6])
+
+    visit.open("catalog", catalog="hostile", server=TEXTS[0])
+    visit.see("Show its tool")
+    is_text(visit, *TEXTS)
+    visit.open("catalog", catalog="hostile", view="tools", tool=f"{TEXTS[6]}::{TEXTS[7]}")
+    visit.see("Call this tool")
+    is_text(visit, *TEXTS)
+    visit.open("catalog", catalog=TEXTS[0], view=TEXTS[1])
+    is_text(visit, TEXTS[0])
+    visit.press("Connect a client configuration…")
+    visit.show("Paste text")
+    box = visit.page.get_by_role("dialog").get_by_role("textbox", name="Text")
+    box.fill(json.dumps({"mcpServers": {text: {"command": text, "args": TEXTS} for text in TEXTS}}))
+    visit.press("Check it")
+    visit.see("will be run on this machine", within=visit.page.get_by_role("dialog"))
+    is_text(visit)
 
 
 def choose_first_row(visit: Visit, shows: str) -> None:

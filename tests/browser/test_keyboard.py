@@ -1,4 +1,4 @@
-"""Without a mouse, and on a narrow screen."""
+"""Without a mouse."""
 
 from __future__ import annotations
 
@@ -44,26 +44,6 @@ def test_from_the_question_to_the_call_without_a_mouse(console: ConsoleProgram, 
     until_focus(visit.page, "Call", role="button")
     visit.page.keyboard.press("Enter")
     expect(visit.main.locator(".stMarkdownBadge").filter(has_text="success")).to_be_visible(timeout=LIMIT_MS)
-
-
-@pytest.mark.parametrize("width", [800, 390])
-def test_nothing_is_wider_than_a_narrow_screen(console: ConsoleProgram, visitor: Visitor, width: int) -> None:
-    visit = visitor(console, width=width, height=900)
-    visit.open()
-    visit.see("Which tool should a sub-task go to?")
-    assert visit.too_wide() == []
-    visit.open("", q="draw a bar chart of votes per party", hint="a long hint about charts of every kind", n="12")
-    Route(visit).decided()
-    assert visit.too_wide() == []
-    winner = "Plotwright::bar_chart"
-    Route(visit).until_winner(winner)
-    charts = visit.main.locator(".js-plotly-plot")
-    expect(charts).to_have_count(7)
-    for number in range(6):
-        box = charts.nth(number).bounding_box()
-        assert box is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width + 1
 
 
 def until_focus(page: Page, name: str, role: str = "input") -> None:

@@ -1,4 +1,4 @@
-"""Knobs in the hand: dragged, held and typed, what they change is drawn at once."""
+"""Knobs in the hand: dragged, pressed and typed, what they change is drawn at once, with the fast lane and without it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Visitor
 from tests.browser.pages import Route
 from tests.browser.serving import ConsoleProgram
-from tests.browser.turning import AIR, TIMES, WATCH, strip_loaded, x_of
-from tests.browser.visit import LIMIT_MS, Visit
+from tests.browser.turning import AIR, TIMES, WATCH, stored, strip_loaded, x_of
+from tests.browser.visit import LIMIT_MS
 
 pytestmark = pytest.mark.browser
+
+LANE = "**/turn"
 
 
 def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there_together(
@@ -54,75 +56,9 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     (first_other,) = [frame["value"] for frame in frames if frame["line"] != before][:1]
     assert first_other >= at
     after = route.headline()
-    alone = visitor(console)
-    alone.open("", q=AIR, alpha_t=visit.query["alpha_t"])
-    Route(alone).decided()
-    assert Route(alone).headline() == after
-
-
-def test_a_held_key_is_one_change_that_is_drawn_on_the_way(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    route = Route(visit)
-    visit.open("", q=AIR)
+    visit.page.reload(wait_until="domcontentloaded")  # decided without the lane
     route.decided()
-    log = visitor(console)
-    before = _decisions(log)
-    slider = route.slider("αt")
-    slider.focus()
-    visit.page.evaluate(WATCH)
-    for pressed in range(1, 150):  # held until it was drawn on the way: a slow machine draws fewer of the steps
-        visit.page.keyboard.down("ArrowRight")
-        visit.page.wait_for_timeout(40)
-        if pressed >= 12 and visit.page.evaluate("frames.length > 4"):
-            break
-    assert "alpha_t" not in visit.query  # still held
-    visit.page.keyboard.up("ArrowRight")
-    held = slider.input_value()
-    visit.until_query(alpha_t=held)
-    expect(slider).to_be_focused()
-    expect(slider).to_have_attribute("aria-valuetext", re.compile(rf"^{re.escape(held)} 1/s, .+::.+ wins$"))
-    for key, stored in (("PageDown", f"{float(held) - 0.1:g}"), ("End", "2.0"), ("Home", "0.0")):
-        _redrawn(visit)  # a run that the next gesture overtakes records no decision
-        visit.page.keyboard.press(key)
-        visit.until_query(alpha_t=stored)
-    _redrawn(visit)
-    assert before < _decisions(log) <= before + 4  # at most one a gesture: one that is overtaken records none
-
-
-def _redrawn(visit: Visit) -> None:
-    """Wait until what was turned is stored and drawn: the strips come last."""
-    expect(visit.page.locator(".wayfare-knobs.wayfare-stale")).to_have_count(0)
-    visit.settled()
-
-
-def _decisions(log: Visit) -> int:
-    log.open("activity")
-    return int(log.metric("Decisions").replace(",", ""))
-
-
-def test_a_typed_value_is_taken_and_a_wrong_one_is_said(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    route = Route(visit)
-    visit.open("", q=AIR)
-    route.decided()
-    winner, _ = route.headline()
-    field = route.knob("αt").get_by_role("spinbutton")
-    field.fill("3")
-    expect(route.knob("αt").get_by_role("alert")).to_have_text("Give a number from 0 to 2.")
-    assert route.headline()[0] == winner
-    field.fill("0.5")
-    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(winner, timeout=LIMIT_MS)
-    expect(route.knob("αt").get_by_role("alert")).to_have_text("")
-    field.press("Enter")
-    visit.until_query(alpha_t="0.5")
-    expect(route.slider("αt")).to_have_value("0.5")
-    cap = route.knob("B").get_by_role("spinbutton")
-    cap.fill("0.001")
-    cap.press("Enter")
-    visit.until_query(alpha_t="0.5", budget_usd="0.001")
-    cap.fill("")
-    cap.press("Enter")
-    visit.until_query(alpha_t="0.5", budget_usd=None)
+    assert route.headline() == after
 
 
 def test_what_one_visitor_turns_another_does_not_see(console: ConsoleProgram, visitor: Visitor) -> None:
@@ -146,11 +82,97 @@ def test_what_one_visitor_turns_another_does_not_see(console: ConsoleProgram, vi
     assert one.headline()[0] not in {here[0], there[0]}
 
 
-def test_on_a_phone_the_knob_in_use_stays_in_sight_with_its_chart(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console, width=390, height=800)
+def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_acts_when_it_is_let_go(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    visit.may_lose_console = True  # the browser writes down the requests that are blocked
     route = Route(visit)
     visit.open("", q=AIR)
     route.decided()
+    old, utility = route.headline()
+    strip_loaded(route)
+    slider, answered = route.slider("αt"), lambda: len(stored(visit)) >= asked + 2
+    asked = len(stored(visit))
+    slider.focus()
+    visit.until(answered)  # both neighbours of its value
+    visit.page.route(LANE, lambda route: route.abort())
+    slider.press("ArrowRight")
+    visit.page.wait_for_function(  # drawn without asking, before it is stored
+        "old => !location.search.includes('alpha_t') && !document.querySelector('.wayfare-winner').textContent.includes(old)",
+        arg=utility,
+    )
+    visit.page.unroute(LANE)
+    visit.until_query(alpha_t="0.03")
+    route.ask("convert 300 miles to kilometres")
+    new, _ = route.headline()
+    assert new != old
+    asked = len(stored(visit))
+    slider.focus()
+    visit.until(answered)
+    visit.page.evaluate(WATCH)
+    slider.press("ArrowLeft")
+    visit.until_query(alpha_t=None)
+    visit.settled()
+    assert {frame["line"] for frame in visit.page.evaluate("frames")} == {new}
+
+    # lost in mid-drag
+    route.ask(AIR)
+    before, _ = route.headline()
+    strip = strip_loaded(route)
+    lost: list[str] = []
+    visit.on("requestfailed", lambda request: lost.append(request.url))
+    visit.page.mouse.move(*x_of(strip, 0.02))
+    visit.page.mouse.down()
+    visit.page.mouse.move(*x_of(strip, 0.04))
+    visit.page.route(LANE, lambda route: route.abort())
+    for step in range(1, 12):
+        visit.page.mouse.move(*x_of(strip, 0.04 + step * 0.05))
+        visit.page.wait_for_timeout(40)
+    assert len(lost) == 1  # it does not ask again and again
+    assert "alpha_t" not in visit.query
+    assert visit.main.locator(".wayfare-ahead").count() == 0
+    visit.page.mouse.up()
+    visit.page.wait_for_function("Number(new URLSearchParams(location.search).get('alpha_t')) > 0.5", timeout=LIMIT_MS)
+    visit.settled()
+    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
+
+    # and when it can be had again, the next gesture has it
+    visit.page.unroute(LANE)
+    asked = len(stored(visit))
+    route.slider("αt").press("Home")
+    visit.until_query(alpha_t="0.0")
+    assert len(stored(visit)) > asked
+    route.until_winner(before)
+
+    # the knobs of another router ask nothing before its page is there
+    bodies: list[str] = []
+    visit.on(
+        "request", lambda request: bodies.append(request.post_data or "") if request.url.endswith("/turn") else None
+    )
+    visit.choose("Router", "PA-RAG")  # its first decision takes a while
+    visit.until(lambda: bool(bodies))  # of the strips, later than half a second
+    visit.until_query(router="pa_rag")
+    visit.settled()
+    expect(visit.main.locator(".wayfare-live[data-lane$=pa_rag]")).to_be_attached()
+    assert all(".pa_rag" in body for body in bodies)
+
+
+def test_on_a_phone_nothing_is_too_wide_and_the_knob_in_use_stays_in_sight_with_its_chart(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    width = 390
+    visit = visitor(console, width=width, height=800)
+    route = Route(visit)
+    visit.open()
+    visit.see("Which tool should a sub-task go to?")
+    assert visit.too_wide() == []
+    visit.open("", q=AIR, hint="a long hint about sports of every kind", n="12")
+    route.decided()
+    charts = visit.main.locator(".js-plotly-plot")
+    for number in range(charts.count()):
+        box = charts.nth(number).bounding_box()
+        assert box is None or (box["x"] >= 0 and box["x"] + box["width"] <= width + 1)
     visit.page.get_by_test_id("stExpandSidebarButton").click()
     expect(visit.page.get_by_role("link", name="Operate")).to_be_visible(timeout=LIMIT_MS)
     slider = route.slider("αt")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .conftest import Visitor
-from .pages import Map, Route
+from .pages import Map
 from .serving import ConsoleProgram
 from .visit import LIMIT_MS
 
@@ -15,11 +15,15 @@ pytestmark = pytest.mark.browser
 QUESTION = "convert 300 miles to kilometres"
 
 
-def test_a_click_shows_the_tool_and_its_neighbours_and_keeps_the_map(console: ConsoleProgram, visitor: Visitor) -> None:
+def test_a_click_shows_the_tool_and_its_neighbours_and_keeps_the_map_in_its_place(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
     visit = visitor(console)
     shown = Map(visit)
-    visit.open("map", q=QUESTION)
+    visit.open("map", q=QUESTION, alpha_t="0.1")
     shown.drawn()
+    for word in ("sub-task", "candidate", "unpriced"):
+        visit.see(word, within=shown.chart.locator(".legend"))
     nearest = visit.table("cosine")
     assert nearest[1][0] == "★ 1"
     assert visit.too_wide() == []
@@ -39,41 +43,11 @@ def test_a_click_shows_the_tool_and_its_neighbours_and_keeps_the_map(console: Co
     assert [name, server] not in [row[:2] for row in neighbours]
     assert shown.chart.evaluate("chart => chart.sameAsBefore")  # it was not drawn again: zoom and place stay
 
-    # a link is the same page
-    link = visit.page.url
-    visit.page.goto(link, wait_until="domcontentloaded")
-    shown.drawn()
-    visit.see("Nearest tools")
-    assert visit.table("cosine")[1:] == neighbours
-    visit.press("Open in catalog")
-    visit.page.wait_for_url("**/catalog?*")
-    visit.see("Call this tool")
+    visit.page.get_by_role("button").filter(has_text="close").first.click()
+    visit.until_query(tool=None, q=QUESTION)
+    visit.settled()
 
-
-def test_from_a_decision_to_its_map(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    route = Route(visit)
-    visit.open("", q=QUESTION, alpha_t="0.1")
-    route.decided()
-    winner = route.headline()[0]
-    visit.page.get_by_role("button").filter(has_text="scatter_plot").first.click()
-    visit.page.wait_for_url("**/map?*")
-    shown = Map(visit)
-    shown.drawn()
-    visit.until_query(q=QUESTION, alpha_t="0.1")
-    first = visit.table("cosine")[1]
-    assert f"{first[2]}::{first[1]}" == winner
-    expect(shown.chart.locator(".annotation-text").filter(has_text="1").first).to_be_visible(timeout=LIMIT_MS)
-    for word in ("sub-task", "candidate", "unpriced"):
-        visit.see(word, within=shown.chart.locator(".legend"))
-
-
-def test_the_map_keeps_its_place_when_a_tool_is_chosen_and_put_away(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    shown = Map(visit)
-    visit.open("map", q=QUESTION)
-    shown.drawn()
-    tool = shown.topmost()
+    # it keeps its place if a tool is chosen and put away, and leads to the catalog
     shown.point_at(tool)
     whole = shown.chart.evaluate("chart => chart._fullLayout.xaxis.range.map(Number)")
     # a click is on what was pointed at, and the map that is drawn anew after zooming forgets what that was
@@ -94,3 +68,8 @@ def test_the_map_keeps_its_place_when_a_tool_is_chosen_and_put_away(console: Con
     visit.page.wait_for_function(f"chart => ({selected})(chart).length === 0", arg=shown.chart.element_handle())
     visit.settled()
     assert shown.chart.evaluate("chart => chart._fullLayout.xaxis.range.map(Number)") == near
+    shown.click(tool)
+    visit.until_query(tool=tool, q=QUESTION)
+    visit.press("Open in catalog")
+    visit.page.wait_for_url("**/catalog?*")
+    visit.see("Call this tool")

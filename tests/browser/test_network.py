@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from urllib.parse import urlencode
-
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -14,7 +11,7 @@ from .visit import LIMIT_MS, Visit
 
 pytestmark = pytest.mark.browser
 
-BEFORE, STEPS = 11, 180  # web-finder is down from step 13 to 35
+BEFORE, STEPS = 11, 60  # web-finder is down from step 13 to 35
 
 
 def chart(visit: Visit, title: str) -> Locator:
@@ -26,7 +23,9 @@ def moment(visit: Visit, title: str) -> int:
     return chart(visit, title).evaluate("chart => chart.layout.shapes.find(shape => shape.x0 === shape.x1).x0")
 
 
-def test_an_outage_comes_and_goes_while_it_plays(console: ConsoleProgram, visitor: Visitor) -> None:
+def test_an_outage_comes_and_goes_while_it_plays_and_a_network_is_edited(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
     visit = visitor(console)
     visit.open("network", steps=STEPS, step=BEFORE)
     visit.see("simulated")
@@ -51,77 +50,7 @@ def test_an_outage_comes_and_goes_while_it_plays(console: ConsoleProgram, visito
     visit.see(f"Step {at}")
     assert visit.too_wide() == []
 
-    # a link is the same page
-    rows = visit.table("event")
-    visit.page.goto(visit.page.url, wait_until="domcontentloaded")
-    visit.settled()
-    expect(slider).to_have_value(str(at), timeout=LIMIT_MS)
-    expect(table).to_be_visible(timeout=LIMIT_MS)
-    assert visit.table("event") == rows
-
-
-def test_a_long_simulation_can_be_stopped_and_the_page_fits_a_narrow_window(
-    console: ConsoleProgram, visitor: Visitor
-) -> None:
-    visit = visitor(console, width=800)
-    long = urlencode({"steps": 2000, "routers": "adaptive_rag,toolshed", "catalog": "attention-120", "seed": 5})
-    visit.page.goto(f"{visit.url}/network?{long}", wait_until="domcontentloaded")  # it is stopped before it has settled
-    visit.press("Stop")
-    visit.see("The simulation was stopped.")
-    visit.press("Run it again")
-    visit.see("of 4,000 decisions")
-    visit.press("Stop")
-    visit.see("The simulation was stopped.")
-
-    visit.open("network", steps=60, step=30)
-    visit.see("The whole run, 60 steps")
-    assert visit.too_wide() == []
-
-
-def test_live_calls_are_made_on_request_and_said_to_be_injected(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    visit.open("network", mode="live", profile="ideal", routers="rag_bm25,sonar", calls=10)
-    visit.press("Make the calls")
-    visit.see("The whole run, 10 steps")
-    visit.see("network injected: delayed by")
-    measures = visit.table("utility", but_not="when")  # earlier runs have a table too, and theirs says when
-    assert [row[0] for row in measures[1:]] == ["RAG (BM25)", "SONAR"]
-    latency = next(place for place, name in enumerate(measures[0]) if "latency" in name or "AL" in name)
-    for row in measures[1:]:
-        assert 15 < float(row[latency].removesuffix(" ms")) < 1000  # the ideal network's 20 ms, and the machine's own
-    visit.go("Activity")
-    visit.show("Calls")
-    assert any("delayed by" in cell for row in visit.table("network injected")[1:] for cell in row)
-
-
-def test_a_live_run_is_found_again_after_a_reload_and_cannot_begin_twice(
-    console: ConsoleProgram, visitor: Visitor
-) -> None:
-    visit, other = visitor(console), visitor(console)
-    link = {"mode": "live", "profile": "fluctuating", "routers": "rag_bm25,sonar", "calls": "300"}
-    visit.open("network", **link)
-    visit.press("Make the calls")
-    visit.see(re.compile(r"Calling: [1-9]\d* of 600 calls"))
-    visit.page.reload(wait_until="domcontentloaded")
-    visit.see(re.compile(r"Calling: [1-9]\d* of 600 calls"))
-    expect(visit.page.get_by_role("button", name="Make the calls")).to_have_count(0)
-
-    other.open("network", mode="live", profile="ideal", routers="rag_bm25,sonar", calls="10", seed="9")
-    other.see("A live run is under way")
-    expect(other.page.get_by_role("button", name="Make the calls")).to_have_count(0)
-    other.press("Show it")
-    other.see(re.compile(r"Calling: [1-9]\d* of 600 calls"))
-    other.until_query(**link)
-    other.press("Stop")
-    other.see("The run was stopped.")
-    visit.see("The run was stopped.")
-    visit.page.reload(wait_until="domcontentloaded")
-    visit.see("The run was stopped.")
-    expect(visit.page.get_by_role("button", name="Make the calls")).to_have_count(1, timeout=LIMIT_MS)
-
-
-def test_a_network_is_edited_and_kept(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+    # it is edited and kept
     visit.open("network", profile="ideal", steps=20)
     visit.press("Edit")
     dialog = visit.page.get_by_role("dialog")

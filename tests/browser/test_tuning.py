@@ -32,7 +32,7 @@ def at(strip: Locator, share: float) -> tuple[float, float]:
     return box["x"] + box["width"] * share, box["y"] + box["height"] / 2
 
 
-def test_low_values_have_room_on_the_track_and_keys_step_exactly(console: ConsoleProgram, visitor: Visitor) -> None:
+def test_a_knob_by_its_track_by_keys_by_typing_and_among_the_changes(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console)
     route = decided(visit)
     slider, strip = route.slider("αt"), route.knob("αt").locator(".wayfare-strip")
@@ -55,25 +55,41 @@ def test_low_values_have_room_on_the_track_and_keys_step_exactly(console: Consol
     expect(linear).to_have_value("25")
     assert {name: linear.get_attribute(name) for name in ("min", "max")} == {"min": "0", "max": "50"}
 
+    # a value is typed, and a wrong one is said
+    field = route.knob("αt").get_by_role("spinbutton")
+    field.fill("3")
+    expect(route.knob("αt").get_by_role("alert")).to_have_text("Give a number from 0 to 2.")
+    field.fill("0.5")
+    expect(route.knob("αt").get_by_role("alert")).to_have_text("")
+    field.press("Enter")
+    visit.until_query(alpha_t="0.5")
+    cap = route.knob("B").get_by_role("spinbutton")
+    for typed, stored in (("0.001", "0.001"), ("", None)):
+        cap.fill(typed)
+        cap.press("Enter")
+        visit.until_query(alpha_t="0.5", budget_usd=stored)
 
-def test_changes_are_listed_and_reset_one_by_one_and_a_search_finds_advanced_knobs(
-    console: ConsoleProgram, visitor: Visitor
-) -> None:
-    visit = visitor(console)
-    decided(visit, alpha_t="0.08", worthwhile="False")
+    # changes are listed and reset one by one, and a search finds advanced knobs
     panel = visit.page.locator(".wayfare-knobs")
     panel.get_by_text("2 knobs differ from the default").click()
-    expect(panel.locator(".wayfare-changes li")).to_contain_text(["0.02 → 0.08", "on → off"])
+    expect(panel.locator(".wayfare-changes li")).to_contain_text(["0.02 → 0.5"])
     panel.get_by_role("button", name="Reset Time matters, αt").click()
-    visit.until_query(alpha_t=None, worthwhile="False")
+    visit.until_query(alpha_t=None, wrong_refusals="25.0")
     expect(panel.get_by_text("1 knob differs from the default")).to_be_visible()
-    field = panel.get_by_role("searchbox")
-    field.fill("reference time")
+    search = panel.get_by_role("searchbox")
+    search.fill("reference time")
     expect(panel.locator(".wayfare-knob:visible")).to_have_count(1)
     expect(panel.locator("[data-knob=l0_s]")).to_be_visible()
-    field.press("Escape")
+    search.press("Escape")
     expect(panel.locator("[data-knob=l0_s]")).to_be_hidden()
     expect(panel.locator("[data-knob=k]")).to_be_visible()
+
+    # a plan takes the colours of one decision off them
+    route.ask("get today's weather in Oslo, translate it into French and send it to Bo by mail")
+    coloured = route.knob("κ").locator('.wayfare-strip[style*="gradient"]')
+    for steps in ("Split into 3 steps", "One decision"):
+        visit.show(steps)
+        expect(coloured).to_have_count(int(steps == "One decision"), timeout=LIMIT_MS)
 
 
 def test_a_preset_is_exported_and_imported_or_refused_whole(
@@ -106,29 +122,6 @@ def test_a_preset_is_exported_and_imported_or_refused_whole(
     visit.page.keyboard.press("Escape")
     expect(visit.select("Preset")).to_have_value("<b>mine</b>", timeout=LIMIT_MS)
     visit.see("for *now*", within=visit.page.get_by_test_id("stSidebar"))
-
-
-def test_the_first_minute_goes_on_with_what_is_done_and_goes_for_good(
-    console: ConsoleProgram, visitor: Visitor
-) -> None:
-    visit = visitor(console, width=800)
-    visit.open("")
-    guide = visit.main.locator(".wayfare-guide")
-    step = guide.locator("[aria-current=step]")
-    expect(step).to_contain_text("1 Ask")
-    route = decided(visit)
-    expect(step).to_contain_text("2 Turn")
-    route.slider("αt").press("ArrowRight")
-    expect(step).to_contain_text("3 Call")
-    visit.until_query(alpha_t="0.03", q=AIR)
-    assert set(visit.query) == {"alpha_t", "q"}
-    visit.page.emulate_media(media="print")
-    expect(guide).to_be_hidden()
-    visit.page.emulate_media(media="screen")
-    visit.press("Do not show the first minute again")
-    expect(guide).to_be_hidden()
-    decided(visit)
-    expect(guide).to_be_hidden()
 
 
 def test_a_gesture_is_one_step_that_is_undone_redone_and_returned_to(console: ConsoleProgram, visitor: Visitor) -> None:
@@ -179,14 +172,3 @@ def test_a_gesture_is_one_step_that_is_undone_redone_and_returned_to(console: Co
     visit.until_query(alpha_t=None, kappa=None)
     route.decided()
     assert route.headline() == before
-
-
-def test_a_plan_takes_the_colours_of_one_decision_off_the_knobs(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    route = Route(visit)
-    visit.open("", q="get today's weather in Oslo, translate it into French and send it to Bo by mail")
-    route.decided()
-    coloured = route.knob("κ").locator('.wayfare-strip[style*="gradient"]')
-    for steps in ("One decision", "Split into 3 steps", "One decision"):
-        visit.show(steps)
-        expect(coloured).to_have_count(int(steps == "One decision"), timeout=LIMIT_MS)

@@ -1,4 +1,4 @@
-"""The What if page in a real browser: a supposed figure tried and dropped, the map's cross dragged, from a bar to its tasks."""
+"""The What if page in a real browser: the map's cross dragged, from a bar to its tasks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, expect
-
-from core.decisions.layer import FIGURES
 
 from .conftest import Visitor
 from .serving import ConsoleProgram
@@ -54,22 +52,7 @@ def take_mark(visit: Visit, x: float, y: float) -> None:
     visit.page.mouse.down()
 
 
-def test_what_is_tried_makes_the_tool_win_until_it_is_dropped(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    visit.open("whatif", q=AIR)
-    winner = visit.see(re.compile(r"^★ .+ wins\.$")).inner_text()
-    tool = visit.select("Tool").input_value()
-    assert tool not in winner
-    figures = ", ".join(f".st-key-whatif-try-{name} button" for name in FIGURES)
-    visit.main.locator(figures).first.click()
-    visit.see(f"★ {tool} wins.")
-    visit.see("Supposed, not known")
-    visit.press("Drop")
-    visit.see(winner)
-    expect(visit.main.get_by_text("Supposed, not known")).to_have_count(0, timeout=LIMIT_MS)
-
-
-def test_the_cross_of_the_map_is_dragged_and_names_who_wins_where_it_is(
+def test_the_cross_of_the_map_is_dragged_and_a_bar_of_the_tornado_leads_to_its_tasks(
     console: ConsoleProgram, visitor: Visitor
 ) -> None:
     visit = visitor(console)
@@ -96,9 +79,7 @@ def test_the_cross_of_the_map_is_dragged_and_names_who_wins_where_it_is(
     assert now == pytest.approx([x + 0.072, y + 360], rel=0.05)
     assert f"{now[0]:.3g}" in named
 
-
-def test_a_bar_of_the_tornado_leads_to_its_tasks(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
+    # from a bar to its tasks
     visit.open("whatif", q=AIR, view="Over tasks", tasks="EHRR's categories")
     shown = chart(visit)
     name, share = shown.evaluate(BAR)

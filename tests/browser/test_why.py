@@ -29,9 +29,9 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
     route.click_bar("1 · Servers", off)
     route.until_why(off, rf"{off} ranks \w+ of 81 servers with utility {NUMBER}; the short-list takes 5")
 
-    # one that is on it
+    # one that is on it: a double click leaves list and sentence about the same
     on = route.names("1 · Servers")[-1]
-    route.click_bar("1 · Servers", on)
+    route.click_bar("1 · Servers", on, times=2)
     route.until_why(on, rf"{on} ranks 1st with utility {NUMBER}; offered [\d.]+ m\$ a call it accepts")
 
     # a tool, by its bar
@@ -46,17 +46,3 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
     loser = "Plotwright::heat_map"
     visit.choose("Why this server or tool?", loser, typed="heat_m")
     route.until_why(loser, rf"Outranked: utility {NUMBER} puts {loser} \w+; the last of 3 candidates, .*, has {NUMBER}")
-    aside = "waypoint-atlas::distance_between_places"
-    visit.choose("Why this server or tool?", aside)
-    route.until_why(aside, rf"Hardly fits \(.*%\): waypoint-atlas ranks \w+ of 81 servers with utility {NUMBER}")
-
-
-def test_a_double_click_leaves_list_and_sentence_about_the_same(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    route = Route(visit)
-    visit.open("", q="draw a bar chart of votes per party", **PAPER)
-    route.decided()
-    names = route.names("1 · Servers")
-    for name in (names[0], names[-1]):
-        route.click_bar("1 · Servers", name, times=2)
-        route.until_why(name, rf"{name} ranks \w+")

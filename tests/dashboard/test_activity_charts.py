@@ -102,24 +102,6 @@ def test_spending_by_server_shows_the_dearest_by_real_money_and_says_how_many_th
     assert "dream" not in figure.to_json()
 
 
-def test_spending_over_time_is_in_dollars_from_one_dollar_on() -> None:
-    frame = over_time(simulated=[False, True], spent_usd=[3.0, None], calls=[2, 1], unpriced_calls=[0, 1])
-    figure = spending_over_time(frame, HOUR, ZONE)
-    assert figure.layout.title.text == "Spent over time, each hour"
-    assert figure.layout.yaxis.title.text == "$ spent"
-    assert [list(trace.y) for trace in figure.data] == [[3.0], [0.0]]
-    assert "2026-03-01 13:00<br>real: $3.00 spent<br>2 calls" in hovers(figure)
-    assert "simulated: no priced call<br>1 call, 1 unpriced" in hovers(figure)
-
-
-def test_success_over_time_is_in_percent() -> None:
-    figure = success_over_time(trends(), HOUR, ZONE, of=HOSTILE)
-    assert figure.layout.title.text == "Success of &lt;b&gt;evil&lt;/b&gt;, each hour"
-    assert figure.layout.yaxis.title.text == "% of calls that succeeded"
-    assert [list(trace.y) for trace in figure.data] == [[75.0, 100.0], [pytest.approx(100 / 3)]]
-    assert [trace.marker.symbol for trace in figure.data] == ["circle", "circle-open"]
-
-
 def test_latency_over_time_has_both_quantiles_of_both_kinds_and_leaves_out_what_is_not_known() -> None:
     figure = latency_over_time(trends(), HOUR, ZONE, of="all calls")
     assert figure.layout.title.text == "Latency of all calls, p50 and p95, each hour"

@@ -13,11 +13,10 @@ import pytest
 from core.app import App
 from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent, ParameterEvent
 from core.store import Store
-from dashboard.pages.activity.calls import record_rows
 from dashboard.pages.activity.decisions import candidates_frame, changed, parameters, route_query, shortlist_frame
 from dashboard.pages.activity.filter import where
-from dashboard.pages.activity.frames import call_frame, call_styler, decision_frame, decision_styler
-from dashboard.pages.activity.totals import Totals, totals
+from dashboard.pages.activity.frames import decision_frame, decision_styler
+from dashboard.pages.activity.totals import totals
 from dashboard.pages.activity.view import EXPORTS, changes_frame
 from tests.cases import each
 from tests.dashboard.harness import app_with
@@ -67,47 +66,12 @@ def shown(styler: pd.io.formats.style.Styler) -> str:
     return styler.to_html()
 
 
-def test_calls_keep_their_numbers_and_are_shown_in_words(store: Store) -> None:
-    frame = call_frame(store.activity.calls(), "Europe/Berlin")
-    assert frame["outcome"].tolist() == ["✓ ok", "· cancelled", "✗ crash", "✓ ok"]
-    assert frame["source"].tolist() == ["simulated", "real", "real", "real"]
-    assert frame["at"].iloc[-1].isoformat().startswith("2026-03-01T13:00:00.123456+01:00")
-    assert frame["connect_s"].tolist() == [0.0, 0.0, 0.25, 0.0]
-    assert frame["price_usd"].isna().tolist() == [False, False, True, False]
-    assert frame["error"].iloc[2] == "[x](http://evil) <b> :red[y]⟨U+202E⟩"
-    html = shown(call_styler(frame))
-    assert html.count("open session") == 2  # a simulated call opens no connection
-    assert "unpriced" in html
-    assert "250 ms" in html
-
-
-def test_what_an_injected_network_did_stands_beside_the_source_and_in_the_record(app: App, store: Store) -> None:
-    assert "injected" not in call_frame(store.activity.calls(), "UTC")  # nothing was: no column
-    store.events.append(INJECTED)
-    calls = store.activity.calls()
-    frame = call_frame(calls, "UTC")
-    assert sorted(frame["injected"]) == ["", "", "", "", "no answer"]
-    assert frame.columns.tolist()[4:6] == ["source", "injected"]
-    records = {row["id"]: dict(record_rows(row, "UTC")) for row in calls.to_dict("records")}
-    assert records["o5"]["network injected"] == "no answer"
-    assert "network injected" not in records["o1"]
-    _, simulated = totals(app, ActivityFilter())
-    assert (simulated.calls, simulated.judged) == (2, 1)  # it says nothing about the tool
-
-
 def test_decisions_say_how_their_calls_ended_and_what_is_unpriced(store: Store) -> None:
     decisions = store.activity.decisions()
     frame = decision_frame(decisions, store.activity.calls(), "UTC")
     assert frame["winner"].tolist() == ["none", "★ files::read (unpriced)"]
     assert frame["outcomes"].tolist() == ["not called", "1 ✗ crash, 1 ✓ ok; simulated: 1 ✓ ok"]
     assert "100 ms" in shown(decision_styler(frame))
-
-
-def test_an_empty_history_has_empty_tables(app: App) -> None:
-    calls = app.store.activity.calls()
-    assert call_frame(calls, "UTC").empty
-    assert decision_frame(app.store.activity.decisions(), calls, "UTC").empty
-    assert totals(app, ActivityFilter()) == (Totals(), Totals())
 
 
 def test_totals_keep_simulated_and_unpriced_calls_apart_and_cancelled_ones_out_of_success(
@@ -121,15 +85,6 @@ def test_totals_keep_simulated_and_unpriced_calls_apart_and_cancelled_ones_out_o
     assert (only.spent_usd, only.unpriced) == (None, 1)
 
 
-def test_the_record_of_a_call_names_the_decision_it_was_for(store: Store) -> None:
-    record = store.activity.calls().iloc[2].to_dict()
-    rows = dict(record_rows(record, "UTC"))
-    assert rows["price"] == "unpriced"
-    assert rows["connect"] == "250 ms"
-    assert rows["for the sub-task"].startswith("[x](http://evil)")
-    assert dict(record_rows(store.activity.calls().iloc[0].to_dict(), "UTC"))["connect"] == "–"
-
-
 def test_a_decision_opens_with_the_same_question_and_knobs() -> None:
     defaults = {"k": 5, "n": 3}
     assert changed(parameters(DECISION), defaults) == {"k": 3}
@@ -138,15 +93,6 @@ def test_a_decision_opens_with_the_same_question_and_knobs() -> None:
     assert route_query(other, defaults, "sample") == {
         "q": HOSTILE, "hint": "fast", "catalog": "demo", "router": "sonar", "n": "None",
     }  # fmt: skip
-
-
-def test_the_trace_of_a_decision_is_read_with_what_is_missing_said() -> None:
-    (server,) = shortlist_frame(DECISION).to_dict("records")
-    assert server["server"] == "files"
-    assert server["ask price c"] == "none advertised"
-    assert server["posted price τ"] == "not asked"
-    (tool,) = candidates_frame(DECISION).to_dict("records")
-    assert (tool[""], tool["price"], tool["success"], tool["tokens"]) == ("★", "unpriced", "90 %", "–")
 
 
 @each("text", ["", "[]", "{}", "nonsense", '{"servers": 3}', "[1, null]", '{"servers": [[]]}'])

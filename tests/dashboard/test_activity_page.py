@@ -168,12 +168,6 @@ def test_a_link_with_nonsense_shows_everything(busy: App) -> None:
     assert not dict(page.query_params).get("time")
 
 
-def test_a_query_of_another_page_says_nothing_here(busy: App) -> None:
-    page = visit(q="convert", catalog="nowhere")
-    assert len(table(page)) == 2
-    assert "q" not in page.query_params
-
-
 def test_the_last_day_or_any_other_span(busy: App) -> None:
     assert len(table(visit(time="1h"))) == 1
     from_ = f"{NOW - timedelta(hours=3):%Y-%m-%dT%H:%M}"
@@ -214,14 +208,6 @@ def test_charts_are_drawn_for_the_filter(busy: App) -> None:
     assert "Spent by server" in text
     assert "<script>" not in text
     assert "did not change the statistics" in text_of(visit(view="charts", simulated="yes"))
-
-
-def test_live_can_be_turned_off_and_the_url_says_so(busy: App) -> None:
-    page = visit()
-    assert page.toggle(key="activity.live").value
-    page.toggle(key="activity.live").set_value(False).run()
-    assert page.query_params["live"] == "off"
-    assert not visit(live="off").toggle(key="activity.live").value
 
 
 def test_every_table_can_be_downloaded_in_both_formats(busy: App) -> None:

@@ -74,11 +74,11 @@ def test_a_command_is_listed_can_be_stopped_and_leads_to_its_result(app: App, tm
             except SystemExit as end:
                 ends.append(end.code)
 
-    long = threading.Thread(target=command, args=("sweep", "--axis", "alpha_t=0:1:0.0002"))
+    long = threading.Thread(target=command, args=("sweep", "--axis", "alpha_t=0:1:0.001"))
     long.start()
     wait_for(lambda: any(job.done for job in app.background.listed()))
     page = visit(view="runs")
-    assert re.match(r"\*\*wayfare sweep .* of 5,001, ", page.get("progress")[0].proto.text)
+    assert re.match(r"\*\*wayfare sweep .* of 1,001, ", page.get("progress")[0].proto.text)
     press(page, "activity.runs.stop.0")
     long.join(TIMEOUT_S)
     assert ends == [130]

@@ -74,10 +74,6 @@ def test_tools_say_every_figure_with_unit_and_source() -> None:
     assert list(frame["tokens"]) == [10, 20, 30, 40]
 
 
-def test_tokens_are_empty_before_they_are_counted() -> None:
-    assert frames.tool_frame(CATALOG, book().snapshot())["tokens"].isna().all()
-
-
 def test_measured_statistics_say_from_how_many_calls() -> None:
     running = book()
     running.observe(outcome())
@@ -91,28 +87,12 @@ def test_measured_statistics_say_from_how_many_calls() -> None:
     assert (counted.measured, counted.statistics) == (4 + 4, 4 * 3 + 2 * 4)
 
 
-def test_edited_prices_are_marked() -> None:
-    edited = book(
-        Override("mine", "weather", "today", "price_usd", 0.0, NOW),
-        Override("mine", "bare", "", "ask_usd", 0.1, NOW),
-    ).snapshot()
-    tools = frames.tool_frame(CATALOG, edited)
-    assert (tools.loc[0, "price_musd"], tools.loc[0, "price_source"]) == (0.0, "edited")
-    assert frames.server_frame(CATALOG, edited).loc[2, "ask_source"] == "edited"
-
-
 def test_an_empty_catalog_has_empty_tables() -> None:
     nothing = Catalog("nothing")
     statistics = StatisticsProjection(nothing).snapshot()
     assert frames.server_frame(nothing, statistics).empty
     assert frames.tool_frame(nothing, statistics).empty
     assert frames.counts(nothing, statistics) == frames.Counts(0, 0, 0, 0, 0)
-
-
-def test_search_looks_through_names_and_descriptions() -> None:
-    assert frames.matching(map(frames.tool_text, CATALOG.tools), "WEEK weather") == [False, True, False, False]
-    assert frames.matching(map(frames.server_text, CATALOG.servers), "forecasts") == [True, False, False]
-    assert frames.matching(["a.b"], "a.*b") == [False]
 
 
 def test_a_description_is_shown_on_one_line_with_nothing_hidden() -> None:

@@ -28,23 +28,11 @@ def test_pasting_imports_and_clears_the_text(app: App) -> None:
 
 BAD = {
     "not json": ("{", "is not JSON"),
-    "no format": ("[1, 2]", "none of the formats known"),
     "duplicate tools": (
         '{"servers": [{"name": "a", "tools": [{"name": "t"}, {"name": "t"}]}]}',
         "name is the same as that of tools[0]",
     ),
-    "non-finite price": (
-        '{"servers": [{"name": "a", "tools": [{"name": "t", "price_usd": NaN}]}]}',
-        "price_usd is NaN",
-    ),
-    "negative ask": ('{"servers": [{"name": "a", "ask_usd": -1, "tools": [{"name": "t"}]}]}', "ask_usd is -1"),
-    "control character": ('{"servers": [{"name": "a\\u0007", "tools": []}]}', "holds the control character U+0007"),
     "missing command": ('{"mcpServers": {"a": {"env": {"KEY": "' + SECRET + '"}}}}', "neither command nor url"),
-    "long description": (
-        json.dumps({"servers": [{"name": "a", "description": "x" * 10_000_000, "tools": []}]}),
-        "description has 10,000,000 characters",
-    ),
-    "empty": ('{"servers": []}', "it lists no server"),
 }
 
 

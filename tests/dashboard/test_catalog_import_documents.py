@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.app import App
-from core.domain.catalog import Connection, ServerId
+from core.domain.catalog import Connection
 from core.domain.errors import CatalogError
 from dashboard.pages.catalog.connection_job import command_line, connection_lines
 from dashboard.pages.catalog.detail import parse_price
@@ -17,7 +17,6 @@ from dashboard.pages.catalog.imports import (
     name_for,
     read_documents,
     source_of,
-    store_import,
 )
 from tests.cases import each
 from tests.dashboard.harness import app_with
@@ -27,15 +26,6 @@ TWO = '{"mcpServers": {"b": {"command": "npx", "env": {"KEY": "hunter2-secret"}}
 
 
 app = app_with()
-
-
-def test_several_documents_become_one_import(app: App) -> None:
-    reading = read_documents(app, [Document("one.json", ONE), Document("two.json", TWO)])
-    assert reading.imported is not None
-    assert [server.name for server in reading.imported.servers] == ["a", "b"]
-    store_import(app, reading.imported, "both", "two files")
-    assert app.catalogs.infos()[-1].name == "both"
-    assert app.vault.missing(ServerId("both", "b"), app.catalogs.catalog("both").servers[1].connection) == ()
 
 
 def test_one_bad_document_spoils_all_and_every_problem_is_listed(app: App) -> None:
@@ -57,13 +47,6 @@ def test_servers_of_one_name_in_two_documents_are_a_problem(app: App) -> None:
 def test_a_name_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(CatalogError, match="name"):
         check_name(name)
-
-
-def test_the_sample_cannot_be_replaced(app: App) -> None:
-    reading = read_documents(app, [Document("one.json", ONE)])
-    assert reading.imported is not None
-    with pytest.raises(CatalogError, match="belongs to a shipped catalog"):
-        store_import(app, reading.imported, "sample", "one.json")
 
 
 def test_a_name_suggests_itself(app: App) -> None:

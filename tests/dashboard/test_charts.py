@@ -31,7 +31,7 @@ def test_every_chart_of_a_decision_is_in_the_table() -> None:
     assert drawing - OF_MANY_TASKS == {name.split()[0] for name in CHARTS}
 
 
-@CASES
+@each("case", ["typical", "nothing accepted", "empty catalog", "hostile names"])
 @each("name", CHARTS)
 def test_plotly_takes_the_chart_with_full_validation(case, name) -> None:
     drawn = chart(case, name).to_dict()

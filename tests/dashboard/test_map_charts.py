@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
@@ -23,7 +22,6 @@ from dashboard.pages.map.charts import (
     WIDTH_PX,
     Label,
     MapData,
-    centres,
     marks,
     room_for,
     size_px,
@@ -118,11 +116,6 @@ def test_plotly_takes_it_and_names_are_text(asked: bool, by: str, name: str) -> 
         assert not {"hovertemplate", "texttemplate"} & set(trace)
 
 
-@pytest.mark.parametrize("servers", [0, 1])
-def test_few_tools_are_drawn_too(servers: int) -> None:
-    assert len(points(tool_map(shown(market(servers)))).x) == 5 * servers
-
-
 def test_every_tool_is_a_point_with_its_figures_to_read() -> None:
     made = shown()
     trace = points(tool_map(made))
@@ -201,12 +194,6 @@ def test_tools_off_the_short_list_stand_back() -> None:
     )
 
 
-def test_where_every_server_is_asked_there_are_no_rings_for_it() -> None:
-    made = shown(market(3))
-    assert made.decision.servers.shortlisted.all()
-    assert rings(tool_map(made), ACCEPTED) == []
-
-
 def test_a_decision_without_candidates_has_a_star_all_the_same() -> None:
     catalog = market()
     decision, place = decided(catalog, budget_usd=0.0, p_bs=0.0, p_ofs=0.0)
@@ -228,11 +215,6 @@ def test_the_chosen_tool_stands_out_and_nothing_else_fades() -> None:
 def test_a_price_never_makes_a_symbol_vanish_or_cover_the_map() -> None:
     sizes = [size_px(price) for price in (0.0, 1e-9, 1e-4, 0.003, 1.0, 1e9, math.inf, math.nan)]
     assert all(5 <= size <= 18 for size in sizes)
-
-
-def test_a_group_in_two_parts_has_its_name_at_the_larger_one() -> None:
-    xy = np.array([[0.1, 0.1], [0.11, 0.12], [0.12, 0.11], [0.9, 0.9], [0.91, 0.9]])
-    assert centres(["a"] * 5, xy) == {"a": (0.11, 0.11)}
 
 
 def test_names_never_cover_each_other_and_the_largest_group_is_named() -> None:

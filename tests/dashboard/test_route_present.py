@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.app import App
 from core.decisions.routing import Asked
-from dashboard.pages.route.present import steps
+from dashboard.pages.route.decision import steps
 from tests.dashboard.harness import app_with
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -2,21 +2,124 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 import dashboard
 from core.app import App
 from core.domain.errors import WayfareError
+from core.domain.governance_events import made_by
+from core.governance.policy import Policy, from_toml, to_toml
 from core.governance.status import BudgetStatus, budgets, clients_today, servers
-from dashboard.pages.govern.budgets import budgets_view
-from dashboard.pages.govern.clients import clients_view
-from dashboard.pages.govern.policy import policy_view
-from dashboard.pages.govern.waiting import said, waiting_view
-from dashboard.session import current_app
+from dashboard.pages.govern.budgets import budgets_view, clients_view
+from dashboard.pages.govern.waiting import do, said, waiting_view
+from dashboard.session import current_app, origin
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
+
+TEXT = "govern:policy-text"
+
+
+def policy_view(app: App) -> None:
+    """Draw switches that act at once, and the text."""
+    policy = app.governance.policy
+    approvals, rest = st.columns(2, gap="medium")
+    with approvals.container(border=True, height="stretch"):
+        st.markdown("**Calls that wait for a person**")
+        _switch(app, "Calls of tools that may write", "writes", policy.approvals.writes,
+            "Every tool without a read-only hint.")  # fmt: skip
+        _switch(
+            app, "Calls of tools that are new here", "new", policy.approvals.new, "Tools that no agent has called yet."
+        )
+        _number(
+            app, "Calls dearer than, USD", "above_usd", policy.approvals.above_usd,
+            "Empty: a price never makes a call wait.",
+        )  # fmt: skip
+        st.caption(
+            f"A call waits {policy.approvals.wait_s / 60:.0f} min; approved, it may be made once within {policy.approvals.valid_s / 60:.0f} min. "
+            f"The agent's request stays open for {policy.approvals.hold_s:g} s; after that it calls again."
+        )
+        _switch(app, "The person at the agent's client may approve", "client_may_approve", policy.approvals.client_may_approve,
+            "The client asks its own person, where it can (MCP elicitation). Off is safer: the client could answer by itself, "
+            "because it is the program that wants the call.")  # fmt: skip
+    with rest.container(border=True, height="stretch"):
+        st.markdown("**Held-back tools, and access**")
+        _switch(app, "Tools whose definition changed are held back", "changed_definitions", policy.changed_definitions,
+            "Changes since the first call of an agent, or since a person's approval.")  # fmt: skip
+        _switch(app, "New tools in which Lint finds an error wait for a person", "new_with_lint_errors", policy.new_with_lint_errors,
+            "Once there is a client of the endpoint. Tools that were called before are not affected.")  # fmt: skip
+        _switch(app, "Searches leave out tools in which Lint finds an error", "lint_errors", policy.lint_errors == "hidden",
+            "Off: they come last, with the reason. Tools with a definition that a person approved are not affected.")  # fmt: skip
+        _switch(app, "Every client needs a token", "tokens", policy.tokens == "always",
+            "Off: only clients of other machines. The Clients view shows the rights of requests without a token.")  # fmt: skip
+        _number(
+            app, "Requests a minute of a client", "per_minute", policy.per_minute or None,
+            "The requests of one minute may come at once. Empty: no limit.",
+        )  # fmt: skip
+        st.caption(
+            f"After {policy.breaker.failures} lost calls in a row a server is paused for {policy.breaker.open_s:g} s, then one call tries it. "
+            "A failed try doubles the pause."
+        )
+    _text(app, policy)
+
+
+def _text(app: App, policy: Policy) -> None:
+    text = to_toml(policy)
+    if st.session_state.get(f"{TEXT}-of") != text:  # changed by a switch, or elsewhere
+        st.session_state[TEXT], st.session_state[f"{TEXT}-of"] = text, text
+    with st.expander("The whole policy as TOML: lists of tools, times, budgets", icon=":material/description:"):
+        st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed")
+        row = st.container(horizontal=True, gap="small", vertical_alignment="center")
+        row.button(
+            "Apply", key="govern:policy-apply", type="primary", icon=":material/check:", on_click=_apply, args=(app,)
+        )
+        row.download_button("Export", text, file_name="wayfare-policy.toml", mime="application/toml", key="govern:policy-export",
+            icon=":material/download:", on_click="ignore")  # fmt: skip
+        row.caption(f"{_since(app)}Every change is sealed in the log. `wayfare audit` verifies it.")
+
+
+def _since(app: App) -> str:
+    change = app.governance.policy_change
+    if change is None:
+        return ""
+    return f"In force since {change.at:%Y-%m-%d %H:%M} UTC, by {escaped(made_by(change.origin), 100)}. "
+
+
+def _apply(app: App) -> None:
+    do(lambda: app.governance.set_policy(from_toml(st.session_state[TEXT]), origin=origin()), "The policy is in force.")
+
+
+def _switch(app: App, label: str, name: str, value: bool, about: str) -> None:
+    key = f"govern:policy-{name}"
+    st.session_state[key] = value
+    st.toggle(label, key=key, help=about, on_change=_changed, args=(app, name))
+
+
+def _number(app: App, label: str, name: str, value: float | None, about: str) -> None:
+    key = f"govern:policy-{name}"
+    st.session_state[key] = value
+    st.number_input(
+        label, 0.0, key=key, help=about, placeholder="no limit", on_change=_changed, args=(app, name), format="%.4g",
+        width=260,
+    )  # fmt: skip
+
+
+def _changed(app: App, name: str) -> None:
+    value: Any = st.session_state[f"govern:policy-{name}"]
+    policy = app.governance.policy
+    if name in {"writes", "new", "above_usd", "client_may_approve"}:
+        changed = replace(policy, approvals=replace(policy.approvals, **{name: value}))
+    elif name == "tokens":
+        changed = replace(policy, tokens="always" if value else "elsewhere")
+    elif name == "lint_errors":
+        changed = replace(policy, lint_errors="hidden" if value else "last")
+    else:
+        changed = replace(policy, **{name: value or 0.0 if name == "per_minute" else value})
+    do(lambda: app.governance.set_policy(changed, origin=origin()), "The policy is in force.")
+
 
 WAITING, BUDGETS, CLIENTS, POLICY = VIEWS = ("Waiting", "Budgets", "Clients", "Policy")
 DRAW = {WAITING: waiting_view, BUDGETS: budgets_view, CLIENTS: clients_view, POLICY: policy_view}

@@ -128,7 +128,7 @@ PROPERTY = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.text(max_size=6), PROPERTY, max_size=6), st.lists(st.text(max_size=6), max_size=2))
 def test_no_schema_breaks_the_drawn_form(bench: Bench, properties: dict[str, Any], required: list[str]) -> None:
     page = AppTest.from_function(_draw_form, default_timeout=30)

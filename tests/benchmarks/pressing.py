@@ -1,17 +1,22 @@
-"""Whatever a first visit offers is pressed, page by page: it changes the page or the address, or it says why it cannot. What stands
-on several pages, or several times on one, is pressed once."""
+"""Everything that a first visit offers is pressed, page by page: it changes the page or the address, or it says why it cannot. What
+stands on several pages, or several times on one, is pressed once. Before that, axe looks at the page in both themes.
+
+The tests/browser suite looks at each view once, and presses what its journeys need; this takes ten minutes."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 from playwright.sync_api import Error, Locator, TimeoutError, expect
 
 from dashboard.navigation import VIEWS
+from tests.browser.access import RULES, Offer, faults, in_the_dark, mute, offered
 from tests.browser.conftest import Visitor
 from tests.browser.serving import ConsoleProgram
 from tests.browser.visit import Visit
@@ -32,6 +37,8 @@ PAGES: dict[str, dict[str, str]] = {
     "lab": {},
     "papers": {},
     "catalog": {},
+    "catalog?chosen": {"tool": "unit-exchange::convert_units"},
+    "catalog?lint": {"view": "lint"},
     "setup": {},
     "govern": {},
     "activity": {},
@@ -42,30 +49,6 @@ TIPS = "[role=tooltip], [data-testid=stTooltipContent]"
 OPENED = "[role=dialog], [role=listbox], [data-testid=stPopoverBody]"
 QUESTION = {"Catalog", "Router", "Preset"}  # fields above the views and beside them
 STOPS = re.compile(r"^(Stop|End|Cancel|Pause)$")
-
-# What can be pressed, each with what it is, what it is called, and the how manyth of that name. Charts have tests of their own.
-OFFERED = """() => {
-  const HELP = '[data-testid=stTooltipHoverTarget], [data-testid=stTooltipIcon]';
-  const seen = {};
-  const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
-  const label = (e) => e.matches('summary') && e.querySelector('[data-testid=stMarkdownContainer]')?.innerText; // its icon may change
-  const name = (e) => (e.ariaLabel || label(e) || e.innerText || e.title || e.labels?.[0]?.innerText || e.closest('label')?.innerText || '').trim();
-  return [...document.querySelectorAll(
-    'button, a[href], summary, [role=button], [role=tab], [role=radio], [role=switch], [role=combobox], input[type=checkbox]')]
-    .filter((e) => shown(e) && !e.closest('.js-plotly-plot, [data-testid=stDataFrame], [data-testid=stElementToolbar]')).map((e) => {
-      const kind = e.getAttribute('role') ?? e.tagName.toLowerCase(), text = name(e), key = kind + text;
-      const number = seen[key] = (seen[key] ?? -1) + 1;
-      e.dataset.offered = `${kind}|${text}|${number}`;
-      return {
-        kind, text, number, nav: !!e.closest('.st-key-navigation, [data-testid=stLogoLink], header'),
-        aside: !!e.closest('[data-testid=stSidebar]'),
-        why: (e.disabled || e.ariaDisabled === 'true')
-          ? e.title || e.dataset.help || (e.closest(HELP) || e.closest('[data-testid=stElementContainer]')?.querySelector(HELP) ? 'help' : '-') : '',
-        chosen: e.ariaChecked === 'true' || !!e.ariaCurrent,
-        href: e.getAttribute('href') ?? '',
-      };
-    });
-}"""
 
 # All that can be read, what is unfolded, and what is chosen in fields; without tips, which come with the mouse.
 SEEN = """() => {
@@ -80,22 +63,8 @@ SEEN = """() => {
 }"""
 
 
-class Offer(NamedTuple):
-    """What can be pressed: its role, its name, the how manyth of these it is; `why` it cannot be, "-" where that is not said."""
-
-    kind: str
-    text: str
-    number: int
-    nav: bool
-    aside: bool
-    chosen: bool
-    why: str
-    href: str
-
-    @property
-    def place(self) -> str:
-        """How it is found on the page."""
-        return f"{self.kind}|{self.text}|{self.number}"
+class Pressable(Offer):
+    """An offer, and when it is pressed."""
 
     @property
     def name(self) -> str:
@@ -124,11 +93,6 @@ class Offer(NamedTuple):
         return self.text.split("\n")[0] in {"thumb_up", "thumb_down"} or self.text.startswith("should be")
 
     @property
-    def mute(self) -> bool:
-        """Whether it cannot be pressed and does not say why; a number at its bound speaks for itself."""
-        return self.why == "-" and self.text not in {"Increment", "Decrement"}
-
-    @property
     def own(self) -> bool:
         """Whether it is pressed for itself: not the arrow of a select box, nor what stands below its like, as on the second card."""
         return self.text != "Open" and not (self.kind in {"a", "button"} and self.number)
@@ -152,19 +116,19 @@ class Walk:
             visit.on(event, lambda _, event=event: self._events.append(event))
         visit.on("popup", self._popup)
 
-    def open(self, still_ms: int = 500) -> list[Offer]:
+    def open(self, still_ms: int = 500) -> list[Pressable]:
         """Open the page anew; what it offers once nothing more is drawn."""
         self.visit.open(self._path, **self._query)
         self.visit.until(lambda: self._quiet(ms=still_ms))
         self._at = self.page.url
         return self.offered()
 
-    def offered(self) -> list[Offer]:
+    def offered(self) -> list[Pressable]:
         """What can be pressed now. `last_offered` keeps it: on a large page it takes 20 ms to find out."""
-        self.last_offered = [Offer(**one) for one in self.page.evaluate(OFFERED)]
+        self.last_offered = [Pressable(*one) for one in offered(self.visit)]
         return self.last_offered
 
-    def find(self, offer: Offer) -> Locator | None:
+    def find(self, offer: Pressable) -> Locator | None:
         """Where it stands; one step back, or the page opened anew, where it does not stand here any more. None: what was learnt by
         another press has taken it away."""
         found = self.page.locator(f"[data-offered={_quoted(offer.place)}]").first
@@ -179,7 +143,7 @@ class Walk:
             self.open(still_ms=300)
         return found if self._stands(offer) else None
 
-    def press(self, offer: Offer) -> bool:
+    def press(self, offer: Pressable) -> bool:
         """Press it; whether something came of it, or it is gone, or how the page is already."""
         found = self.find(offer)
         if found is None or any(one.chosen for one in self.last_offered if one.place == offer.place):
@@ -196,7 +160,7 @@ class Walk:
             self._choose_another()
         return self._comes(lambda: len(self._events) > events or self._changed(before, offer))
 
-    def _press(self, found: Locator, offer: Offer, tries: int = TRIES) -> str:
+    def _press(self, found: Locator, offer: Pressable, tries: int = TRIES) -> str:
         """Press it, again where the page was drawn anew meanwhile; what was seen before. Tips that come with the mouse do not count."""
         try:
             if offer.text.startswith("Skip to "):
@@ -215,7 +179,7 @@ class Walk:
             return self._press(again, offer, tries - 1)
         return before
 
-    def tidy(self, offer: Offer) -> None:
+    def tidy(self, offer: Pressable) -> None:
         """Close what was opened, stop what was started."""
         if offer.kind == "summary" and (fold := self.find(offer)) is not None:
             fold.click()
@@ -232,7 +196,7 @@ class Walk:
             self.page.keyboard.press("Escape")
         expect(self.page.locator(OPENED)).to_have_count(0)
 
-    def _stands(self, offer: Offer) -> bool:
+    def _stands(self, offer: Pressable) -> bool:
         path = self.page.evaluate("location.pathname")
         return (offer.nav or path == f"/{self._path}") and offer.place in {one.place for one in self.offered()}
 
@@ -242,7 +206,7 @@ class Walk:
         others = self.page.locator("[role=option][aria-selected=false]")
         (others if others.count() else options).first.click()
 
-    def _changed(self, before: str, offer: Offer) -> bool:
+    def _changed(self, before: str, offer: Pressable) -> bool:
         if offer.explains and self._seen() == before:  # in the label of a switch it turns the switch
             tip = self.page.locator(TIPS).locator("visible=true")
             # the press, or a page that moved below the pointer, has put away the tip that the pointer had opened
@@ -291,10 +255,14 @@ MET: set[str] = set()
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_whatever_can_be_pressed_does_something(page: str, own_console: ConsoleProgram, visitor: Visitor) -> None:
+def test_everything_that_can_be_pressed_does_something(
+    page: str, own_console: ConsoleProgram, visitor: Visitor
+) -> None:
     walk = Walk(visitor(own_console), page.partition("?")[0], PAGES[page])
-    offered = [one for one in walk.open() if one.own and not (one.everywhere and one.name in MET)]
-    todo = list({one.like: one for one in reversed(offered)}.values())[::-1]  # the first of its like
+    first = walk.open()
+    assert faults(walk.visit, RULES) + in_the_dark(walk.visit) == []
+    new = [one for one in first if one.own and not (one.everywhere and one.name in MET)]
+    todo = list({one.like: one for one in reversed(new)}.values())[::-1]  # the first of its like
     dead: list[str] = []
     # what is chosen already: once another was chosen; what leads away last, and last of all the groups, which have other views
     todo.sort(key=lambda one: (one.leads, one.text in VIEWS, one.teaches, one.chosen))
@@ -304,7 +272,12 @@ def test_whatever_can_be_pressed_does_something(page: str, own_console: ConsoleP
         if not offer.why and not walk.press(offer):
             dead.append(f"{offer.place}: nothing came of it")
         if not offer.leads:
-            dead += [f"{one.place} does not say why it cannot be pressed" for one in walk.offered() if one.mute]
+            dead += mute(walk.offered())
             walk.tidy(offer)
     assert sorted(set(dead)) == []
     assert walk.pressed >= 0.8 * len([one for one in todo if not (one.why or one.chosen)])
+
+
+def pressing() -> None:
+    """Runs this file with the fixtures of the browser's tests."""
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "tests.browser.conftest", __file__], check=False)
