@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from core.app import App, Settings, open_app
-from core.decisions.whatif import Asked
+from core.decisions.routing import Asked
 from core.domain.decision import Decision
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.domain.tasks import Task
@@ -43,7 +43,7 @@ ABOUT = (
 
 
 def decided(app: App, question: str) -> Decision:
-    return app.routing.preview(question, catalog=SAMPLE, router=ROUTER, parameters=app.routing.parameters(ROUTER))
+    return app.routing.preview(Asked(question, app.routing.parameters(ROUTER), router=ROUTER))
 
 
 def rows(decision: Decision, *tools: str) -> list[ToolRow]:

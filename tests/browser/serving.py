@@ -1,4 +1,4 @@
-"""The console as an operator starts it, on a free port, ended by its process id."""
+"""Programs as an operator starts them: the console and a tool server, on free ports, ended by their process id."""
 
 from __future__ import annotations
 
@@ -119,6 +119,12 @@ class ConsoleProgram:
         program, self._program = self._program, None
         if program is not None:
             program.kill()
+
+
+def unit_server(port: int, log: Path) -> Program:
+    """The sample's unit exchange on http://127.0.0.1:PORT/mcp."""
+    module = "sample_catalog.runnable.unit_exchange"
+    return Program(["-m", module, "--http", str(port)], f"http://127.0.0.1:{port}/mcp", log, {})
 
 
 def _answers(url: str) -> bool:

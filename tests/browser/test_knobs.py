@@ -145,7 +145,13 @@ def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_a
     assert len(stored(visit)) > asked
     route.until_winner(before)
 
-    # the knobs of another router ask nothing before its page is there
+
+def test_the_knobs_of_another_router_ask_nothing_before_its_page_is_there(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    visit.open("", q=AIR)
+    strip_loaded(Route(visit))
     bodies: list[str] = []
     visit.on(
         "request", lambda request: bodies.append(request.post_data or "") if request.url.endswith("/turn") else None

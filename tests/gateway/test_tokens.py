@@ -29,10 +29,7 @@ def test_a_token_opens_its_scope_and_nothing_after_it_is_revoked(world: App, url
     async def script(client: Client) -> None:
         found = await ask(client, "search_tools", task="Read a file.", n=5)
         assert {one["tool"].partition("::")[0] for one in found["candidates"]} <= {"raw"}
-        assert (
-            "this client may not use them, or they wait for the operator because of their definition"
-            in found["left_out"]
-        )
+        assert "of 4 tools" in found["left_out"]  # those of its server alone
         assert (await refused(client, "describe_tool", tools=["files::read"]))["error"] == "not_allowed"
         assert (await refused(client, "execute_tool", tool="files::read"))["error"] == "not_allowed"
         await ask(client, "execute_tool", tool="raw::echo")
