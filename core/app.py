@@ -120,7 +120,7 @@ class App:
         self.telemetry: Telemetry = _telemetry(settings)
         store.on_return = self._read_anew
 
-    # What several services share --------------------------------------------------------------------------------------
+    # What several services share
 
     @built
     def packaged(self) -> PackagedVectors:
@@ -186,7 +186,7 @@ class App:
         settings = self.settings
         return None if settings.indexes_folder is None else IndexFiles(settings.indexes_folder, owner=str(settings.db))
 
-    # Decide -----------------------------------------------------------------------------------------------------------
+    # Decide
 
     @built
     def catalogs(self) -> CatalogService:
@@ -304,7 +304,7 @@ class App:
 
         return WhatIfService(self.catalogs, self.routing)
 
-    # Call and govern --------------------------------------------------------------------------------------------------
+    # Call and govern
 
     @built
     def calls(self) -> CallService:
@@ -372,7 +372,7 @@ class App:
 
         return AgentService(self.catalogs, self.routing, self.governed, self.attention, self._planners)
 
-    # Learn ------------------------------------------------------------------------------------------------------------
+    # Learn
 
     @built
     def feedback(self) -> FeedbackService:
@@ -412,7 +412,7 @@ class App:
 
         return EqualSetsService(self.store, self.catalogs, self._learnt, self.settings.now)
 
-    # Lab --------------------------------------------------------------------------------------------------------------
+    # Lab
 
     @built
     def lab(self) -> LabService:
@@ -489,7 +489,7 @@ class App:
     def _list_changed(self, server: ServerId, kind: str) -> None:
         self.upkeep.list_changed(server, kind)
 
-    # Start and end ----------------------------------------------------------------------------------------------------
+    # Start and end
 
     @property
     def notes(self) -> tuple[str, ...]:

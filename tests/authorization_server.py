@@ -83,7 +83,7 @@ class Guarded:
         """All access tokens have ended, as if they were revoked."""
         self.tokens.clear()
 
-    # The authorization server -----------------------------------------------------------------------------------------
+    # The authorization server
 
     def app(self) -> Starlette:
         """Its routes."""
@@ -183,7 +183,7 @@ class Guarded:
         self.stolen.append(request.headers.get("authorization", ""))
         return Response(status_code=400)
 
-    # The MCP server ---------------------------------------------------------------------------------------------------
+    # The MCP server
 
     def guarded(self, served: ASGIApp) -> ASGIApp:
         """`served`, for requests with a token."""

@@ -18,7 +18,7 @@ from core.routers.matching import IndexMatcher
 from core.routers.parameters import MatchingParameters
 from core.routers.utility import LEAST_BEST, NONE, Mask, Rows, best_rows
 
-# Similarity from weighted views for many weights at once -----------------------------------------------------------------
+# Similarity from weighted views for many weights at once
 #
 # The formulas of `core.relevance.catalog_index` and `core.routers.utility.calibrated`, with weights that broadcast.
 
@@ -111,7 +111,7 @@ def _calibrated(similarity: Array, midpoint: Array, steepness: Array) -> Array:
     return np.where(midpoint == 0, similarity, np.reciprocal(below, out=below))
 
 
-# A sub-task and its decisions --------------------------------------------------------------------------------------------
+# A sub-task and its decisions
 
 
 @dataclass(frozen=True, slots=True)

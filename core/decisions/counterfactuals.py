@@ -22,7 +22,7 @@ from core.routers.context import Match
 from core.routers.parameters import FIT as BY_FIT
 from core.routers.utility import Headroom, headroom
 
-# The fit at which a tool begins to win or ceases to win ---------------------------------------------------------------
+# The fit at which a tool begins to win or ceases to win
 
 POINTS, HALVINGS = 65, 30
 LEAST = 1e-7

@@ -129,7 +129,7 @@ class ValueCase(ValueEngine):
         return crossings(with_zero, low, high, keep=keep)
 
 
-# Strips: the values at which the order of tries changes ---------------------------------------------------------------
+# Strips: the values at which the order of tries changes
 
 WORTH, ORDER = "worth a try", "order of tries"
 LONGEST_ORDER = LARGEST_SEARCH  # beyond it tools follow one by one
@@ -220,7 +220,7 @@ def _change(case: ValueCase, old: Order, new: Order) -> tuple[str, str]:
     return ORDER, f"{names[new[swapped]]} is tried before {names[old[swapped]]}"
 
 
-# The figures with which a tool becomes or remains the first try -------------------------------------------------------
+# The figures with which a tool becomes or remains the first try
 #
 # Found by bisection between the present figure and the best or worst possible one. A lower price or latency and a higher success or
 # fit never lower the worth of a try, and the orders that begin with it gain most: one limit parts won from lost.

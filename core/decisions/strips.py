@@ -101,7 +101,7 @@ def asked(knob: Knob, bounds: Sequence[float], value: Value) -> list[float]:
     return found
 
 
-# The difference between two neighbouring decisions in one sentence ----------------------------------------------------
+# The difference between two neighbouring decisions in one sentence
 
 SHORT_LIST, AUCTION, AFFORDABLE, WORTH, CANDIDATES, REFUSAL = (
     "short-list", "auction", "affordable", "worth a call", "candidates", "refusal",
@@ -205,7 +205,7 @@ def _names(names: list[str]) -> str:
     return " and ".join(names[:NAMED]) + ("" if len(names) <= NAMED else f" and {len(names) - NAMED} more")
 
 
-# The strip of the admitted share of wrong refusals --------------------------------------------------------------------
+# The strip of the admitted share of wrong refusals
 #
 # refused        where P(nothing fits) >= limit(w), w > 0                        `core.relevance.refusal`
 

@@ -31,7 +31,7 @@ from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.once import made_once
 
-# Prices of models for input, from litellm's table; litellm itself takes seconds to import and is not imported ---------
+# Prices of models for input, from litellm's table; litellm itself takes seconds to import and is not imported
 # A 0 in the table means an unknown price: it stands for models on one's own machine and for prices that were not filled in.
 
 TABLE = "model_prices_and_context_window_backup.json"
@@ -101,7 +101,7 @@ def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-# The meter -------------------------------------------------------------------------------------------------------------
+# The meter
 
 BREAKING_POINT = 0.3  # of rho: "reasoning-quality cliff" of Tool Attention, 3.3
 

@@ -16,7 +16,7 @@ from core.domain.significance import interval
 from core.domain.tasks import Task
 from core.lab.execution import ExecutionRun, Routed
 
-# Measures of rankings, by ir_measures under its names -----------------------------------------------------------------
+# Measures of rankings, by ir_measures under its names
 # A new measure is one line in `MEASURES`: its key in `wayfare bench`, and its name in ir_measures. Grades are handed over as gains,
 # 2^grade - 1 in thousandths, because ir_measures takes whole numbers and its nDCG takes them as gains. With grades of 1 alone this
 # is the nDCG of trec_eval, with others that of Burges et al. (2005).
@@ -84,7 +84,7 @@ def _gain(grade: float) -> int:
     return max(1, round(1000 * (2.0 ** min(grade, LARGEST_GRADE) - 1))) if grade > 0 else 0
 
 
-# Runs of a router over tasks ------------------------------------------------------------------------------------------
+# Runs of a router over tasks
 
 RouteTask = Callable[[Task], Decision]
 REJECTION = "rejection"

@@ -25,7 +25,7 @@ from core.domain.tasks import Task
 from core.domain.trace import DROPS, KEPT
 from core.routers.context import RoutingContext
 
-# One task as it was routed --------------------------------------------------------------------------------------------
+# One task as it was routed
 
 ABSENT = "absent"
 
@@ -72,7 +72,7 @@ def dropped_by(task: Task, decision: Decision) -> str:
     return "" if code == KEPT else DROPS[code].value
 
 
-# Prices by EHRR's two tiers (section V): low U(0, 0.0025) USD, high N(0.0225, 0.005^2) USD, cut at 0 ------------------
+# Prices by EHRR's two tiers (section V): low U(0, 0.0025) USD, high N(0.0225, 0.005^2) USD, cut at 0
 
 LOW_USD, HIGH_USD, HIGH_DEVIATION_USD = 0.0025, 0.0225, 0.005
 HIGH_TIER = re.compile(
@@ -114,7 +114,7 @@ def _priced(server: Server, seed: int) -> Server:
     return replace(server, tools=tools, ask_usd=None)
 
 
-# Playing ---------------------------------------------------------------------------------------------------------------
+# Playing
 
 ROUNDS = 3
 VALUE_USD = 0.10

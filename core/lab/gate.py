@@ -19,7 +19,7 @@ from core.domain.lab_runs import fingerprint
 from core.domain.statistics import Statistics
 from core.lab.benchmark import MEASURES, REJECTION, BenchmarkRun, TaskResult
 
-# The catalog as routing reads it: texts and schemas as digests, figures as they are, and what changed since -----------
+# The catalog as routing reads it: texts and schemas as digests, figures as they are, and what changed since
 
 Entries = Mapping[str, Mapping[str, Any]]
 
@@ -116,7 +116,7 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-# Baselines and the gate ------------------------------------------------------------------------------------------------
+# Baselines and the gate
 
 ROUNDING = 1e-9
 

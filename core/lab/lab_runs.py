@@ -172,7 +172,7 @@ def _shipped_fingerprint(path: Path) -> str:
     return fingerprint(tasks_text(read_tasks(path.read_bytes(), source=str(path))))
 
 
-# Snapshots of the console: named, compared, restored, exported and imported -------------------------------------------
+# Snapshots of the console: named, compared, restored, exported and imported
 
 KIND = "wayfare snapshot"
 MOST_NAME_CHARACTERS = 80

@@ -25,7 +25,7 @@ from core.relevance.encoder import Vectors
 from core.relevance.near import Progress, nearest_above
 from core.relevance.scoring import SAME_HIGH
 
-# Equal tools: proposed pairs, and tasks that accept any tool of a set -------------------------------------------------
+# Equal tools: proposed pairs, and tasks that accept any tool of a set
 
 NEAREST, LEAST_COSINE = 10, SAME_HIGH
 MOST_PROPOSED = 10_000  # pairs: more than anybody judges
@@ -79,7 +79,7 @@ def _with_equal(tools: Sequence[str], of: Mapping[str, Sequence[str]]) -> tuple[
     return tuple(dict.fromkeys((*tools, *(equal for tool in tools for equal in of.get(tool, ())))))
 
 
-# Scores ---------------------------------------------------------------------------------------------------------------
+# Scores
 
 Score = Callable[[Sequence[str], Task], float]
 

@@ -202,7 +202,7 @@ def _other(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in CLOCKED and then.get(name) != now.get(name))
 
 
-# Testbeds: drawn from catalogs and registry files, kept as a catalog with its tasks -----------------------------------
+# Testbeds: drawn from catalogs and registry files, kept as a catalog with its tasks
 
 
 @dataclass(frozen=True, slots=True)

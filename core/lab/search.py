@@ -71,7 +71,7 @@ def _value(axis: Axis, place: float) -> Any:
     return axis.at(place) if axis.ranged else axis.values[int(place)]
 
 
-# Stored searches: how much each parameter mattered --------------------------------------------------------------------
+# Stored searches: how much each parameter mattered
 
 FEWEST = 10  # points; fewer say nothing
 

@@ -69,7 +69,7 @@ def _entry(result: Result, task: Task) -> Mapping[str, Any]:
     return result["tasks"][task.id]
 
 
-# Parts: measures for the tasks of each level, category or server ------------------------------------------------------
+# Parts: measures for the tasks of each level, category or server
 
 Groups = Callable[[Task], Sequence[str]]
 NO_GROUP = ""
@@ -118,7 +118,7 @@ def _part(group: str, tasks: Sequence[Task], worth: Mapping[str, float], result:
     return Part(group, len(known), mean, *interval(known), len(impossible), refused)
 
 
-# Failures: the stage that dropped the right tool ----------------------------------------------------------------------
+# Failures: the stage that dropped the right tool
 
 NOT_FIRST, NOT_REFUSED, UNKNOWN = "not_first", "not_refused", "unknown"
 
@@ -185,7 +185,7 @@ def failures(tasks: Sequence[Task], result: Result) -> dict[Why, tuple[Failed, .
     return {why: tuple(ones) for why, ones in sorted(found.items(), key=lambda item: -len(item[1]))}
 
 
-# Decisions side by side on one sub-task -------------------------------------------------------------------------------
+# Decisions side by side on one sub-task
 
 
 @dataclass(frozen=True, slots=True)

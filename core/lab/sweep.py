@@ -24,7 +24,7 @@ from core.lab.benchmark import JUDGED, MEASURES, REJECTION, grades, measured
 from core.lab.execution import ROUNDS
 from core.routers.context import RoutingContext
 
-# Axes, as `alpha_t=0:1:0.05` writes them, and the points of a grid or a random search ---------------------------------
+# Axes, as `alpha_t=0:1:0.05` writes them, and the points of a grid or a random search
 
 Point = dict[str, Value]
 
@@ -167,7 +167,7 @@ def _range(knob: Knob, text: str, written: str) -> Axis:
     return Axis(knob.name, text, tuple(values))
 
 
-# Expected outcomes: `core.lab.execution` without its draws ------------------------------------------------------------
+# Expected outcomes: `core.lab.execution` without its draws
 #     solved = 1 - prod (1 - P_j)        usd = sum reached_j * price_j        s = sum reached_j * (l_j + L_conn where new)
 # Candidates are tried in order, at most three. reached_j is the product of the earlier (1 - P). P_j = r_ij (1 - pfail_i), and 0 for
 # a wrong tool. An unpriced tool adds nothing to usd.
@@ -199,7 +199,7 @@ def expected_outcome(task: Task, candidates: Sequence[int], context: RoutingCont
     return ExpectedOutcome(1.0 - reached, usd, seconds)
 
 
-# Measures of points, and the points that no other beats ---------------------------------------------------------------
+# Measures of points, and the points that no other beats
 
 
 def unbeaten(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
@@ -288,7 +288,7 @@ class PointScorer:
         }
 
 
-# A change against the present setting, task by task -------------------------------------------------------------------
+# A change against the present setting, task by task
 
 AGAINST = "against"  # in the result of a searched point: for each of COMPARED its difference from the present setting and the margin
 COMPARED = ("mrr", SOLVED, USD, SECONDS)

@@ -112,7 +112,7 @@ def _point(
     )
 
 
-# Held-back folds: the best threshold of the other folds against the one in use ----------------------------------------
+# Held-back folds: the best threshold of the other folds against the one in use
 # Each task keeps its three counts (hits, offered, wanted), because F1 is no mean over tasks; the interval draws whole tasks.
 
 FOLDS = 5

@@ -22,7 +22,7 @@ from core.domain.untrusted_text import visible
 from core.lint.texts import CatalogTexts, Folded, Passage, fold
 from core.relevance.catalog_index import CatalogIndex
 
-# Lists of words, from `vocabulary.toml` -------------------------------------------------------------------------------
+# Lists of words, from `vocabulary.toml`
 
 _FILE = Path(__file__).with_name("vocabulary.toml")
 VOCABULARY = {
@@ -30,7 +30,7 @@ VOCABULARY = {
 }
 
 
-# An index of the words of a catalog's texts -------------------------------------------------------------------------------
+# An index of the words of a catalog's texts
 
 Words = frozenset[str]
 FEW = 1024  # looking for a set of words takes about as long as searching one text in so many
@@ -82,7 +82,7 @@ class Corpus:
             place = self._joined.find(word, self._ends[found])
 
 
-# Context and rules -----------------------------------------------------------------------------------------------------
+# Context and rules
 
 EVIDENCE_CHARACTERS = 200
 LISTED = 6  # names in a reason

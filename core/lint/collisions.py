@@ -137,7 +137,7 @@ def _numbered(one: str, other: str) -> bool:
     return one != other and one.rstrip("0123456789") == other.rstrip("0123456789")
 
 
-# Descriptions with the same meaning: a router can only choose by price and speed --------------------------------------
+# Descriptions with the same meaning: a router can only choose by price and speed
 
 VIEW = "description"
 # Measured pair by pair on two catalogs of real servers (1,385 tools): across servers all 30 pairs from 0.90 on do the

@@ -108,7 +108,7 @@ def _repeats(tool: Tool) -> bool:
     return bool(said) and all(stem(word) in named for word in said)
 
 
-# Names without meaning ------------------------------------------------------------------------------------------------
+# Names without meaning
 
 _EMPTY = VOCABULARY["empty"]
 _OBJECTS = VOCABULARY["empty_alone"]
@@ -136,7 +136,7 @@ class EmptyName(ToolRule):
         return None
 
 
-# Hints on side effects, and whether they fit the names ----------------------------------------------------------------
+# Hints on side effects, and whether they fit the names
 
 
 class MissingHints(ServerRule):

@@ -120,7 +120,7 @@ def _buried(passage: Passage, match: re.Match[str]) -> str:
     return f"The {passage.place} goes on after {space}."
 
 
-# Encoded text ---------------------------------------------------------------------------------------------------------
+# Encoded text
 
 # of at least 120 characters: longer than keys, hashes and links in examples
 _BLOB = re.compile(

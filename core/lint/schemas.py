@@ -145,7 +145,7 @@ def _composed(schema: Json | None) -> bool:
     return any(keyword in (schema or {}) for keyword in ("allOf", "anyOf", "oneOf", "$ref", "patternProperties"))
 
 
-# Tokens of definitions, which every prompt contains -------------------------------------------------------------------
+# Tokens of definitions, which every prompt contains
 
 TOOL_TOKENS = 1000  # about seven usual tools: the median of two catalogs of real servers is 100 and 145, one in twenty has 500 to 800
 SERVER_TOKENS = 10_000  # of one server: as much as a long document, before the first question
@@ -194,7 +194,7 @@ class LargeCatalog(Rule):
             yield self.finding(f"The definitions of all {len(catalog.tools):,} tools take {total:,} tokens.")
 
 
-# Undeclared prices, times and success rates: the router then decides on assumptions -----------------------------------
+# Undeclared prices, times and success rates: the router then decides on assumptions
 
 
 class Unpriced(ServerRule):

@@ -19,7 +19,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.domain.once import made_once
 from core.domain.untrusted_text import INVISIBLE, TAG_OFFSET
 
-# Decoded text: a model reads base64 and the like, a reviewer does not ---------------------------------------------------
+# Decoded text: a model reads base64 and the like, a reviewer does not
 
 SHORTEST = 24  # encoded characters: below, an ordinary word may look encoded
 
@@ -85,7 +85,7 @@ _DECODERS: tuple[tuple[str, str, re.Pattern[str], Callable[[str], str]], ...] = 
 )
 
 
-# Folded text: lower case, look-alike letters as Latin ones, no invisible characters -----------------------------------
+# Folded text: lower case, look-alike letters as Latin ones, no invisible characters
 # It knows the positions in the original, so that a finding quotes the original.
 
 _SPELLED = re.compile(r"(?<![A-Za-z])(?:[A-Za-z][ .*_-]){5,}[A-Za-z](?![A-Za-z])")  # i g n o r e
@@ -223,7 +223,7 @@ def _folded(character: str) -> str:
     return _PLAIN.get(character) or unicodedata.normalize("NFKC", character).lower()
 
 
-# Passages: every text of a catalog that a model may read --------------------------------------------------------------
+# Passages: every text of a catalog that a model may read
 
 SPOKEN = ("title", "description", "default", "const", "$comment")  # schema keywords with one text
 LISTED = ("enum", "examples")  # schema keywords with several
@@ -344,7 +344,7 @@ def _add_schema(
             _add_schema(texts, cast(object, value), whole, part, path, depth + 1)
 
 
-# Quotations: a match with the rest of its sentence --------------------------------------------------------------------
+# Quotations: a match with the rest of its sentence
 
 AROUND = 50  # characters on each side of a place that are quoted with it
 LONGEST_SENTENCE = 200  # characters before a place that may belong to its sentence

@@ -209,7 +209,7 @@ def _draw(seed: int, name: str, count: int) -> int:
     return int(np.random.default_rng([seed, zlib.crc32(name.encode()), 1]).integers(count))
 
 
-# Saved profiles: one JSON file each in one folder, replaced in one step -----------------------------------------------
+# Saved profiles: one JSON file each in one folder, replaced in one step
 
 
 def tidy_name(typed: str) -> str:

@@ -96,7 +96,7 @@ class Noisy(State):
         return self.base_ms + self.spread_ms * rng.standard_normal(steps)
 
 
-# Gaussian: ideal, far away, or irregular (NetMCP, states 5, 3 and 4) --------------------------------------------------
+# Gaussian: ideal, far away, or irregular (NetMCP, states 5, 3 and 4)
 #     latency[k] = base + spread * z, z normal
 
 
@@ -137,7 +137,7 @@ class HighJitter(Ideal):
     spread_ms: float = spread_knob(80.0)
 
 
-# Fluctuating: a recognisable rhythm (NetMCP, state 1) -----------------------------------------------------------------
+# Fluctuating: a recognisable rhythm (NetMCP, state 1)
 #     latency[k] = base + amplitude * sin(2 pi k step / period + phase)
 
 
@@ -160,7 +160,7 @@ class Fluctuating(State):
         return Effect(self.base_ms + self.amplitude_ms * np.sin(2 * np.pi * turns + self.phase))
 
 
-# Intermittent outage (NetMCP, state 2) --------------------------------------------------------------------------------
+# Intermittent outage (NetMCP, state 2)
 # At each step that is up an outage starts with probability `start`. It lasts `shortest` to `longest` steps, all lengths equally
 # likely, with a latency of at least `down_ms`.
 
@@ -210,7 +210,7 @@ def down_steps(begins: NDArray[np.bool_], length: NDArray[np.int64]) -> NDArray[
     return down
 
 
-# Packet loss: each retry after twice the time. Ours, not NetMCP's -----------------------------------------------------
+# Packet loss: each retry after twice the time. Ours, not NetMCP's
 #     latency[k] = base + spread * z + retry * (2^m - 1)         m packets lost in a row, P(m) = (1 - loss) * loss^m
 
 MOST_RETRIES = 6
@@ -237,7 +237,7 @@ class PacketLoss(Noisy):
         return Effect(self.noise(steps, calm) + self.retry_ms * (2.0**lost - 1))
 
 
-# Slow start: cold at first, warm after a while. Ours, not NetMCP's ----------------------------------------------------
+# Slow start: cold at first, warm after a while. Ours, not NetMCP's
 #     latency[k] = base + spread * z + extra * exp(-t / settles),     t = seconds since the last start
 
 

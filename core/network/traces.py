@@ -112,7 +112,7 @@ class CallHistory:
         return seen
 
 
-# Faults, for calls that are really made -------------------------------------------------------------------------------
+# Faults, for calls that are really made
 #     latency < 1000 ms    the message arrives that much later
 #     an outage            the message is lost without an error (silent), or the connection breaks (dropped)
 # Seed, server name and step decide which of the two.

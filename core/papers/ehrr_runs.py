@@ -38,7 +38,7 @@ from core.papers.report import (
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import DEFAULT_PRESET, applied
 
-# Tasks, routed once each and played out -------------------------------------------------------------------------------
+# Tasks, routed once each and played out
 
 S_PER_USD, SEEDS = 1000.0, 20
 THEIRS = (
@@ -90,7 +90,7 @@ class Routed:
         return {"mrr": measures["mrr"], "recall": measures["recall@3"]}
 
 
-# Ablations, Figures 14 and 15: without its parts, and with sub-tasks that a model writes ------------------------------
+# Ablations, Figures 14 and 15: without its parts, and with sub-tasks that a model writes
 
 ABLATIONS: Mapping[str, tuple[Mapping[str, object], str, tuple[Value, Value, Value]]] = {
     "Full": ({}, "paper", (0.41, 0.52, 37.7)),
@@ -149,7 +149,7 @@ def _by_model(material: Material, tasks: Sequence[Task], measure: Callable[[Sequ
     )
 
 
-# Recovery after the outage of the best server, in drawn worlds (`core.lab.recovery`) ----------------------------------
+# Recovery after the outage of the best server, in drawn worlds (`core.lab.recovery`)
 
 WORLDS = 10
 
@@ -193,7 +193,7 @@ def recovery() -> tuple[Table, Chart]:
     )
 
 
-# All tables and charts -------------------------------------------------------------------------------------------------
+# All tables and charts
 
 
 def experiments(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:

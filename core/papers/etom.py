@@ -27,7 +27,7 @@ from core.papers.report import (
     rounded,
 )
 
-# Tables 3 and 6 as printed --------------------------------------------------------------------------------------------
+# Tables 3 and 6 as printed
 
 BACKBONE = "Qwen3-4B-Instruct-2507"  # the only model that all four orchestrators were run with
 
@@ -151,7 +151,7 @@ def equal_sets() -> Table:
     )  # fmt: skip
 
 
-# Levels and ablations --------------------------------------------------------------------------------------------------
+# Levels and ablations
 
 FILES = {
     "L1": "l1_direct",

@@ -71,7 +71,7 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[Printed, Printed, Printed]]] = {
     },
 }  # fmt: skip
 
-# Ours ------------------------------------------------------------------------------------------------------------------
+# Ours
 
 BACKBONE = "GPT-4o Mini"
 VARIANTS: Mapping[str, tuple[str, Mapping[str, object]]] = {

@@ -193,7 +193,7 @@ def _adapter() -> TypeAdapter[Report]:
     return TypeAdapter(Report)  # takes a while to make, so on first use
 
 
-# Material: catalogs, labelled tasks, decisions, networks, and a language model if one is set --------------------------
+# Material: catalogs, labelled tasks, decisions, networks, and a language model if one is set
 
 SAMPLE, ATTENTION, SEARCH = "sample", "attention-120", "search-15"
 NEEDS_MODEL = "Set WAYFARE_LLM_MODEL, then make papers."

@@ -34,7 +34,7 @@ from core.papers.report import (
 )
 from sample_catalog.testbeds import CURATED
 
-# Section 5.2: the threshold that labelled tasks ask for ---------------------------------------------------------------
+# Section 5.2: the threshold that labelled tasks ask for
 
 TASK_SETS = {
     "sample, sub-tasks": (SAMPLE, "subtasks"),
@@ -89,7 +89,7 @@ def sweep(material: Material, link: Link) -> Chart:
     )
 
 
-# Section 7.6: how often tools with poisoned descriptions come before the model ----------------------------------------
+# Section 7.6: how often tools with poisoned descriptions come before the model
 
 
 def poisoned(material: Material, tasks: Sequence[Task]) -> Table:
@@ -152,7 +152,7 @@ def active_alone(decision: Decision, strangers: Sequence[str]) -> NDArray[np.boo
     return passed[rows] & (before < k)
 
 
-# Tokens, utilisation and ablations -------------------------------------------------------------------------------------
+# Tokens, utilisation and ablations
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from core.domain.catalog import Tool
 
-# Usage of a model: calls, tokens, money, cache hits, invented names ---------------------------------------------------
+# Usage of a model: calls, tokens, money, cache hits, invented names
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def also_counted(meter: Meter) -> Generator[None]:
         _ONE_RUN.reset(token)
 
 
-# A turn of the agent loop, EHRR Algorithm 1: the context C_e that a planner reads, and its decision d_e ---------------
+# A turn of the agent loop, EHRR Algorithm 1: the context C_e that a planner reads, and its decision d_e
 
 MAY_WRITE = "may_write"
 """The error of a call that was not made because its tool may write."""
@@ -149,7 +149,7 @@ class Action:
     approved_by: str = ""
 
 
-# The port --------------------------------------------------------------------------------------------------------------
+# The port
 
 
 @dataclass(frozen=True, slots=True)

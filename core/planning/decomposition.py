@@ -37,7 +37,7 @@ from core.planning.words import (
     tokens_of,
 )
 
-# Requests: a new one opens behind a joint (a comma, "and", "then", a colon) -------------------------------------------
+# Requests: a new one opens behind a joint (a comma, "and", "then", a colon)
 # It opens with a verb of command ("find", or any word before an object), a question ("what is", "does it") or a wish ("I need"), and
 # only if the one before has an object of its own, so that "bread and butter" and "check and correct the text" stay whole. A sentence
 # without a request is left out.
@@ -138,7 +138,7 @@ def _commands(token: Token, following: Token, joint: str) -> bool:
     return written and verb and (following.literal or following.word in _OBJECTS)
 
 
-# Parts and their needs -------------------------------------------------------------------------------------------------
+# Parts and their needs
 
 PLACE_WORDS = 5
 _PLACING = PREPOSITIONS | {"use", "using"}

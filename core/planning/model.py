@@ -21,7 +21,7 @@ from core.planning.base import Action, Card, Complexity, Meter, Selection, SubQu
 from core.planning.model_endpoint import Endpoint, Message
 from core.planning.model_replies import ModelReply
 
-# Prompts: texts of people and catalogs go in as JSON between <data> tags ----------------------------------------------
+# Prompts: texts of people and catalogs go in as JSON between <data> tags
 
 RULES = """\
 You help a router that chooses tools (MCP servers and their tools) for a person's question. You never answer the question and
@@ -111,7 +111,7 @@ def with_data(task: str, data: Mapping[str, str | int | Sequence[object]]) -> st
     return f"{task}\n<data>\n{text}\n</data>"
 
 
-# The planner -----------------------------------------------------------------------------------------------------------
+# The planner
 
 QUESTION_CHARACTERS = 8_000
 CARDS_SHOWN, CARD_CHARACTERS = 50, 400

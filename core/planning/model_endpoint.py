@@ -93,7 +93,7 @@ class _Bounded(httpx.SyncByteStream):
         self._inner.close()
 
 
-# Failures in one sentence: the endpoint, what happened, what to do; never the key -------------------------------------
+# Failures in one sentence: the endpoint, what happened, what to do; never the key
 
 DETAIL_CHARACTERS = 200
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -159,7 +159,7 @@ def _address(url: str) -> str:
         return "its address"
 
 
-# One question, one answer: any endpoint that speaks the chat-completions protocol -------------------------------------
+# One question, one answer: any endpoint that speaks the chat-completions protocol
 # A passing problem (too many requests, an error of the server, no connection, no answer in time) is tried again after a wait that
 # doubles. Any other is raised at once.
 

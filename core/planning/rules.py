@@ -23,7 +23,7 @@ from core.planning.base import (
 )
 from core.planning.words import MASK, content, kind_of, masked, plain
 
-# The agent loop: candidates in order, until a call succeeds or no candidate is left -----------------------------------
+# The agent loop: candidates in order, until a call succeeds or no candidate is left
 
 A_PERSONS = {MAY_WRITE, APPROVAL_NEEDED, APPROVAL_DENIED}
 """Errors of calls that a person has to decide. Another candidate would evade the decision."""
@@ -52,7 +52,7 @@ def act(turn: Turn) -> Action:
     return Action("execute", tool=tool.id, arguments=arguments)
 
 
-# Rewording: without courtesy, with literals as kinds, as the kind of tool that would answer ---------------------------
+# Rewording: without courtesy, with literals as kinds, as the kind of tool that would answer
 
 _COURTESY = re.compile(
     r"^\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day))\b[^.!,:\n]{0,30}[.!,:\n]\s*"
@@ -113,7 +113,7 @@ def _plain(question: str) -> str:
     return plain(rewrite(question)) or question.strip()
 
 
-# Refusing: whether any found tool fits, from its retrieval scores (ETOM, level 5) ---------------------------------------
+# Refusing: whether any found tool fits, from its retrieval scores (ETOM, level 5)
 #     fit = 9 * cos_best + 4 * coverage          refused where fit < 2.7
 # `cos_best` is the best cosine of the question with a tool's name and description (MiniLM), `coverage` the share of the question's
 # words in the texts of the three best tools. Both are absolute; the margin over the rest tells less. The weights are near a logistic
@@ -157,7 +157,7 @@ def coverage(question: str, texts: Sequence[str]) -> float:
     return len(asked & offered) / len(asked) if asked else 0.0
 
 
-# Selecting: the cards whose score is near the best one ----------------------------------------------------------------
+# Selecting: the cards whose score is near the best one
 
 NEAR = 0.8  # of the best score
 
@@ -197,7 +197,7 @@ class RulesPlanner:
         return server
 
 
-# The planners of this process: rules always, a model if the environment names one -------------------------------------
+# The planners of this process: rules always, a model if the environment names one
 
 MODEL, BASE_URL, KEY = "WAYFARE_LLM_MODEL", "WAYFARE_LLM_BASE_URL", "WAYFARE_LLM_API_KEY"
 NO_MODEL = (

@@ -43,7 +43,7 @@ def plain(text: str) -> str:
     return re.sub(r"[ \t]{2,}", " ", _FILE.sub(r"\1 file", kinds)).strip()
 
 
-# Tokens and sentences of a masked question ----------------------------------------------------------------------------
+# Tokens and sentences of a masked question
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:['’./-]\w+)*|[^\w\s]")
 _END = re.compile(r"(?<=[.!?;…])[)\]\"'”’]*\s+|(?<=[。！？；])|\s[-–—]+\s+|\n\s*")
@@ -97,7 +97,7 @@ def sentences(wording: str) -> Iterator[tuple[int, int]]:
         yield start, len(wording)
 
 
-# Classes of English words that show how a question is built; other languages have none and stay whole -----------------
+# Classes of English words that show how a question is built; other languages have none and stay whole
 
 VERBS = COMMON_VERBS | words_of(
     """
@@ -141,7 +141,7 @@ BACK_REFERENCES = words_of(
 )
 
 
-# Content: the stems of the words that carry meaning -------------------------------------------------------------------
+# Content: the stems of the words that carry meaning
 
 _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -160,7 +160,7 @@ def content(text: str) -> tuple[str, ...]:
     )
 
 
-# Kinds of servers, and the everyday words that point to each: one general table, independent of catalogs --------------
+# Kinds of servers, and the everyday words that point to each: one general table, independent of catalogs
 
 # kind: words that point to it; vague words are left out
 _TABLE = """

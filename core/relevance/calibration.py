@@ -28,7 +28,7 @@ from core.relevance.scoring import calibration_error, fit_line, log_losses
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-# Folds of whole groups, and the change of a measure with its paired interval ------------------------------------------
+# Folds of whole groups, and the change of a measure with its paired interval
 #     change   = mean(after) - mean(before)                     over the same sub-tasks
 #     interval = 2.5 % and 97.5 % quantile of the change over 2,000 draws of whole groups, with replacement
 
@@ -144,7 +144,7 @@ def _bootstrap(
     return float(interval.low), float(interval.high), float(drawn.standard_error)
 
 
-# The fit ---------------------------------------------------------------------------------------------------------------
+# The fit
 
 FOLDS, INNER_FOLDS = 5, 4
 STRENGTHS, RIDGES = (None, 4.0), (None, 10.0, 3.0)

@@ -65,7 +65,7 @@ def _only(allowed: Mask | None) -> SearchParameters | None:
     return faiss.SearchParameters(sel=selector)  # pyright: ignore[reportCallIssue]
 
 
-# Layers: N tools or servers under several views, scored by a weighted mixture -----------------------------------------
+# Layers: N tools or servers under several views, scored by a weighted mixture
 #     sim_n = max(0, sum over dense views v of w_v * <e_v,n , q>) + w_lex * coverage_n           the weights sum to 1
 # The dense part is one pass over one matrix: the views are mixed once per set of weights and kept. Rows of the mixture are no unit
 # vectors, because the result is the weighted mean of cosines. `np.vecdot` takes a row at a time on one thread, so equal rows get equal
@@ -201,7 +201,7 @@ class ViewLayer:
         return np.asarray(mixed, dtype=np.float32)
 
 
-# The catalog: similarity of a query to every tool and server, in [0, 1] -----------------------------------------------
+# The catalog: similarity of a query to every tool and server, in [0, 1]
 #     sim_tool   = min(1, max(0, sum_v w_v cos(q, e_v)) + w_lex coverage)                       v: names, full, description, parameters
 #     sim_server = min(1, max(0, sum_v w_v cos(q, e_v)) + w_lex coverage + w_best max sim_tool) v: profile, summary
 # Weights are divided by their sum. Weight on one dense view alone is EHRR (1).

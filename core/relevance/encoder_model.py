@@ -135,7 +135,7 @@ def _samples(file: Path, size: int = 4096, count: int = 17) -> Iterator[bytes]:
             yield handle.read(size)
 
 
-# The tuned difference, a file below 2 MB: low-rank factors that are added to the frozen weights at export -------------
+# The tuned difference, a file below 2 MB: low-rank factors that are added to the frozen weights at export
 #     D_r = [D S]_r S^-1,   S = (mean of x x^T over a matrix's inputs x)^(1/2),   [.]_r the best approximation of rank r
 # The truncation loses least on the inputs that the matrix sees (Eckart and Young 1936, applied to D S).
 

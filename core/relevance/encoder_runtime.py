@@ -206,7 +206,7 @@ class Runtime:
         return [np.asarray(one, dtype=np.float32) for one in found]
 
 
-# Sentence-transformers on torch: exact, slow to load (5 s), the reference of `core.relevance.onnx_encoder` ------------
+# Sentence-transformers on torch: exact, slow to load (5 s), the reference of `core.relevance.onnx_encoder`
 
 
 class SentenceEncoder:

@@ -164,7 +164,7 @@ def _digests(files: Iterable[Path]) -> dict[str, str]:
         return dict(workers.map(digest, files))
 
 
-# The digest of what an index is made of -------------------------------------------------------------------------------
+# The digest of what an index is made of
 
 
 def made_of(catalog: Catalog, model: str) -> str:

@@ -20,7 +20,7 @@ from core.relevance.half_rows import HalfRows
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-# Weights of the signals, fitted to labelled sub-tasks: non-negative, shrunk towards the shipped ones ------------------
+# Weights of the signals, fitted to labelled sub-tasks: non-negative, shrunk towards the shipped ones
 #     minimise over u >= 0   sum over sub-tasks of -ln( sum over right j of softmax_j(slope * sum_n w_n u_n f_n) )
 #                            + strength * sum_n (u_n - 1)^2
 # w are the shipped weights, u their factors. One label weighs as much as the shrinkage of 1 at strength 1, so few labels change
@@ -68,7 +68,7 @@ def _loss(
     return loss, gradient
 
 
-# The labelled set ------------------------------------------------------------------------------------------------------
+# The labelled set
 
 Rows = NDArray[np.int64]
 DENSE = "dense"

@@ -184,7 +184,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# Torch to ONNX, once per model: export transformer and pooling, verify, put in place ----------------------------------
+# Torch to ONNX, once per model: export transformer and pooling, verify, put in place
 
 OPSET = 17
 TOLERANCE = 1e-5  # of a cosine
@@ -271,7 +271,7 @@ def _write(encoder: SentenceEncoder, file: Path) -> None:
         )
 
 
-# Daily use: the exported model from the cache -------------------------------------------------------------------------
+# Daily use: the exported model from the cache
 # On first use the shipped graph gives the export, or torch makes it for any other model. If both fail, torch embeds. The encoder's note
 # says what failed.
 

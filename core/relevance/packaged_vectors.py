@@ -121,7 +121,7 @@ def write_vectors(folder: Path, model: str, vectors: Mapping[str, Vectors]) -> P
     return vector_file(folder, model)
 
 
-# Vectors of the example requests that come with Wayfare: in 8 bits, because there are 13,000 ----------------------------------------
+# Vectors of the example requests that come with Wayfare: in 8 bits, because there are 13,000
 
 
 def request_file(folder: Path, model: str) -> Path:

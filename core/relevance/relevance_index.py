@@ -103,7 +103,7 @@ def _prior(document: Mapping[str, Any]) -> Prior:
     return {name: (float(mean), float(deviation)) for name, (mean, deviation) in document["prior"].items()}
 
 
-# Example questions of general kinds of tools, which move a query towards tools ----------------------------------------
+# Example questions of general kinds of tools, which move a query towards tools
 # Few people ask in the words of a tool: "chuck out old docker leftovers" means `prune`. 2,382 kinds of tools have sixteen questions
 # each (relevance feedback; Rocchio 1971, where d is the mean of what is relevant):
 #     near = cos(q, e), of a kind: that of its nearest example e
@@ -217,7 +217,7 @@ def _unit(rows: NDArray[np.float32]) -> Vectors:
     return (rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)).astype(np.float32)
 
 
-# The index: vectors and words of the tools, and the signals of one query ----------------------------------------------
+# The index: vectors and words of the tools, and the signals of one query
 
 WORD_LENGTH_SHARE = 0.3  # BM25's b: the length of a schema says little about a tool
 SMALL = 1e-6

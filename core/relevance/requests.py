@@ -201,7 +201,7 @@ class RequestIndex:
         return found
 
 
-# How like a question is to what people ask of a tool: what tells best that nothing fits ---------------------------------------------
+# How like a question is to what people ask of a tool: what tells best that nothing fits
 #     like = (mean over a of max over b of cos(a, b) + mean over b of max over a of cos(a, b)) / 2        a, b: tokens of question and request
 #
 # ColBERT's sum, both ways. A vector of a whole text says what it is about; its tokens say whether each thing that is asked for is met.

@@ -87,7 +87,7 @@ MEANING_VIEWS = ("full", "description", "parameters")
 SERVER_VIEWS: Mapping[str, Callable[[Server], str]] = MappingProxyType({"profile": profile, "summary": summary})
 
 
-# Views of relevance ---------------------------------------------------------------------------------------------------
+# Views of relevance
 
 
 def own_text(tool: Tool) -> str:
@@ -107,7 +107,7 @@ def tool_name(tool: Tool) -> str:
 VIEWS: dict[str, Callable[[Tool], str]] = {"full": full, "own": own_text, "tool": tool_name}
 
 
-# ToolShed's enriched document, made by rules --------------------------------------------------------------------------
+# ToolShed's enriched document, made by rules
 #     name, description, parameters, hypothetical questions, key topics                 ToolShed, as ETOM (C.2) takes it
 # In the paper a model writes the questions. Here the description's first sentence becomes a request: people ask "how do I list the
 # open issues", and descriptions say "Lists the open issues".

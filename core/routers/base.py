@@ -25,7 +25,7 @@ from core.routers.side_effects import asks_to_know, writes
 if TYPE_CHECKING:
     from core.planning.base import Planner
 
-# The titles of the papers, as a router's `paper` names them -----------------------------------------------------------
+# The titles of the papers, as a router's `paper` names them
 
 EHRR = "Clearing MCP Navigation Fog with Economics-Aware Hierarchical Tool Routing"
 ETOM = "ETOM: A Five-Level Benchmark for Evaluating Tool Orchestration within the MCP Ecosystem"
@@ -34,7 +34,7 @@ PA_RAG = "PA-RAG: Protocol-Aware Retrieval-Augmented Generation for Tool Discove
 TOOL_ATTENTION = "Tool Attention Is All You Need"
 
 
-# Refusal (ours): a sub-task that no tool seems to fit gets no candidate -----------------------------------------------
+# Refusal (ours): a sub-task that no tool seems to fit gets no candidate
 #
 # refused where P(nothing fits) >= limit(wrong refusals at most)                          `core.relevance.refusal`
 

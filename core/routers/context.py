@@ -232,7 +232,7 @@ def _order(names: tuple[str, ...]) -> NDArray[np.int64]:
     return order
 
 
-# Results that are kept per catalog: every outcome makes a new routing context, the catalog stays ----------------------
+# Results that are kept per catalog: every outcome makes a new routing context, the catalog stays
 
 T = TypeVar("T")
 Rest = ParamSpec("Rest")

@@ -48,7 +48,7 @@ from core.routers.ranked_result import NO_TOOLS, winning_reason
 from core.routers.side_effects import asks_to_know, writing_tools
 from core.routers.utility import Mask, Rows
 
-# Parameters -----------------------------------------------------------------------------------------------------------
+# Parameters
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class EhrrParameters(RefusingParameters, ExplorationParameters, LearningParamete
         return (self.alpha_s, self.alpha_t) if self.execution_signals else (0.0, 0.0)
 
 
-# Reading before writing, ours ---------------------------------------------------------------------------------------------
+# Reading before writing, ours
 #
 #     Sim'_j = Sim_j / 5    for a tool that writes, where the question asks to know (`core.routers.side_effects`)
 
@@ -120,7 +120,7 @@ def counted_share(text: str, context: RoutingContext, p: EhrrParameters, fit: Fi
     return share
 
 
-# The engine: Algorithm 2 over points of parameters and over sub-tasks ----------------------------------------------------
+# The engine: Algorithm 2 over points of parameters and over sub-tasks
 #
 # Leading axes `...` broadcast. A decision has none, P points of a sub-task have (P,), P points of Q sub-tasks (P, Q).
 
@@ -249,7 +249,7 @@ def _tools_by_server(context: RoutingContext) -> Rows:
     return np.where(places < sizes[:, None], first[:, None] + places, len(context.tool_ids))
 
 
-# The router: the engine at one point, with the record of a decision ------------------------------------------------------
+# The router: the engine at one point, with the record of a decision
 
 NOT_SHORTLISTED, REJECTED, NOT_AFFORDABLE, OUTRANKED, NOT_WORTH = map(
     DROPS.index, (Drop.NOT_SHORTLISTED, Drop.REJECTED, Drop.NOT_AFFORDABLE, Drop.OUTRANKED, Drop.NOT_WORTH)

@@ -109,7 +109,7 @@ class Running:
         )
 
 
-# Running figures as columns: rows change one by one, snapshots are copies ---------------------------------------------
+# Running figures as columns: rows change one by one, snapshots are copies
 
 SOURCES = {
     "success": "success_source",

@@ -15,7 +15,7 @@ from core.routers import utility
 from core.routers.context import RoutingContext, Same
 from core.routers.utility import effective_calls, optimistic, thompson
 
-# Exploration in EHRR, off by default: a server that failed once is tried again ----------------------------------------
+# Exploration in EHRR, off by default: a server that failed once is tried again
 #
 # A draw (Thompson) or a bonus (optimism) replaces the success and post-accept failure of servers and the success of tools;
 # (2), (3), (4), (6) and (7) use these values; r~ is not lowered by a standard deviation then. Draws depend on the seed and on the version of the statistics alone.

@@ -180,7 +180,7 @@ def _check(tries: Tries, worth_usd: float, most: int) -> None:
         raise ValueError(f"between 1 and {LARGEST_SEARCH} tries can be planned, not {most}")
 
 
-# All orders of a few tries: the value of each is a straight line in each price of the sub-task ------------------------
+# All orders of a few tries: the value of each is a straight line in each price of the sub-task
 #
 # value = V solved - price - time / kappa - w wrong - w_write unsafe
 

@@ -101,7 +101,7 @@ def _with_candidates(parameters: type[Parameters], name: str, n: Value) -> Param
     return applied(parameters, name, {} if n is None else {"n": n})
 
 
-# Presets as TOML files: a name, a note, and every parameter of a router -----------------------------------------------
+# Presets as TOML files: a name, a note, and every parameter of a router
 #
 #     name = "Quick and dear"
 #     note = "for the demonstration"

@@ -14,7 +14,7 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 NONE = -1  # in rows of candidates: there are no more
 
-# Expected time to success: latency and reliability as one figure in seconds, EHRR (2) and the time term of (6) ------------
+# Expected time to success: latency and reliability as one figure in seconds, EHRR (2) and the time term of (6)
 
 
 def conservative_success(success: Array, variance: Array, *, eps: float | Array) -> Array:
@@ -193,7 +193,7 @@ def at_rows(values: NDArray[Any], rows: Rows) -> Any:
     return np.take_along_axis(values.reshape(of_values), rows.reshape(of_rows), axis=-1)
 
 
-# Headroom: how much dearer, slower or less reliable the winner may become and still win, EHRR (7) solved for each ---------
+# Headroom: how much dearer, slower or less reliable the winner may become and still win, EHRR (7) solved for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ def _within(value: float, low: float, high: float) -> float | None:
     return float(value) if low <= value <= high else float("nan")
 
 
-# Exploration: the success that a decision uses while it is uncertain. Ours; the paper has none ---------------------------
+# Exploration: the success that a decision uses while it is uncertain. Ours; the paper has none
 
 LEAST_CALLS = 2.0  # a figure without recent calls is as vague as after two calls
 SURE = 1e-3  # no probability counts as nearer to 0 or 1 than this

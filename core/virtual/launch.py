@@ -16,7 +16,7 @@ from typing import Any, Literal
 from core.domain.catalog import Connection, Server, Tool, ToolHints
 from core.domain.errors import WayfareError
 
-# A server in the plain catalog format, without its connection: `core.importers` reads it back -------------------------
+# A server in the plain catalog format, without its connection: `core.importers` reads it back
 
 HINTS = {
     "read_only": "readOnlyHint",
@@ -69,7 +69,7 @@ def _known(record: Server | Tool, fields: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", False)}
 
 
-# Profiles of behaviour ------------------------------------------------------------------------------------------------
+# Profiles of behaviour
 
 DEFAULT_PROFILE = "declared"
 
@@ -109,7 +109,7 @@ PROFILES = {
 }
 
 
-# The failure model: how long each call takes, and how it ends ---------------------------------------------------------
+# The failure model: how long each call takes, and how it ends
 
 SPREAD = 0.35  # standard deviation of the logarithm of a call's time
 UNDECLARED_S = 0.3
@@ -171,7 +171,7 @@ def _or(value: float | None, default: float) -> float:
     return default if value is None else value
 
 
-# The connection --------------------------------------------------------------------------------------------------------
+# The connection
 
 
 def virtual_connection(

@@ -16,7 +16,7 @@ from core.domain.english import COMMON_VERBS, third_person
 from core.domain.errors import CatalogError, UnknownNameError
 from core.virtual.schema_inference import schema_part
 
-# Synonyms for words in tool descriptions, and beginnings of descriptions ----------------------------------------------
+# Synonyms for words in tool descriptions, and beginnings of descriptions
 
 ANYWHERE = """
 find: locate | finds: locates | finding: locating | fetch: retrieve, get | fetches: retrieves, gets | retrieve: fetch |
@@ -99,7 +99,7 @@ SYNONYMS = _table(ANYWHERE)
 VERB_SYNONYMS = _table(BEGINNING)  # of the verb that a description begins with
 
 
-# Paraphrases by rules: another beginning, another verb, synonyms ------------------------------------------------------
+# Paraphrases by rules: another beginning, another verb, synonyms
 
 Mood = Literal["imperative", "third", ""]
 MOST_WORDINGS = len(PLAIN)  # even a text of one word that no rule knows has as many
@@ -198,7 +198,7 @@ def _like(model: str, text: str) -> str:
     return text[0].upper() + text[1:] if model[0].isupper() else text
 
 
-# Copies ----------------------------------------------------------------------------------------------------------------
+# Copies
 
 MOST_COPIES = 50  # any text has more wordings, see `MOST_WORDINGS`
 HIGHEST_SPREAD = 100.0

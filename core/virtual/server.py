@@ -30,7 +30,7 @@ from core.virtual.launch import DEFAULT_PROFILE, PROFILES, Ending, FailureModel,
 from core.virtual.schema_inference import inferred_schema
 from core.virtual.schema_values import NoValueError, value_for
 
-# Simulated results that fit the tool's schema, name and description ---------------------------------------------------
+# Simulated results that fit the tool's schema, name and description
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _generator(tool: Tool, arguments: Mapping[str, Any], seed: int) -> random.Ra
     return random.Random(text)  # noqa: S311 - a simulation, not a secret
 
 
-# Dropping the connection of one HTTP request, as a server that dies after it accepted a call --------------------------
+# Dropping the connection of one HTTP request, as a server that dies after it accepted a call
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Scope]]
@@ -117,7 +117,7 @@ def dropping(app: App) -> App:
     return wrapped
 
 
-# The server ------------------------------------------------------------------------------------------------------------
+# The server
 
 VERSION = "virtual"
 Context = ServerRequestContext[Any, Any]
@@ -216,7 +216,7 @@ def _result(made: SimulatedResult, *, promised: bool) -> mcp_types.CallToolResul
     )
 
 
-# Serving until the client disconnects (stdio) or the process is stopped (HTTP) ----------------------------------------
+# Serving until the client disconnects (stdio) or the process is stopped (HTTP)
 
 CRASHED = 70  # the exit code of a simulated crash
 

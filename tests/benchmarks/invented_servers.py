@@ -37,7 +37,7 @@ def drawn_size(rng: random.Random) -> int:
     return max(1, min(MOST_TOOLS, round(rng.lognormvariate(math.log(median), deviation))))
 
 
-# The style of a server: how its names are written, how much its descriptions say --------------------------------------
+# The style of a server: how its names are written, how much its descriptions say
 
 VERBS = {
     "get": ("get", "fetch", "retrieve", "read"), "list": ("list", "get", "enumerate"), "search": ("search", "find", "query"),
@@ -164,7 +164,7 @@ def server_name(rng: random.Random, about: str) -> str:
     return form.format(a=about, b=brand)
 
 
-# Servers made of words ------------------------------------------------------------------------------------------------
+# Servers made of words
 
 OPERATIONS = {
     "list": (18, "List {kind_}{things}", "List all {things} of {a_other}", "Returns the {things} that match, newest first"),

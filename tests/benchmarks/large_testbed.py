@@ -126,7 +126,7 @@ def _asked(tool: Tool) -> str:
     return f"{base_form(first.lower())} {rest}".rstrip(" .")
 
 
-# Servers of the sources, and varied ones ------------------------------------------------------------------------------
+# Servers of the sources, and varied ones
 
 
 def _as_it_is(source: str, server: Server, taken: set[str]) -> tuple[Server, Same]:

@@ -88,7 +88,7 @@ class Visit:
             return f"no picture of {self.page.url}: {error.message}"
         return f"{file} shows {self.page.url}"
 
-    # Going around ------------------------------------------------------------------------------------------------
+    # Going around
 
     @property
     def main(self) -> Locator:
@@ -133,7 +133,7 @@ class Visit:
             arg=wanted,
         )
 
-    # Seeing ------------------------------------------------------------------------------------------------------
+    # Seeing
 
     def see(self, text: str | re.Pattern[str], within: Locator | None = None) -> Locator:
         """Wait until a text is on the page."""
@@ -189,7 +189,7 @@ class Visit:
             .concat(`main is ${main.scrollWidth} px wide in ${main.clientWidth}`)"""
         )
 
-    # Doing -------------------------------------------------------------------------------------------------------
+    # Doing
 
     def press(self, name: str) -> None:
         """Press a button of the page or of an open dialog."""

@@ -205,7 +205,7 @@ def parameters_under(setting: Setting, knobs: Sequence[str]) -> dict[str, int]:
     return {"k": setting.s} if "alpha_s" in knobs else {}
 
 
-# Rankings over time: the best candidates of each step, and the score of each server that changes ----------------------
+# Rankings over time: the best candidates of each step, and the score of each server that changes
 # EHRR and its like have a chance that a call succeeds, (1 - pfail) r~, which statistics change. SONAR has the network score N of
 # NetMCP (7), which latencies change. A router with neither has no such score.
 

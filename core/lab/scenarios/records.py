@@ -21,7 +21,7 @@ from core.network.states import State
 from core.network.traces import OUTAGE_S, Traces
 from core.routers.context import RoutingContext
 
-# Latency curves, changes of server with their reason, and the decision at a step --------------------------------------
+# Latency curves, changes of server with their reason, and the decision at a step
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _spans(traces: Traces, row: int) -> tuple[tuple[float, float], ...]:
     return tuple((float(begin * traces.step_s), float(end * traces.step_s)) for begin, end in edges)
 
 
-# Records of the store --------------------------------------------------------------------------------------------------
+# Records of the store
 
 
 def conditions_of(world: World, profile: Profile, source: str, *, seed: int, predicted: str) -> Conditions:

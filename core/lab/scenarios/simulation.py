@@ -36,7 +36,7 @@ from core.routers.context import Layer, Match, Matcher, RoutingContext
 from core.routers.parameters import LearningParameters, MatchingParameters
 from core.routers.projection import StatisticsProjection, known
 
-# Caches of what follows from the text alone: similarities, BM25 scores and a planner's replies ------------------------
+# Caches of what follows from the text alone: similarities, BM25 scores and a planner's replies
 # They keep the time of each computation, so that a decision's time is the one without a cache.
 
 T = TypeVar("T")
@@ -149,7 +149,7 @@ def cached_planner(planner: Planner, cache: LookupCache, predicted: str = "") ->
     return cast(Planner, CachedPlanner(planner, cache, predicted))
 
 
-# The world and its steps -----------------------------------------------------------------------------------------------
+# The world and its steps
 
 START = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday; only differences of times matter
 LEAD_IN = 30

@@ -150,7 +150,7 @@ def _gain(before: Ranks, after: Ranks) -> tuple[float, float]:
     return change.low, change.high
 
 
-# Training catalogs: the shipped ones with their labels, and those that an operator adds -------------------------------
+# Training catalogs: the shipped ones with their labels, and those that an operator adds
 
 # the order makes a training repeatable; everyday.jsonl is left out, for judging
 SAMPLE_TASKS = (

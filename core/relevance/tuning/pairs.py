@@ -16,7 +16,7 @@ from core.domain.errors import ParameterError
 from core.domain.tasks import Task
 from core.relevance.text_views import description, full, imperative, names, parameters
 
-# Settings; the defaults made the file that comes with Wayfare ---------------------------------------------------------
+# Settings; the defaults made the file that comes with Wayfare
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class TuningSettings:
                 raise ParameterError(f"{name} is {value}; give 0 or more.")
 
 
-# Pairs -----------------------------------------------------------------------------------------------------------------
+# Pairs
 
 LEAST_CHARACTERS = 15  # a shorter description says no more than the name
 VIEW_CHARACTERS = 400

@@ -30,7 +30,7 @@ from core.relevance.tuning.pairs import LabelledCatalog, Pair, TuningSettings, t
 # torch and sentence-transformers carry few types
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-# The encoder in two parts: frozen lower layers with kept outputs, upper layers that may learn -------------------------
+# The encoder in two parts: frozen lower layers with kept outputs, upper layers that may learn
 
 READING = "Reading texts through the frozen layers"
 
@@ -124,7 +124,7 @@ def _through(blocks: Iterable[Any], hidden: torch.Tensor, mask: torch.Tensor) ->
     return hidden
 
 
-# Hard negatives: the wrong tools that the frozen encoder ranks highest for each query; twins are not wrong ------------
+# Hard negatives: the wrong tools that the frozen encoder ranks highest for each query; twins are not wrong
 
 TWIN = 0.92  # cosine of two full texts that say the same
 
@@ -169,7 +169,7 @@ class HardNegatives:
         self._twins.append({key: frozenset(keys[j] for j in np.flatnonzero(alike[i])) for i, key in enumerate(keys)})
 
 
-# Training --------------------------------------------------------------------------------------------------------------
+# Training
 
 MOMENT_TEXTS = 512  # texts over which the inputs of the matrices are averaged
 TOLD_EVERY = 5  # steps
