@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +19,6 @@ from core.domain.progress import Step
 from core.store.sharing import COMMAND
 
 if TYPE_CHECKING:  # torch is loaded when a training begins, not for --help
-    from core.relevance.encoder_runtime import SentenceEncoder
     from core.relevance.tuning.judging import Judgement
     from core.relevance.tuning.pairs import LabelledCatalog
 
@@ -53,9 +53,9 @@ def train_encoder(
     file = _writable(out or settings.tuned_encoder)
     more, judged = _labelled(train, judge, settings)
     started = time.perf_counter()
-    encoder, catalogs = _train(file, more, seed=seed, steps=steps or 0)
+    catalogs = _train(file, more, seed=seed, steps=steps or 0)
     elapsed_s = time.perf_counter() - started
-    judgements = _judgements(file, encoder, catalogs, judged)
+    judgements = _judgements(file, catalogs, judged)
     if as_json:
         _print_document(file, elapsed_s, judgements)
     else:
@@ -64,22 +64,20 @@ def train_encoder(
         click.echo("This was a trial of a few steps: train without --steps before you use it." if steps else _use(file))
 
 
-def _train(
-    file: Path, more: Sequence[LabelledCatalog], *, seed: int, steps: int
-) -> tuple[SentenceEncoder, list[LabelledCatalog]]:
-    """Trains and writes the file. Returns the encoder, which is frozen again, and every catalog used for training."""
-    from core.relevance.encoder_model import low_rank, model_folder, save
-    from core.relevance.encoder_runtime import SentenceEncoder
+def _train(file: Path, more: Sequence[LabelledCatalog], *, seed: int, steps: int) -> list[LabelledCatalog]:
+    """Trains and writes the file. Returns every catalog used for training."""
+    from core.relevance.onnx_encoder import model_folder
+    from core.relevance.tuning.difference import low_rank, write_difference
+    from core.relevance.tuning.graph import frozen_model
     from core.relevance.tuning.judging import shipped_catalogs
     from core.relevance.tuning.pairs import TuningSettings
     from core.relevance.tuning.training import tune
 
-    options, folder, catalogs = TuningSettings(seed=seed, steps=steps), model_folder(), [*shipped_catalogs(), *more]
-    encoder = SentenceEncoder(folder)
-    change = tune(encoder.transformer, catalogs, options, _tell)
-    arrays = low_rank(change.scaled(options.share), options.rank)
-    save(file, arrays, {"base": folder.key, "catalogs": [catalog.name for catalog in catalogs], **asdict(options)})
-    return encoder, catalogs
+    options, catalogs = TuningSettings(seed=seed, steps=steps), [*shipped_catalogs(), *more]
+    change = tune(frozen_model(), catalogs, options, _tell)
+    about = {"base": model_folder().key, "catalogs": [catalog.name for catalog in catalogs], **asdict(options)}
+    write_difference(file, low_rank(change.scaled(options.share), options.rank), about)
+    return catalogs
 
 
 def _labelled(
@@ -104,21 +102,21 @@ def _read(app: App, text: str, *, tasks_needed: bool = True) -> LabelledCatalog:
     return replace(found, name=Path(tasks).name) if tasks_needed else found
 
 
-def _judgements(
-    file: Path, frozen: SentenceEncoder, trained: Sequence[LabelledCatalog], judged: Sequence[LabelledCatalog]
-) -> list[Judgement]:
+def _judgements(file: Path, trained: Sequence[LabelledCatalog], judged: Sequence[LabelledCatalog]) -> list[Judgement]:
     """Judges each catalog with the frozen encoder and with the tuned one."""
     if not judged:
         return []
-    from core.relevance.encoder_model import model_folder, tuned_folder
-    from core.relevance.encoder_runtime import SentenceEncoder
+    from core.relevance.onnx_encoder import OnnxEncoder, model_folder, tuned_folder
     from core.relevance.tuning.judging import Trained, judge
 
-    tuned, known = SentenceEncoder(tuned_folder(model_folder(), file)), Trained.on(trained)
-    found: list[Judgement] = []
-    for place, catalog in enumerate(judged):
-        _tell(Step(f"Judging by {printable(catalog.name)}", place + 1, len(judged)))
-        found += judge(catalog, frozen.encode, tuned.encode, known)
+    known, found = Trained.on(trained), list[Judgement]()
+    with TemporaryDirectory() as root:
+        frozen, tuned = (
+            OnnxEncoder(Path(root), model) for model in (model_folder(), tuned_folder(model_folder(), file))
+        )
+        for place, catalog in enumerate(judged):
+            _tell(Step(f"Judging by {printable(catalog.name)}", place + 1, len(judged)))
+            found += judge(catalog, frozen.encode, tuned.encode, known)
     return found
 
 

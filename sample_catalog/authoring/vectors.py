@@ -1,4 +1,4 @@
-"""The vectors of the shipped catalogs and the encoders' graphs, so that a first start need not compute them.
+"""The vectors of the shipped catalogs and the encoder's graph, so that a first start need not compute them.
 
 `vectors/<model>.parquet` has every text that the indexes of the shipped catalogs embed, exactly as a first start would
 embed it: catalog by catalog, in the indexes' own order. Run `make catalog` after changing a text, a view or a model.
@@ -16,8 +16,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS, shipped
 from core.relevance import relevance_index as examples
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, text_hash
-from core.relevance.encoder_model import ModelFolder, model_folder, tuned_folder
-from core.relevance.onnx_encoder import PREPARED, OnnxEncoder, export_model, prepare
+from core.relevance.onnx_encoder import DIMENSION, SHIPPED_GRAPH, ModelFolder, OnnxEncoder, model_folder, tuned_folder
 from core.relevance.packaged_vectors import (
     VectorFileError,
     read_requests,
@@ -58,9 +57,9 @@ def models() -> tuple[ModelFolder, ModelFolder]:
 def drift(folder: Path = VECTORS) -> list[str]:
     """Returns sentences on the files of a folder that do not fit the catalogs' texts and the models. Embeds nothing."""
     used = models()
-    collectors = {model.key: TextCollector(model.key, model.dimension) for model in used}
+    collectors = {model.key: TextCollector(model.key, DIMENSION) for model in used}
     _prepare_all([CachedEncoder(EncoderSource.of(collectors[one.key]), MemoryVectorStore()) for one in used])
-    found = [f"relevance/data/{key}.zip is missing" for key in collectors if not (PREPARED / f"{key}.zip").is_file()]
+    found: list[str] = []
     if examples.shipped_examples(used[1].key) is None:
         found.append(f"relevance/data/{used[1].key}.npz is missing or has other texts")
     found += request_drift(used[1].key)
@@ -79,14 +78,13 @@ def drift(folder: Path = VECTORS) -> list[str]:
 
 
 def build() -> str:
-    """Writes the graphs and the vectors. Returns the files and their sizes in one line."""
+    """Writes the graph and the vectors. Returns the files and their sizes in one line."""
+    from core.relevance.tuning.graph import write_graph  # loads torch
+
+    write_graph(SHIPPED_GRAPH)
     store, folders = MemoryVectorStore(), models()
     with tempfile.TemporaryDirectory() as scratch:
-        root = Path(scratch)
-        for folder in folders:
-            export_model(folder, root / folder.key)
-            prepare(folder, root / folder.key)
-        sources = [EncoderSource.of(OnnxEncoder(root, folder)) for folder in folders]
+        sources = [EncoderSource.of(OnnxEncoder(Path(scratch), folder)) for folder in folders]
         _prepare_all([CachedEncoder(source, store) for source in sources])
         for file in examples.DATA.glob("*.np[yz]"):
             file.unlink()

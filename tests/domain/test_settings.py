@@ -89,7 +89,7 @@ def test_nothing_else_looks_at_the_environment() -> None:
     for_a_library = {
         "core/__init__.py",
         "core/domain/tokens.py",
-        "core/relevance/encoder_runtime.py",
+        "core/relevance/onnx_encoder.py",
         "core/planning/model_endpoint.py",
     }
     for_other_programs = {

@@ -1,4 +1,4 @@
-"""Small catalogs, an encoder without a model, and the shipped model: exported once a session; torch is loaded for nothing else."""
+"""Small catalogs, an encoder without a model, and the shipped model, prepared once a session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
-from core.relevance.encoder_runtime import SentenceEncoder
 from core.relevance.onnx_encoder import OnnxEncoder
 from tests.relevance.toy_encoders import WordEncoder
 
@@ -47,11 +46,5 @@ def wayfare_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def exported(wayfare_cache: Path) -> OnnxEncoder:
-    """The encoder of the first start: it has exported the model into `wayfare_cache`."""
+    """The encoder of the first start: it has prepared the model in `wayfare_cache`."""
     return OnnxEncoder(wayfare_cache / "models")
-
-
-@pytest.fixture(scope="session")
-def reference() -> SentenceEncoder:
-    """The same model on torch."""
-    return SentenceEncoder()

@@ -10,7 +10,7 @@ import pytest
 from core.app import Settings
 from core.importers.shipped_catalogs import sample
 from core.relevance.encoder import text_hash
-from core.relevance.onnx_encoder import OnnxEncoder
+from core.relevance.onnx_encoder import DIMENSION, OnnxEncoder
 from core.relevance.packaged_vectors import read_vectors, write_vectors
 from core.relevance.text_views import SERVER_VIEWS, TOOL_VIEWS, full
 from sample_catalog import VECTORS
@@ -34,7 +34,7 @@ def test_they_are_unit_rows_of_finite_numbers() -> None:
     for folder in vectors.models():
         rows = np.stack(list(read_vectors(VECTORS, folder.key).values()))
         norms = np.linalg.norm(rows, axis=1)
-        assert rows.shape[1] == folder.dimension
+        assert rows.shape[1] == DIMENSION
         assert np.isfinite(rows).all()
         assert ((norms == 0) | (np.abs(norms - 1) < 1e-5)).all()
 
@@ -46,7 +46,7 @@ def test_a_first_decision_embeds_the_query_alone(tmp_path: Path) -> None:
     from core.relevance.packaged_vectors import PackagedVectors
 
     folder = vectors.models()[0]
-    collector = vectors.TextCollector(folder.key, folder.dimension)
+    collector = vectors.TextCollector(folder.key, DIMENSION)
     encoder = CachedEncoder(EncoderSource.of(collector), PackagedVectors(MemoryVectorStore(), VECTORS))
     index = CatalogIndex(sample(), encoder)
     read = [*index.tools.views.values(), *index.servers.views.values()]

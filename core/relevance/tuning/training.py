@@ -23,8 +23,8 @@ import torch
 from core.domain.catalog import Tool
 from core.domain.progress import Report, Step, silent
 from core.relevance.encoder import EncoderError, Vectors, cleaned
-from core.relevance.encoder_model import Change, Matrix, transformer
 from core.relevance.text_views import full
+from core.relevance.tuning.difference import Change, Matrix
 from core.relevance.tuning.pairs import LabelledCatalog, Pair, TuningSettings, training_pairs, views_of
 
 # torch and sentence-transformers carry few types
@@ -42,7 +42,7 @@ class SplitEncoder:
     """
 
     def __init__(self, model: Any, layers: int, max_tokens: int, *, bfloat16: bool = False) -> None:
-        self.bert: Any = transformer(model)
+        self.bert: Any = getattr(model[0], "auto_model", None) or model[0].model  # two names of sentence-transformers
         self.tokenizer: Any = model.tokenizer
         self.max_tokens = max_tokens
         self.bfloat16 = bfloat16
