@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import httpx2
 from mcp import Client, MCPError
-from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, DiscoverResult
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, REQUEST_TIMEOUT, DiscoverResult
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from core.domain.catalog import Connection
@@ -74,6 +74,8 @@ def next_way(way: Way, transport: str, error: Exception | None, last_words: str)
     if isinstance(error, OSError | WayfareError | httpx2.TransportError):
         return None
     if transport != "stdio" or not isinstance(error, MCPError):
+        if way == "probe" and isinstance(error, MCPError) and error.code == METHOD_NOT_FOUND:
+            return "modern"  # it knows no `initialize`: it was too slow for the probe before
         first = "sse" if transport == "http" and last_words.startswith(REFUSES_POST) else None
         return first if way == "probe" else "probe"
     if error.code == CONNECTION_CLOSED:  # some servers end at a request before `initialize`

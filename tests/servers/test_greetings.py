@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
+from mcp_types import METHOD_NOT_FOUND
 
 from core.domain.catalog import Connection
-from core.servers.greetings import Greetings
+from core.servers.greetings import Greetings, next_way
 from core.servers.pool import PoolConfig
 from core.servers.session import Lease
 from tests.servers.conftest import SERVER, SERVERS, Bench
@@ -101,3 +103,9 @@ def old_address() -> Iterator[str]:
 
 def test_an_address_of_the_older_transport_is_found_out(bench: Bench, old_address: str) -> None:
     assert bench.pool.use(SERVER, Connection("http", url=old_address), tools, limit_s=10) == ["echo"]
+
+
+def test_a_server_without_initialize_is_of_the_newer_era_though_it_was_too_slow_for_the_probe() -> None:
+    unknown = MCPError(METHOD_NOT_FOUND, "Method not found")
+    assert next_way("probe", "http", unknown, "") == "modern"
+    assert next_way("legacy", "http", unknown, "") == "probe"
