@@ -36,7 +36,7 @@ from core.lab.execution import S_PER_USD, VALUE_USD, ExecutionRun, Playing
 from core.lab.gate import Baseline, Change, Gate, Moved, read_baseline
 from core.lab.lab import RANKED
 from core.lab.levels import LevelRun
-from core.lab.measuring import Measured, missing_labels
+from core.lab.measuring import Measured, decisions, missing_labels
 
 # The tables of `wayfare bench`: measures, comparisons, levels, played outcomes, and the gate.
 
@@ -92,7 +92,17 @@ def print_played(played: Sequence[ExecutionRun]) -> None:
         return
     click.echo()
     print_table(
-        ("router", "solved", "m$ each", "s each", "tokens each", "invalid routes", "invalid tools", "value m$"),
+        (
+            "router",
+            "solved",
+            "steps",
+            "m$ each",
+            "s each",
+            "tokens each",
+            "invalid routes",
+            "invalid tools",
+            "value m$",
+        ),
         [_outcome(one) for one in played],
     )
 
@@ -173,6 +183,7 @@ def _outcome(run: ExecutionRun) -> tuple[str, ...]:
     return (
         run.router,
         f"{run.success_rate.mean:.3f} ±{run.success_rate.high - run.success_rate.mean:.3f}",
+        f"{run.step_success_rate.mean:.3f}",
         f"{run.usd_per_solved.mean * 1e3:.2f}",
         f"{run.s_per_solved.mean:.2f}",
         f"{run.tokens_per_solved.mean:,.0f}",
@@ -218,6 +229,10 @@ MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgme
 @click.option(
     "--seeds", default=20, show_default=True, type=click.IntRange(1, 1000), help="Number of draws of every outcome."
 )
+@click.option(
+    "--split/--whole", default=True, show_default=True,
+    help="With --execute: split a task of several steps into sub-tasks, or route it once.",
+)  # fmt: skip
 @click.option("--live", is_flag=True, help="With --execute: make real calls of read-only tools on running servers.")
 @click.option(
     "--prices",
@@ -259,6 +274,7 @@ def bench(
     hints: bool,
     execute: bool,
     seeds: int,
+    split: bool,
     live: bool,
     prices: str,
     value_usd: float,
@@ -294,15 +310,15 @@ def bench(
         labelled, source = asked.labelled(app, name)
         storing = store and app.store.path is not None
         deep = [int(parameters.values()["n"] or 0) for _, parameters in asked.chosen(app)]
-        each = len(labelled) + (sum(bool(task.relevant) for task in labelled) if execute else 0)
+        playing = [Playing(n, seeds, value_usd, s_per_usd, live, split) if execute else None for n in deep]
+        each = decisions(labelled, playing[0])
         made = [
             app.measuring.measure(
                 labelled, source=source, catalog=name, router=router, preset=asked.preset, parameters=parameters,
-                hints=asked.hints, seed=seed, playing=Playing(n, seeds, value_usd, s_per_usd, live) if execute else None,
-                resumable=storing, spread=spread,
+                hints=asked.hints, seed=seed, playing=playing[at], resumable=storing, spread=spread,
                 progress=lambda done, before=at * each: listed(before + done, each * len(deep)),
             )
-            for at, ((router, parameters), n) in enumerate(zip(asked.chosen(app, RANKED), deep, strict=True))
+            for at, (router, parameters) in enumerate(asked.chosen(app, RANKED))
         ]  # fmt: skip
         runs = [one.run for one in made]
         levelled = [

@@ -1,28 +1,28 @@
 """Playing routed tasks out: how many are solved, and at which cost. Algorithm 1 of EHRR without a model.
 
-The router decides once for each labelled task. Its candidates are tried in order, at most `ROUNDS` of them. A tool that is not
-among the task's right ones is an invalid tool call: it takes its time and its price and solves nothing. A right one succeeds by
-its declared reliability, r_ij (1 - pfail_i), drawn for every seed. A decision without a right tool among the tried ones is an
-invalid route call: an agent would route again.
+A task of several steps is split into sub-tasks by rules, as a person would ask for it; each sub-task is routed once. Candidates are
+tried in order, at most `ROUNDS` for each step that the sub-task is for: the last sub-task is for all steps that are left, each other
+one for one step. A tool serves the first step that it is right for, if that step's inputs are there. A tool that serves no step is
+an invalid tool call: it takes its time and its price and solves nothing. A right one succeeds by its declared reliability,
+r_ij (1 - pfail_i), drawn for every seed. A decision without a right tool among the tried ones is an invalid route call.
 
-    value = V * solved - price - time / kappa              per task, USD; kappa in s per USD
+    solved = all steps are solved                          value = V * solved - price - time / kappa      per task, USD; kappa in s per USD
 """
 
 from __future__ import annotations
 
-import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
 from core.domain.tasks import Task
 from core.domain.trace import DROPS, KEPT
+from core.planning.decomposition import decompose
 from core.routers.context import RoutingContext
 
 # One task as it was routed
@@ -72,46 +72,44 @@ def dropped_by(task: Task, decision: Decision) -> str:
     return "" if code == KEPT else DROPS[code].value
 
 
-# Prices by EHRR's two tiers (section V): low U(0, 0.0025) USD, high N(0.0225, 0.005^2) USD, cut at 0
-
-LOW_USD, HIGH_USD, HIGH_DEVIATION_USD = 0.0025, 0.0225, 0.005
-HIGH_TIER = re.compile(
-    r"\b(web|internet|online|browse\w*|crawl\w*|scrap\w+|google|bing|duckduckgo|tavily|news|"
-    r"geocod\w*|geo\w*|map|maps|route\w*|directions?|navigation|places?|satellite|weather|"
-    r"generat\w*|summar\w*|translat\w*|transcri\w*|synthes\w*|llm|gpt|model|models|ai|speech|image|images|video|embedding\w*)\b",
-    re.IGNORECASE,
-)
+# The sub-tasks that a task is routed by, and the steps that solve it
 
 
-def is_high_tier(tool: Tool) -> bool:
-    """Whether a tool belongs to the expensive tier: by its declared tier, else by words of its name and description.
+def sub_tasks(task: Task) -> tuple[Task, ...]:
+    """Returns the parts of a task with several steps, split by rules, each with the whole task's right tools. Other tasks are whole.
 
-    >>> is_high_tier(Tool("maps", "find_route", "Directions between two places."))
-    True
-    >>> is_high_tier(Tool("text", "count_words", "Counts words."))
-    False
+    >>> plan = (Step("a::x"), Step("b::y", needs=(0,)))
+    >>> whole = Task("1", "find the report, then mail it to Bo", relevant=("a::x", "b::y"), plan=plan)
+    >>> [(part.id, part.subtask) for part in sub_tasks(whole)]
+    [('1#1', 'find the report'), ('1#2', 'mail it to Bo')]
     """
-    if tool.tier:
-        return tool.tier == "high"
-    return bool(HIGH_TIER.search(f"{tool.server} {tool.name} {tool.description}".replace("_", " ").replace("-", " ")))
+    parts = decompose(task.subtask) if task.relevant and len(task.plan) > 1 else ()
+    if len(parts) < 2:
+        return (task,)
+    return tuple(replace(task, id=f"{task.id}#{at}", subtask=part.text) for at, part in enumerate(parts, 1))
 
 
-def drawn_price_usd(tool: Tool, seed: int) -> float:
-    """A price per call from the tool's tier, drawn by the tool's name and the seed. Other tools do not change it."""
-    rng = np.random.default_rng([seed, zlib.crc32(tool.id.encode())])
-    if is_high_tier(tool):
-        return max(0.0, float(rng.normal(HIGH_USD, HIGH_DEVIATION_USD)))
-    return float(rng.uniform(0.0, LOW_USD))
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The steps of a task: each with its right tools and the steps whose results it needs. A task without a plan has one step."""
 
+    right: tuple[frozenset[str], ...]
+    needs: tuple[tuple[int, ...], ...]
 
-def priced_by_tiers(catalog: Catalog, *, name: str, seed: int = 0) -> Catalog:
-    """A catalog with every tool priced by its tier. Servers ask the median of their tools' prices."""
-    return Catalog(name, tuple(_priced(server, seed) for server in catalog.servers))
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        if len(task.plan) < 2:
+            return cls((frozenset(task.relevant),), ((),))
+        return cls(
+            tuple(frozenset((step.tool, *step.equal)) for step in task.plan), tuple(step.needs for step in task.plan)
+        )
 
+    def __len__(self) -> int:
+        return len(self.right)
 
-def _priced(server: Server, seed: int) -> Server:
-    tools = tuple(replace(tool, price_usd=drawn_price_usd(tool, seed)) for tool in server.tools)
-    return replace(server, tools=tools, ask_usd=None)
+    def tries(self, part: int, parts: int) -> int:
+        """Returns the number of candidates that sub-task `part` of `parts` may try."""
+        return ROUNDS * (max(1, len(self) - part) if part == parts - 1 else 1)
 
 
 # Playing
@@ -125,18 +123,26 @@ LiveCall = Callable[[int], tuple[bool, float] | None]  # a tool's row -> went we
 
 @dataclass(frozen=True, slots=True)
 class Playing:
-    """How tasks are played out: the options of `wayfare bench --execute`, stored with a run. `n` candidates are routed."""
+    """How tasks are played out: the options of `wayfare bench --execute`, stored with a run. `n` candidates are routed.
+
+    With `split`, a task of several steps is routed by its sub-tasks, else once as a whole.
+    """
 
     n: int
     seeds: int = 20
     value_usd: float = VALUE_USD
     s_per_usd: float = S_PER_USD
     live: bool = False
+    split: bool = True
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> Self:
-        """Read what the store has. Raises TypeError for a document of another version."""
-        return cls(**document)
+        """Read what the store has; before tasks were split, there was no `split`. Raises TypeError for another document."""
+        return cls(**{"split": False, **document})
+
+    def routed(self, tasks: Sequence[Task]) -> list[Task]:
+        """Returns what is routed for these tasks, in order: their sub-tasks, or the tasks themselves."""
+        return [part for task in tasks for part in (sub_tasks(task) if self.split else (task,))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +165,15 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionRun:
-    """One router over all possible tasks. Means per task over seeds, or per solved sub-task as the name says."""
+    """One router over all possible tasks. Means per task over seeds, or per solved task as the name says.
+
+    `success_rate` is the share of tasks with all steps solved, `step_success_rate` that of solved steps.
+    """
 
     router: str
     n: int
     success_rate: Interval
+    step_success_rate: Interval
     usd_per_solved: Interval
     s_per_solved: Interval
     tokens_per_solved: Interval
@@ -177,8 +187,8 @@ class ExecutionRun:
     def to_json(self) -> dict[str, object]:
         """What `bench --execute --json` adds to a run, with the intervals under `intervals`."""
         names = (
-            "success_rate", "usd_per_solved", "s_per_solved", "tokens_per_solved", "invalid_route_calls",
-            "invalid_tool_calls", "invalid_calls", "value", "usd_per_task",
+            "success_rate", "step_success_rate", "usd_per_solved", "s_per_solved", "tokens_per_solved",
+            "invalid_route_calls", "invalid_tool_calls", "invalid_calls", "value", "usd_per_task",
         )  # fmt: skip
         found: dict[str, Interval] = {name: getattr(self, name) for name in names}
         finite = {name: one for name, one in found.items() if np.isfinite(one.mean)}
@@ -191,14 +201,15 @@ class ExecutionRun:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """The result of one task's tries per seed, (seeds,): solved, USD, s, invalid tool calls; and what is the same for all seeds."""
+    """The result of one task's tries per seed, (seeds,): solved, solved steps, USD, s, tokens, invalid tool and route calls."""
 
     solved: NDArray[np.bool_]
+    steps: Floats
     usd: Floats
     time_s: Floats
+    tokens: Floats
     invalid_tools: Floats
-    invalid_route: float
-    tokens: float
+    invalid_routes: Floats
     unpriced: int
 
 
@@ -211,28 +222,19 @@ def execute(
     seeds: int = 20,
     value_usd: float = VALUE_USD,
     s_per_usd: float,
-    rounds: int = ROUNDS,
+    split: bool = True,
     live: LiveCall | None = None,
 ) -> ExecutionRun:
-    """Play every possible task. `context` holds the declared figures that outcomes are drawn from.
+    """Play every possible task. `route` gets each sub-task; `context` holds the declared figures that outcomes are drawn from.
 
     The draws belong to a task and its tools: two routers that try the same tool have the same luck. `live` calls a tool (its row)
     and returns whether it succeeded and its seconds, or None for a tool that may not be called, whose outcome is then drawn.
     Raises ValueError if no task has a right tool.
     """
+    playing = Playing(ROUNDS, seeds, value_usd, s_per_usd, split=split)
     possible = [task for task in tasks if task.relevant]
-    routed = [Routed.of(task, route(task)) for task in possible]
-    return play(
-        router,
-        possible,
-        routed,
-        context,
-        seeds=seeds,
-        value_usd=value_usd,
-        s_per_usd=s_per_usd,
-        rounds=rounds,
-        live=live,
-    )
+    routed = [Routed.of(part, route(part)) for part in playing.routed(possible)]
+    return play(router, possible, routed, context, playing, live=live)
 
 
 def play(
@@ -240,72 +242,133 @@ def play(
     tasks: Sequence[Task],
     routed: Sequence[Routed],
     context: RoutingContext,
+    playing: Playing,
     *,
-    seeds: int,
-    value_usd: float,
-    s_per_usd: float,
-    rounds: int = ROUNDS,
     live: LiveCall | None = None,
 ) -> ExecutionRun:
-    """`execute` for possible tasks that are routed already, one `routed` for each."""
-    played = [_played(task, one, context, seeds, rounds, live) for task, one in zip(tasks, routed, strict=True)]
+    """`execute` for possible tasks whose parts (`Playing.routed`) are routed already, one `routed` for each part."""
+    left, played = iter(routed), list[_Tried]()
+    for task in tasks:
+        parts = [next(left) for _ in playing.routed([task])]
+        played.append(_played(task, parts, context, playing.seeds, live))
     if not played:
         raise ValueError("no task names a tool that can do it")
-    solved = np.stack([one.solved for one in played]).astype(np.float64)  # (tasks, seeds)
-    usd = np.stack([one.usd for one in played])
-    time_s = np.stack([one.time_s for one in played])
-    invalid_tools = np.stack([one.invalid_tools for one in played])
-    invalid_route = np.broadcast_to(np.array([[one.invalid_route] for one in played]), solved.shape)
-    tokens = np.broadcast_to(np.array([[one.tokens] for one in played]), solved.shape)
+
+    def of(name: str) -> Floats:
+        return np.stack([getattr(one, name) for one in played]).astype(np.float64)  # (tasks, seeds)
+
+    solved, usd, time_s = of("solved"), of("usd"), of("time_s")
+    invalid_routes, invalid_tools = of("invalid_routes"), of("invalid_tools")
     count = solved.sum(axis=0)
-    per_solved = np.divide(1.0, count, out=np.full(seeds, np.nan), where=count > 0)
+    per_solved = np.divide(1.0, count, out=np.full(playing.seeds, np.nan), where=count > 0)
     return ExecutionRun(
         router=router,
         n=len(played),
         success_rate=Interval.of(solved.mean(axis=0)),
+        step_success_rate=Interval.of(of("steps").sum(axis=0) / sum(len(_Steps.of(task)) for task in tasks)),
         usd_per_solved=Interval.of(usd.sum(axis=0) * per_solved),
         s_per_solved=Interval.of(time_s.sum(axis=0) * per_solved),
-        tokens_per_solved=Interval.of(tokens.sum(axis=0) * per_solved),
-        invalid_route_calls=Interval.of(invalid_route.mean(axis=0)),
+        tokens_per_solved=Interval.of(of("tokens").sum(axis=0) * per_solved),
+        invalid_route_calls=Interval.of(invalid_routes.mean(axis=0)),
         invalid_tool_calls=Interval.of(invalid_tools.mean(axis=0)),
-        invalid_calls=Interval.of((invalid_route + invalid_tools).mean(axis=0)),
-        value=Interval.of((value_usd * solved - usd - time_s / s_per_usd).mean(axis=0)),
+        invalid_calls=Interval.of((invalid_routes + invalid_tools).mean(axis=0)),
+        value=Interval.of((playing.value_usd * solved - usd - time_s / playing.s_per_usd).mean(axis=0)),
         usd_per_task=Interval.of(usd.mean(axis=0)),
         unpriced_tries=float(sum(one.unpriced for one in played)) / len(played),
     )
 
 
-def _played(
-    task: Task, routed: Routed, context: RoutingContext, seeds: int, rounds: int, live: LiveCall | None
-) -> _Tried:
-    servers, tools = context.statistics.servers, context.statistics.tools
-    tried = [context.tool_ids.index(name) for name in routed.candidates[:rounds]]
-    solved = np.zeros(seeds, dtype=np.bool_)
-    usd, time_s, invalid = np.zeros(seeds), np.zeros(seeds), np.zeros(seeds)
+def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds: int, live: LiveCall | None) -> _Tried:
+    steps = _Steps.of(task)
+    done = np.zeros((len(steps), seeds), dtype=np.bool_)
+    usd, time_s, tokens, invalid_tools, invalid_routes = np.zeros((5, seeds))
     connected: set[int] = set()
     unpriced = 0
-    for row in tried:
-        going = ~solved
-        server = int(context.tool_server[row])
-        price = float(tools.price_usd[row])
-        if np.isnan(price):
-            price, unpriced = 0.0, unpriced + 1
-        usd += going * price
-        measured = live(int(row)) if live is not None else None
-        declared_s = float(tools.latency_s[row]) + (0.0 if server in connected else float(servers.conn_s[server]))
-        time_s += going * (declared_s if measured is None else measured[1])
-        connected.add(server)
-        if context.tool_ids[row] in task.relevant and measured is not None:
-            solved |= going & measured[0]
-        elif context.tool_ids[row] in task.relevant:
-            chance = float(tools.success[row]) * (1.0 - float(servers.post_accept_failure[server]))
-            solved |= going & (_luck(task, context.tool_ids[row], seeds) < chance)
-        else:
-            invalid += going
-    found = any(context.tool_ids[row] in task.relevant for row in tried)
-    return _Tried(solved, usd, time_s, invalid, float(not found), float(routed.tokens), unpriced)
+    for part, routed in enumerate(parts):
+        begun, last = ~done.all(axis=0), part == len(parts) - 1
+        before = done.sum(axis=0)
+        tried = [context.tool_ids.index(name) for name in routed.candidates[: steps.tries(part, len(parts))]]
+        tokens += begun * routed.tokens
+        invalid_routes += begun & (not any(context.tool_ids[row] in right for row in tried for right in steps.right))
+        for row in tried:
+            going = ~done.all(axis=0) & (last | (done.sum(axis=0) == before))
+            unpriced += bool(np.isnan(context.statistics.tools.price_usd[row]))
+            usd += going * float(np.nan_to_num(context.statistics.tools.price_usd[row]))
+            measured = live(row) if live is not None else None
+            time_s += going * (_declared_s(context, row, connected) if measured is None else measured[1])
+            connected.add(int(context.tool_server[row]))
+            succeeds = (
+                _luck(task, part, context.tool_ids[row], seeds) < chance(context, row)
+                if measured is None
+                else np.full(seeds, measured[0])
+            )
+            serves = np.zeros(seeds, dtype=np.bool_)
+            for step, right in enumerate(steps.right):
+                if context.tool_ids[row] in right:
+                    ready = going & ~serves & ~done[step] & done[list(steps.needs[step])].all(axis=0)
+                    done[step] |= ready & succeeds
+                    serves |= ready
+            invalid_tools += going & ~serves
+    solved = np.logical_and.reduce(done)
+    return _Tried(solved, done.sum(axis=0), usd, time_s, tokens, invalid_tools, invalid_routes, unpriced)
 
 
-def _luck(task: Task, tool: str, seeds: int) -> Floats:
-    """Uniform draws for one task and tool, one per seed, the same for every router."""
-    return np.random.default_rng(zlib.crc32(f"{task.id}/{task.subtask}/{tool}".encode())).random(seeds)
+def chance(context: RoutingContext, row: int) -> float:
+    """Returns the declared chance that a call of a tool succeeds, r_ij (1 - pfail_i)."""
+    failure = context.statistics.servers.post_accept_failure[int(context.tool_server[row])]
+    return float(context.statistics.tools.success[row]) * (1.0 - float(failure))
+
+
+def _declared_s(context: RoutingContext, row: int, connected: Collection[int]) -> float:
+    server = int(context.tool_server[row])
+    connection_s = 0.0 if server in connected else float(context.statistics.servers.conn_s[server])
+    return float(context.statistics.tools.latency_s[row]) + connection_s
+
+
+def _luck(task: Task, part: int, tool: str, seeds: int) -> Floats:
+    """Uniform draws for a part of a task and a tool, one per seed, the same for every router."""
+    name = f"{task.id}/{task.subtask}/{tool}" + (f"/{part}" if part else "")
+    return np.random.default_rng(zlib.crc32(name.encode())).random(seeds)
+
+
+# Expected outcomes: the same without draws, by the chance of each set of solved steps
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedOutcome:
+    """For one task: the chance that it is solved, and the expected USD and seconds."""
+
+    solved: float
+    usd: float
+    s: float
+
+
+def expected_outcome(task: Task, parts: Sequence[Sequence[int]], context: RoutingContext) -> ExpectedOutcome:
+    """`parts` has the candidates of each sub-task, rows of tools, best first; `context` holds the figures that outcomes follow."""
+    steps = _Steps.of(task)
+    states: dict[frozenset[int], float] = {frozenset(): 1.0}  # solved steps: their chance
+    usd, seconds = 0.0, 0.0
+    connected: set[int] = set()
+    for part, candidates in enumerate(parts):
+        ended: dict[frozenset[int], float] = {}  # for a part that has solved its step
+        for row in candidates[: steps.tries(part, len(parts))]:
+            going = sum(share for done, share in states.items() if len(done) < len(steps))
+            usd += going * float(np.nan_to_num(context.statistics.tools.price_usd[row]))
+            seconds += going * _declared_s(context, row, connected)
+            connected.add(int(context.tool_server[row]))
+            after: dict[frozenset[int], float] = {}
+            for done, share in states.items():
+                step = next((s for s in range(len(steps)) if _serves(steps, s, context.tool_ids[row], done)), None)
+                won = share * chance(context, row) if step is not None else 0.0
+                after[done] = after.get(done, 0.0) + share - won
+                if step is not None:
+                    into = after if part == len(parts) - 1 else ended
+                    into[done | {step}] = into.get(done | {step}, 0.0) + won
+            states = after
+        for done, share in ended.items():
+            states[done] = states.get(done, 0.0) + share
+    return ExpectedOutcome(sum(share for done, share in states.items() if len(done) == len(steps)), usd, seconds)
+
+
+def _serves(steps: _Steps, step: int, tool: str, done: frozenset[int]) -> bool:
+    return tool in steps.right[step] and step not in done and done.issuperset(steps.needs[step])

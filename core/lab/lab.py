@@ -22,8 +22,9 @@ from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.benchmark import BenchmarkRun, run_benchmark
 from core.lab.equal_sets import EqualSetsService
-from core.lab.execution import S_PER_USD, ExecutionRun, LiveCall, Playing, Routed, execute, play, priced_by_tiers
+from core.lab.execution import S_PER_USD, ExecutionRun, LiveCall, Playing, Routed, execute, play
 from core.lab.levels import LevelRun, run_levels
+from core.lab.testbed import priced_by_tiers
 from core.lab.threshold import Calibration, fit_threshold
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.servers.lazy_pool import load_protocol
@@ -120,7 +121,7 @@ class LabService:
     def play(
         self, tasks: Sequence[Task], routed: Sequence[Routed], *, catalog: str, router: str, playing: Playing
     ) -> ExecutionRun:
-        """`execute` for possible tasks that are routed already.
+        """`execute` for possible tasks whose parts are routed already; see `core.lab.execution.play`.
 
         `playing.live` calls read-only tools on servers that run, with arguments made up from their schemas.
         """
@@ -129,9 +130,7 @@ class LabService:
             tasks,
             routed,
             self.catalogs.context(catalog),
-            seeds=playing.seeds,
-            value_usd=playing.value_usd,
-            s_per_usd=playing.s_per_usd,
+            playing,
             live=self._live(catalog) if playing.live else None,
         )
 
@@ -145,9 +144,9 @@ class LabService:
         seeds: int = 20,
         progress: Callable[[int], None] | None = None,
     ) -> ExecutionRun:
-        """Play the routed tasks out: sub-tasks solved, money, time, tokens, invalid calls; see `core.lab.execution`.
+        """Play the routed tasks out: tasks solved, money, time, tokens, invalid calls; see `core.lab.execution`.
 
-        `progress` gets the number of routed tasks. Raises WayfareError if no task has a right tool.
+        `progress` gets the number of routed sub-tasks. Raises WayfareError if no task has a right tool.
         """
         if not any(task.relevant for task in tasks):
             raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")

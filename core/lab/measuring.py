@@ -110,7 +110,8 @@ class MeasuringService:
         if playing is None:
             return Measured(conditions, found, None)
         deep = parameters.replaced({"n": playing.n})
-        tried = self._routed(run, PLAYED, possible, conditions, deep, lambda done: progress(len(tasks) + done), spread)
+        parts = playing.routed(possible)
+        tried = self._routed(run, PLAYED, parts, conditions, deep, lambda done: progress(len(tasks) + done), spread)
         played = self.lab.play(possible, tried, catalog=catalog, router=router, playing=playing)
         return Measured(conditions, found, played)
 
@@ -182,6 +183,11 @@ class MeasuringService:
     def _keep(self, run: str, phase: str, routed: Sequence[Routed], stored: int) -> None:
         parts = [RunPart(run, phase, at, json.dumps(routed[at].to_json())) for at in range(stored, len(routed))]
         self.store.lab_runs.add_parts(parts)
+
+
+def decisions(tasks: Sequence[Task], playing: Playing | None) -> int:
+    """Returns the number of decisions that `MeasuringService.measure` makes for a run."""
+    return len(tasks) + (0 if playing is None else len(playing.routed([task for task in tasks if task.relevant])))
 
 
 def missing_labels(tasks: Sequence[Task], known: Collection[str]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from core.domain.params import CUBE_ROOT, Knob, Parameters, Scale, Value
 from core.domain.significance import Compared, compared, margin
 from core.domain.tasks import Task
 from core.lab.benchmark import JUDGED, MEASURES, REJECTION, grades, measured
-from core.lab.execution import ROUNDS
+from core.lab.execution import expected_outcome, sub_tasks
 from core.routers.context import RoutingContext
 
 # Axes, as `alpha_t=0:1:0.05` writes them, and the points of a grid or a random search
@@ -167,43 +167,11 @@ def _range(knob: Knob, text: str, written: str) -> Axis:
     return Axis(knob.name, text, tuple(values))
 
 
-# Expected outcomes: `core.lab.execution` without its draws
-#     solved = 1 - prod (1 - P_j)        usd = sum reached_j * price_j        s = sum reached_j * (l_j + L_conn where new)
-# Candidates are tried in order, at most three. reached_j is the product of the earlier (1 - P). P_j = r_ij (1 - pfail_i), and 0 for
-# a wrong tool. An unpriced tool adds nothing to usd.
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedOutcome:
-    """For one sub-task: the chance that it is solved, and the expected USD and seconds."""
-
-    solved: float
-    usd: float
-    s: float
-
-
-def expected_outcome(task: Task, candidates: Sequence[int], context: RoutingContext) -> ExpectedOutcome:
-    """`candidates` are rows of tools, best first; `context` holds the figures that outcomes follow."""
-    servers, tools = context.statistics.servers, context.statistics.tools
-    reached, usd, seconds = 1.0, 0.0, 0.0
-    connected: set[int] = set()
-    for row in candidates[:ROUNDS]:
-        server = int(context.tool_server[row])
-        usd += reached * float(np.nan_to_num(tools.price_usd[row]))
-        seconds += reached * (
-            float(tools.latency_s[row]) + (0.0 if server in connected else float(servers.conn_s[server]))
-        )
-        connected.add(server)
-        if context.tool_ids[row] in task.relevant:
-            reached *= 1.0 - float(tools.success[row]) * (1.0 - float(servers.post_accept_failure[server]))
-    return ExpectedOutcome(1.0 - reached, usd, seconds)
-
-
 # Measures of points, and the points that no other beats
 
 
 def unbeaten(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
-    """Which points of (success rate, cost per solved sub-task) are on the Pareto front. The cost is in USD, seconds or tokens.
+    """Which points of (success rate, cost per solved task) are on the Pareto front. The cost is in USD, seconds or tokens.
 
     A point is beaten if another has at least its success for at most its cost, and differs. A router that solved nothing has no
     cost and is never on the front.
@@ -233,7 +201,7 @@ Result = Mapping[str, Any]
 class PointScorer:
     """The measures of a point from its candidates. `context` holds the figures that outcomes follow, the same for all points.
 
-    Raises WayfareError if no task has a right tool.
+    `queries` are to be routed: the tasks, then the sub-tasks of those with several steps. Raises WayfareError if no task has a right tool.
     """
 
     tasks: Sequence[Task]
@@ -244,12 +212,15 @@ class PointScorer:
         if not self._possible:
             raise WayfareError("No task names a tool that can do it; a sweep needs some that do.")
         self._known: dict[tuple[int, bytes], tuple[float, ...]] = {}
+        self.queries, self._parts = list(self.tasks), list[Sequence[int]]()
+        for at, task in enumerate(self.tasks):
+            parts = sub_tasks(task)
+            self._parts.append((at,) if len(parts) == 1 else range(len(self.queries), len(self.queries) + len(parts)))
+            self.queries += parts if len(parts) > 1 else ()
 
     def results(self, candidates: Sequence[Rows] | Rows) -> list[Result]:
-        """The measures of each of P points. `candidates`, (Q, n) for each, are rows of tools, padded with -1."""
-        keys = [
-            [(at, np.ascontiguousarray(point[at]).tobytes()) for at in range(len(self.tasks))] for point in candidates
-        ]
+        """The measures of each of P points. `candidates`, (Q, n) for each, are rows of tools for each query, padded with -1."""
+        keys = [[self._key(at, point) for at in range(len(self.tasks))] for point in candidates]
         fresh = dict.fromkeys(key for point in keys for key in point if key not in self._known)
         self._measure(list(fresh))
         return [self._result(point) for point in keys]
@@ -257,18 +228,26 @@ class PointScorer:
     def per_task(self, candidates: Rows) -> dict[str, Floats]:
         """The measures of one point, (Q, n), for each of the T tasks that name a right tool: columns (T,) by name."""
         self.results(candidates[np.newaxis])
-        rows = [self._known[(at, np.ascontiguousarray(candidates[at]).tobytes())] for at in self._possible]
+        rows = [self._known[self._key(at, candidates)] for at in self._possible]
         return dict(zip((*MEASURES, *OBJECTIVES), np.array(rows)[:, 1:].T, strict=True))
+
+    def _key(self, at: int, candidates: Rows) -> tuple[int, bytes]:
+        """Returns a task and all candidates that its measures follow from: its own, then those of its sub-tasks."""
+        return at, np.ascontiguousarray(candidates[[at, *self._parts[at]]]).tobytes()
 
     def _measure(self, fresh: Sequence[tuple[int, bytes]]) -> None:
         if not fresh:
             return
         ids = self.context.tool_ids
-        lists = [[int(row) for row in np.frombuffer(rows, dtype=np.int64) if row >= 0] for _, rows in fresh]
+        lists: list[list[list[int]]] = []
+        for at, rows in fresh:
+            table = np.frombuffer(rows, dtype=np.int64).reshape(1 + len(self._parts[at]), -1)
+            lists.append([[int(row) for row in line if row >= 0] for line in table])
         tasks = [self.tasks[at] for at, _ in fresh]
-        scores = measured([([ids[row] for row in rows], grades(task)) for task, rows in zip(tasks, lists, strict=True)])
-        for place, (key, task, rows) in enumerate(zip(fresh, tasks, lists, strict=True)):
-            outcome = expected_outcome(task, rows, self.context)
+        ranked = [([ids[row] for row in whole], grades(task)) for task, (whole, *_) in zip(tasks, lists, strict=True)]
+        scores = measured(ranked)
+        for place, (key, task, (_, *parts)) in enumerate(zip(fresh, tasks, lists, strict=True)):
+            outcome = expected_outcome(task, parts, self.context)
             retrieval = (float(scores[name][place]) for name in (JUDGED["judged@10"], *MEASURES.values()))
             self._known[key] = (*retrieval, outcome.solved, outcome.usd, outcome.s)
 

@@ -200,7 +200,9 @@ class _Asked:
     def __post_init__(self) -> None:
         self._scorer = PointScorer(self.tasks, self.catalogs.context(self.catalog))
         matcher, planner = self.catalogs.context(self.catalog).matcher, RulesPlanner()
-        queries = [Query(checked_subtask(task.subtask), self._hint(task), matcher, planner) for task in self.tasks]
+        queries = [
+            Query(checked_subtask(task.subtask), self._hint(task), matcher, planner) for task in self._scorer.queries
+        ]
         self._ehrr = ManyTasks(queries, lambda parameters: self.catalogs.context(self.catalog, parameters))
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:
@@ -223,7 +225,7 @@ class _Asked:
 
     def _routed(self, point: Parameters) -> Rows:
         """(1, Q, n) candidates of a router that decides task by task."""
-        return routed(self.tasks, lambda task: self._route(task, point), int(point.values().get("n") or 0))
+        return routed(self._scorer.queries, lambda task: self._route(task, point), int(point.values().get("n") or 0))
 
     def _route(self, task: Task, parameters: Parameters) -> Sequence[int]:
         return self.routing.route(

@@ -1,14 +1,15 @@
-"""Testbeds by keyword (NetMCP's platform): servers chosen by words, category and size, copies of them, and tasks that fit."""
+"""Testbeds by keyword (NetMCP's platform): servers chosen by words, category and size, copies of them, tasks that fit, and prices."""
 
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.domain.catalog import Catalog, Server, tool_id
+from core.domain.catalog import Catalog, Server, Tool, tool_id
 from core.domain.tasks import Step, Task
 from core.virtual.multiply import Recipe, copies
 
@@ -153,3 +154,45 @@ def _drawn(tasks: Sequence[Task], selection: Selection) -> tuple[Task, ...]:
         seen[task.id] = seen.get(task.id, 0) + 1
         found.append(task if seen[task.id] == 1 else replace(task, id=f"{task.id}-{seen[task.id]}"))
     return tuple(found)
+
+
+# Prices by EHRR's two tiers (section V): low U(0, 0.0025) USD, high N(0.0225, 0.005^2) USD, cut at 0
+
+LOW_USD, HIGH_USD, HIGH_DEVIATION_USD = 0.0025, 0.0225, 0.005
+HIGH_TIER = re.compile(
+    r"\b(web|internet|online|browse\w*|crawl\w*|scrap\w+|google|bing|duckduckgo|tavily|news|"
+    r"geocod\w*|geo\w*|map|maps|route\w*|directions?|navigation|places?|satellite|weather|"
+    r"generat\w*|summar\w*|translat\w*|transcri\w*|synthes\w*|llm|gpt|model|models|ai|speech|image|images|video|embedding\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def is_high_tier(tool: Tool) -> bool:
+    """Whether a tool belongs to the expensive tier: by its declared tier, else by words of its name and description.
+
+    >>> is_high_tier(Tool("maps", "find_route", "Directions between two places."))
+    True
+    >>> is_high_tier(Tool("text", "count_words", "Counts words."))
+    False
+    """
+    if tool.tier:
+        return tool.tier == "high"
+    return bool(HIGH_TIER.search(f"{tool.server} {tool.name} {tool.description}".replace("_", " ").replace("-", " ")))
+
+
+def drawn_price_usd(tool: Tool, seed: int) -> float:
+    """A price per call from the tool's tier, drawn by the tool's name and the seed. Other tools do not change it."""
+    rng = np.random.default_rng([seed, zlib.crc32(tool.id.encode())])
+    if is_high_tier(tool):
+        return max(0.0, float(rng.normal(HIGH_USD, HIGH_DEVIATION_USD)))
+    return float(rng.uniform(0.0, LOW_USD))
+
+
+def priced_by_tiers(catalog: Catalog, *, name: str, seed: int = 0) -> Catalog:
+    """A catalog with every tool priced by its tier. Servers ask the median of their tools' prices."""
+    return Catalog(name, tuple(_priced(server, seed) for server in catalog.servers))
+
+
+def _priced(server: Server, seed: int) -> Server:
+    tools = tuple(replace(tool, price_usd=drawn_price_usd(tool, seed)) for tool in server.tools)
+    return replace(server, tools=tools, ask_usd=None)

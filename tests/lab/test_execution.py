@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Server
-from core.domain.tasks import Task
+from core.domain.tasks import Step, Task
 from core.lab.execution import Interval, execute
 from tests.routers import worlds
 
@@ -45,10 +45,51 @@ def test_a_wrong_tool_first_is_paid_and_a_server_is_connected_to_once(routed) ->
 
 
 def test_what_comes_after_the_last_round_is_not_tried(routed) -> None:
-    run = played(routed, [WRONG, RIGHT], rounds=1)
+    run = played(routed, [WRONG, WRONG, WRONG, RIGHT])
     assert (run.success_rate.mean, run.invalid_route_calls.mean) == (0.0, 1.0)
     assert math.isnan(run.usd_per_solved.mean)
     assert run.to_json()["usd_per_solved"] is None
+
+
+PLAN = (Step("a::right"), Step("b::flaky", needs=(0,), equal=("a::wrong",)))
+STEPS = Task("s", "find the report, then mail it to Bo", relevant=("a::right", "b::flaky"), plan=PLAN)
+
+
+def played_steps(routed, *rows, task=STEPS, **options):
+    """A router with these candidates for each sub-task in order, or for the whole task."""
+    parts = iter([routed(CONTEXT, candidates=tuple(of)) for of in rows])
+    return execute("toy", [task], lambda _: next(parts), CONTEXT, s_per_usd=1000.0, **options)
+
+
+def test_a_task_is_solved_only_with_all_steps_and_each_sub_task_is_routed(routed) -> None:
+    both = played_steps(routed, [RIGHT], [WRONG])
+    assert (both.success_rate.mean, both.step_success_rate.mean, both.invalid_calls.mean) == (1.0, 1.0, 0.0)
+    assert both.usd_per_solved.mean == pytest.approx(0.02)
+    one = played_steps(routed, [RIGHT], [RIGHT])
+    assert (one.success_rate.mean, one.step_success_rate.mean, one.invalid_tool_calls.mean) == (0.0, 0.5, 1.0)
+
+
+def test_a_step_without_its_inputs_is_not_solved(routed) -> None:
+    early = played_steps(routed, [WRONG], [RIGHT])
+    assert (early.success_rate.mean, early.step_success_rate.mean, early.invalid_tool_calls.mean) == (0.0, 0.5, 1.0)
+    free = replace(STEPS, plan=(PLAN[0], replace(PLAN[1], needs=())))
+    assert played_steps(routed, [WRONG], [RIGHT], task=free).success_rate.mean == 1.0
+
+
+def test_a_whole_task_tries_the_candidates_of_one_decision_for_all_steps(routed) -> None:
+    run = played_steps(routed, [WRONG, RIGHT, WRONG], split=False)
+    assert (run.success_rate.mean, run.invalid_tool_calls.mean) == (1.0, 1.0)
+    assert run.usd_per_solved.mean == pytest.approx(0.03)
+    assert played_steps(routed, [RIGHT], split=False).step_success_rate.mean == 0.5
+
+
+def test_a_sub_task_that_is_not_needed_any_more_is_not_paid_for(routed) -> None:
+    task = replace(
+        STEPS, plan=(PLAN[0], Step("a::right")), subtask="find the report, then mail it to Bo and note the date"
+    )
+    run = played_steps(routed, [RIGHT], [RIGHT], [WRONG, WRONG], task=task)
+    assert (run.success_rate.mean, run.invalid_calls.mean) == (1.0, 0.0)
+    assert run.usd_per_task.mean == pytest.approx(0.02)
 
 
 def test_no_candidate_is_an_invalid_route_call_that_costs_nothing(routed) -> None:

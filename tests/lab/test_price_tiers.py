@@ -7,7 +7,7 @@ import statistics
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.lab.execution import HIGH_USD, LOW_USD, drawn_price_usd, is_high_tier, priced_by_tiers
+from core.lab.testbed import HIGH_USD, LOW_USD, drawn_price_usd, is_high_tier, priced_by_tiers
 
 
 def tools(description: str) -> list[Tool]:

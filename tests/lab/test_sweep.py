@@ -9,9 +9,9 @@ import pytest
 
 from core.domain.catalog import Server
 from core.domain.errors import ParameterError, WayfareError
-from core.domain.tasks import Task
+from core.domain.tasks import Step, Task
 from core.lab.benchmark import MEASURES, score_tasks
-from core.lab.execution import execute
+from core.lab.execution import execute, expected_outcome
 from core.lab.search import Search
 from core.lab.sweep import (
     AGAINST,
@@ -23,7 +23,6 @@ from core.lab.sweep import (
     PointScorer,
     changes,
     drawn,
-    expected_outcome,
     gains,
     grid,
     pareto_front,
@@ -104,20 +103,33 @@ def three_tools():
 
 def test_the_expected_outcome_by_hand() -> None:
     task = Task("t", "t", relevant=("near::right", "far::also"))
-    found = expected_outcome(task, [0, 1, 2], three_tools())
+    found = expected_outcome(task, [[0, 1, 2]], three_tools())
     assert found.solved == pytest.approx(0.5 + 0.5 * 0.9)
     assert found.usd == pytest.approx(0.1 + 0.2)  # nobody priced the third
     assert found.s == pytest.approx((1 + 2) + 3 + 0.5 * (10 + 5))
-    assert expected_outcome(task, [], three_tools()).solved == 0.0
-    assert expected_outcome(task, [0, 0, 0, 1], three_tools()).solved == 0.0  # the fourth is not tried
+    assert expected_outcome(task, [[]], three_tools()).solved == 0.0
+    assert expected_outcome(task, [[0, 0, 0, 1]], three_tools()).solved == 0.0  # the fourth is not tried
 
 
-def test_the_expected_outcome_is_what_playing_comes_to() -> None:
-    context, task = three_tools(), Task("t", "t", relevant=("near::right", "far::also"))
+STEPS = (Step("near::right", equal=("near::wrong",)), Step("far::also", needs=(0,)), Step("near::right", needs=(0,)))
+
+
+@each(
+    ("plan", "parts"),
+    [
+        ((), [(0, 1, 2)]),
+        (STEPS, [(0, 1), (2, 1, 0)]),
+        (STEPS, [(2, 1), (1, 0, 2), (0, 1, 2)]),
+        (STEPS[:2], [(1,), (2,), (2, 1)]),
+    ],
+)
+def test_the_expected_outcome_is_what_playing_comes_to(plan: tuple[Step, ...], parts: list[tuple[int, ...]]) -> None:
+    subtask = " and ".join(("find the report", "mail it to Bo", "note the date")[: len(parts)])
+    context, task = three_tools(), Task("t", subtask, relevant=("near::right", "far::also"), plan=plan)
     plain = Ehrr().route("t", context, worlds.table_v(n=3))
-    decision = replace(plain, candidates=(0, 1, 2))
-    played = execute("x", [task], lambda _: decision, context, seeds=20_000, s_per_usd=1.0)
-    expected = expected_outcome(task, decision.candidates, context)
+    decisions = iter([replace(plain, candidates=rows) for rows in parts])
+    played = execute("x", [task], lambda _: next(decisions), context, seeds=20_000, s_per_usd=1.0)
+    expected = expected_outcome(task, parts, context)
     assert played.success_rate.low - 0.005 < expected.solved < played.success_rate.high + 0.005
     assert played.usd_per_task.mean == pytest.approx(expected.usd, rel=0.02)
 

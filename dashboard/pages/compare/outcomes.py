@@ -12,7 +12,7 @@ from core.app import App
 from core.catalogs.background_jobs import Job
 from core.domain.errors import WayfareError
 from core.domain.tasks import Task
-from core.lab.execution import ROUNDS, ExecutionRun, Interval
+from core.lab.execution import ROUNDS, ExecutionRun, Interval, Playing
 from core.lab.sweep import unbeaten
 from dashboard.session import job_about, known_job, start_job
 from dashboard.ui.chart import chart
@@ -40,8 +40,8 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
     """Draw the choice of tasks, the button, and the last results of these routers."""
     st.markdown("##### Value of each router")
     st.caption(
-        f"Plays labelled tasks without a model. The router decides, and at most {ROUNDS} candidates are tried in order. A wrong tool "
-        f"costs its time and price, a right one succeeds with its declared reliability. {SEEDS} seeds; nothing is called or recorded."
+        f"Plays labelled tasks without a model. A task of several steps is split into sub-tasks, and solved if all steps are. The router "
+        f"decides for each, and at most {ROUNDS} candidates are tried in order. A wrong tool costs its time and price, a right one succeeds with its declared reliability. {SEEDS} seeds; nothing is called or recorded."
     )
     shipped = app.lab.task_sets(catalog)
     labels = len(app.feedback.queries(catalog))
@@ -68,7 +68,7 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
             source = chosen if file is None else file.name
             start_job(
                 JOB, partial(_play, app, catalog, source, tasks, tuple(variants)), about, title=f"Playing {source}",
-                of=len(variants) * max(1, sum(bool(task.relevant) for task in tasks)),
+                of=len(variants) * max(1, len(Playing(0).routed([task for task in tasks if task.relevant]))),
             )  # fmt: skip
             st.rerun()
     if job is not None and going:
@@ -128,6 +128,7 @@ def _show(played: Played) -> None:
 def _line(name: str, run: ExecutionRun, best: bool) -> dict[str, str]:
     return {
         "router": name, "front": "◆" if best else "", "solved": _with_interval(run.success_rate, 100, 1, " %"),
+        "steps": _with_interval(run.step_success_rate, 100, 1, " %"),
         "m$ each": _with_interval(run.usd_per_solved, 1e3, 2), "s each": _with_interval(run.s_per_solved, 1, 2),
         "tokens each": _with_interval(run.tokens_per_solved, 1, 0),
         "invalid route calls": f"{run.invalid_route_calls.mean:.2f}",

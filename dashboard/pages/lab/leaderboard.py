@@ -163,6 +163,7 @@ def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool)
         "run": one_line(name, 120), **{column: text for key in MEASURE_WORDS for column, text in _measure(result, key)},
         "refused rightly": _figure(result, "rejection"), "median": f"{result['latency_ms_p50']:.1f} ms",
         "solved, simulated": _figure(result, "success_rate"),
+        "steps solved": _figure(result, "step_success_rate"),
         "money each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
         "catalog": "unchanged" if same_catalog else "changed since", "when": f"{run.at:%Y-%m-%d %H:%M}",
         "id": run.id[:8],

@@ -13,8 +13,9 @@ from core.catalogs.background_jobs import Job
 from core.domain.lab_runs import LabRun
 from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
+from core.lab.execution import Playing
 from core.lab.levels import LEVELS, LevelRun
-from core.lab.measuring import Repeated
+from core.lab.measuring import Repeated, decisions
 from dashboard.pages.lab.run import begin, result, start_button
 from dashboard.pages.lab.words import ShownRuns
 from dashboard.ui.table import table
@@ -101,8 +102,8 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
 
 def _start(app: App, run: LabRun) -> None:
     tasks = app.lab_runs.tasks(run)
-    played = sum(bool(task.relevant) for task in tasks) if run.played else 0
-    begin(REPEAT, "Repeating", len(tasks) + played, lambda job: app.measuring.repeat(run, job.report), run.id)
+    playing = None if run.played is None else Playing.parse(run.played)
+    begin(REPEAT, "Repeating", decisions(tasks, playing), lambda job: app.measuring.repeat(run, job.report), run.id)
 
 
 def _repeated(found: Repeated) -> None:

@@ -16,6 +16,7 @@ from core.domain import units
 from core.domain.errors import WayfareError
 from core.domain.params import Parameters
 from core.lab.execution import ROUNDS, Playing
+from core.lab.measuring import decisions
 from core.routers.presets import DEFAULT_PRESET, preset_of
 from dashboard.pages.lab.tasks import TaskSet
 from dashboard.pages.lab.words import choose_some
@@ -130,8 +131,9 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
         )  # fmt: skip
         play = st.toggle(
             "Play the tasks out", key="lab:play",
-            help=f"Also simulates solving: at most {ROUNDS} candidates are tried in order, and a right one succeeds with its declared "
-            "reliability, over 20 seeds. Nothing is called.",
+            help=f"Also simulates solving: at most {ROUNDS} candidates are tried in order for each step, and a right one succeeds with its "
+            "declared reliability, over 20 seeds. A task of several steps is split into sub-tasks and solved if all steps are. Nothing is "
+            "called.",
         )  # fmt: skip
     start_button(
         row, "Run", partial(_start, app, chosen, also, play), key="lab:run", icon=":material/play_arrow:",
@@ -152,7 +154,7 @@ def example_button(app: App, chosen: Chosen, routers: Sequence[str]) -> None:
 
 def _estimate(app: App, chosen: Chosen, asked: Asked, titles: Mapping[str, str], *, play: bool) -> None:
     count, routers = len(chosen.tasks.tasks), [router for router, _ in asked]
-    each = count + (sum(bool(task.relevant) for task in chosen.tasks.tasks) if play else 0)
+    each = decisions(chosen.tasks.tasks, _playing(chosen.parameters) if play else None)
     expected = {router: app.lab_runs.expected_s(chosen.catalog, router, each) for router in routers}
     known = [value for value in expected.values() if value is not None]
     unknown = [titles[router] for router, value in expected.items() if value is None]
@@ -194,7 +196,7 @@ def _playing(parameters: Parameters) -> Playing:
 def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
     tasks, preset = chosen.tasks.tasks, chosen.preset
     asked = _asked(app, chosen, also)
-    each = len(tasks) + (sum(bool(task.relevant) for task in tasks) if play else 0)
+    each = decisions(tasks, _playing(chosen.parameters) if play else None)
 
     def work(job: Job) -> list[str]:
         ids: list[str] = []

@@ -83,9 +83,9 @@ class Cost:
 
 
 COSTS: Mapping[str, Cost] = {
-    "usd_per_solved": Cost("money", "m$", "m$ per solved sub-task (1 m$ = 0.001 USD)", 1e3),
-    "s_per_solved": Cost("time", "s", "s per solved sub-task"),
-    "tokens_per_solved": Cost("tokens", "tokens", "tokens per solved sub-task", digits=0),
+    "usd_per_solved": Cost("money", "m$", "m$ per solved task (1 m$ = 0.001 USD)", 1e3),
+    "s_per_solved": Cost("time", "s", "s per solved task"),
+    "tokens_per_solved": Cost("tokens", "tokens", "tokens per solved task", digits=0),
 }
 MONEY = "usd_per_solved"
 
@@ -111,7 +111,7 @@ def frontier(
     }  # fmt: skip
     return figure(
         [line, *(_point(names[n], success[n], costs[n], of, best=best[n], above=n in above) for n in shown)],
-        title=f"Solved, %, against {of.name} per solved sub-task · simulated",
+        title=f"Solved, %, against {of.name} per solved task · simulated",
         height=height,
         xaxis={
             "title": {"text": of.axis, "font": {"size": 11}},
