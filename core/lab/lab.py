@@ -26,6 +26,7 @@ from core.lab.execution import S_PER_USD, ExecutionRun, LiveCall, Playing, Route
 from core.lab.levels import LevelRun, run_levels
 from core.lab.testbed import priced_by_tiers
 from core.lab.threshold import Calibration, fit_threshold
+from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.servers.lazy_pool import load_protocol
 
@@ -216,7 +217,8 @@ class LabService:
         return run_levels(router, self.equal_sets.widened(catalog, tasks), route)
 
     def fit_threshold(self, tasks: Sequence[Task], *, catalog: str, parameters: ToolAttentionParameters) -> Calibration:
-        """The threshold of Tool Attention that fits labelled tasks best. Raises WayfareError without labels."""
+        """The threshold of Tool Attention (6) that fits labelled tasks best. Raises WayfareError without labels."""
+        parameters = parameters.replaced({"similarity": VIEW_WEIGHTS})
         return fit_threshold(
             tasks,
             lambda task: self.routing.route(

@@ -28,6 +28,7 @@ from core.learning.feedback import FeedbackService
 from core.network.profiles import NetworkProfiles
 from core.planning.base import Planner
 from core.routers import ROUTERS
+from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.presets import DEFAULT_PRESET, applied
 from core.servers.lazy_pool import load_protocol
 from core.servers.secrets import SecretVault
@@ -217,7 +218,10 @@ def planned(
 def _parameters(router: str, setting: Setting, values: Mapping[str, object], preset: str) -> Parameters:
     parameters = ROUTERS[router].parameters
     names = [knob.name for knob in parameters.knobs()]
-    return applied(parameters, preset, {**parameters_under(setting, names), **values})
+    published = (
+        {"similarity": VIEW_WEIGHTS} if "similarity" in names and "s" in names else {}
+    )  # NetMCP's retrieval by words
+    return applied(parameters, preset, {**published, **parameters_under(setting, names), **values})
 
 
 def _watched(

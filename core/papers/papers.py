@@ -22,6 +22,7 @@ from core.lab.scenarios.simulation import World
 from core.papers import PAPERS, RESULTS
 from core.papers.report import ATTENTION, SEARCH, Material, Report
 from core.planning.base import Planner
+from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.presets import DEFAULT_PRESET
 
 MODEL_TASKS = 20
@@ -128,9 +129,10 @@ class PaperService:
         settings: Mapping[str, object] | None = None,
         *,
         hint: str = "",
-        preset: str = DEFAULT_PRESET,
+        preset: str = "",
     ) -> Decision:
-        chosen = self.routing.parameters(router, settings, preset=preset)
+        published = {} if preset else {"similarity": VIEW_WEIGHTS}
+        chosen = self.routing.parameters(router, {**published, **(settings or {})}, preset=preset or DEFAULT_PRESET)
         return self.routing.route(
             text, catalog=catalog, router=router, parameters=chosen, server_hint=hint, record=False
         )

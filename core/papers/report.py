@@ -204,7 +204,7 @@ class Material:
     """The data of all papers.
 
     `tasks` reads a file of the sample or of a testbed by its name. `decide(text, catalog, router, settings=None, *, hint="",
-    preset="balanced")` decides without a record, by a router with these settings on top of a preset. `world` takes a network's profile,
+    preset="")` decides without a record, by a router with these settings on top of a preset, or else in the published form of its retrieval. `world` takes a network's profile,
     steps, seed, and whether questions are asked as a person put them; its catalog is NetMCP's testbed. `add_catalog` adds one for
     this process. `model` is None if none is set; each of its rows asks at most `model_tasks` questions a set. `poisoned` is a JSON
     Lines file of poisoned servers, or None.

@@ -16,10 +16,10 @@ import numpy as np
 
 from core.domain.decision import Decision, Explored, Exposure, Stage, SubDecision, TryPlan
 from core.domain.errors import WayfareError
-from core.domain.params import Parameters, Range, knob
+from core.domain.params import Parameters
 from core.domain.trace import DROPS, KEPT, Drop, ServerTrace, ToolTrace
 from core.routers.context import Query, RoutingContext
-from core.routers.parameters import SIMILARITY, PlanningParameters
+from core.routers.parameters import FIT, PlanningParameters, RefusingParameters
 from core.routers.side_effects import asks_to_know, writes
 
 if TYPE_CHECKING:
@@ -37,14 +37,6 @@ TOOL_ATTENTION = "Tool Attention Is All You Need"
 # Refusal (ours): a sub-task that no tool seems to fit gets no candidate
 #
 # refused where P(nothing fits) >= limit(wrong refusals at most)                          `core.relevance.refusal`
-
-
-@dataclass(frozen=True)
-class RefusingParameters(Parameters):
-    """Whether a sub-task is refused that no tool seems to fit."""
-
-    wrong_refusals: float = knob(0.0, Range(0.0, 50.0, 1.0, "%"), group=SIMILARITY, symbol="wrong refusals", label="Wrong refusals at most",
-        help="Share of answerable sub-tasks that may be refused. A higher share also refuses more of the impossible ones. 0 refuses none.")  # fmt: skip
 
 
 def refusal(query: Query, parameters: Parameters) -> str:
@@ -117,6 +109,8 @@ class Router(ABC, Generic[P]):
     """Taken from the brackets of `Router[...]`."""
     score: ClassVar[str]
     """The ranking score in words."""
+    fit_alone: ClassVar[bool] = False
+    """Whether it compares texts by nothing else if similarity is the probability of fit."""
     economic: ClassVar[bool] = False
     """Whether tools are ranked by utility, EHRR (7): only then what-if curves and headroom mean something."""
 
@@ -194,9 +188,9 @@ class Router(ABC, Generic[P]):
 
         return chosen_planner(self._planners or {"rules": RulesPlanner()}, name)
 
-    def by_fit(self, parameters: P) -> bool:  # noqa: ARG002 - most routers compare vectors themselves
+    def by_fit(self, parameters: P) -> bool:
         """Whether probabilities of fit are all that it compares texts by, so that words alone can decide while there are no vectors."""
-        return False
+        return self.fit_alone and parameters.values().get("similarity", FIT) == FIT
 
     def having_seen(self, parameters: P, tools: Sequence[str]) -> P:  # noqa: ARG002
         """The parameters of a step after calls of these tools; the same if outputs do not matter."""

@@ -16,7 +16,7 @@ from core.domain.catalog import Catalog
 from core.domain.decision import Fit
 from core.domain.statistics import ServerStatistics, Statistics, ToolStatistics
 from core.domain.trace import columns
-from core.routers.parameters import FIT, MatchingParameters
+from core.routers.parameters import FIT, MatchingParameters, SimilarityParameters
 
 if TYPE_CHECKING:
     from core.network.traces import NetworkView
@@ -199,6 +199,10 @@ class Query:
         found = self._matcher.match(self.text if text is None else text, self.hint, parameters)
         self.embed_ms += found.embed_ms
         return found
+
+    def tool_similarity(self, parameters: SimilarityParameters) -> NDArray[np.float64]:
+        """(T,) the probability of fit of each tool, or the cosine of its full text."""
+        return self.fit().tools if parameters.similarity == FIT else self.cosines("tools", "full")
 
     def cosines(self, layer: Layer, view: str, text: str | None = None) -> NDArray[np.float64]:
         """(T,) or (S,) cosines of the sub-task, or of another text, with one view."""

@@ -21,7 +21,7 @@ from core.domain.decision import Decision, Explored, Fit, Stage
 from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.trace import DROPS, KEPT, Array, Drop, ServerEstimates, ServerTrace, ToolEstimates, ToolTrace, columns
 from core.routers import auction, utility
-from core.routers.base import EHRR, RefusingParameters, Router, RoutingResult
+from core.routers.base import EHRR, Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.estimates import (
     Beliefs,
@@ -42,7 +42,6 @@ from core.routers.parameters import (
     TIME,
     LearningParameters,
     MatchingParameters,
-    similarity_knob,
 )
 from core.routers.ranked_result import NO_TOOLS, winning_reason
 from core.routers.side_effects import asks_to_know, writing_tools
@@ -52,10 +51,9 @@ from core.routers.utility import Mask, Rows
 
 
 @dataclass(frozen=True)
-class EhrrParameters(RefusingParameters, ExplorationParameters, LearningParameters, MatchingParameters):
+class EhrrParameters(ExplorationParameters, LearningParameters, MatchingParameters):
     """EHRR's knobs, the switches of its ablation study, and exploration. Table V is the preset `paper`."""
 
-    similarity: str = similarity_knob(FIT)
     k: int = knob(5, Range(1, 100, scale=CUBE_ROOT), group=SIMILARITY, symbol="k", label="Servers on the short-list",
         help="Servers on the short-list, top-k by (3).")  # fmt: skip
     alpha_s: float = knob(0.01, Range(0.0, 2.0, 0.01, "1/s", CUBE_ROOT), group=TIME, symbol="αs", label="Server time matters",
@@ -264,10 +262,7 @@ class Ehrr(Router[EhrrParameters]):
     paper = EHRR
     score = "utility"
     economic = True
-
-    def by_fit(self, parameters: EhrrParameters) -> bool:
-        """With the similarity that is the default."""
-        return parameters.similarity == FIT
+    fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: EhrrParameters) -> RoutingResult:
         """Algorithm 2."""

@@ -17,7 +17,7 @@ from core.relevance.text_views import enriched, full, profile
 from core.routers.base import ETOM, Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext, per_catalog
 from core.routers.orchestrator import OrchestratorParameters, RetrievalNotes, Retrieved, joined_result, orchestrate
-from core.routers.parameters import SIMILARITY
+from core.routers.parameters import FIT, SHOWN, SIMILARITY
 from core.routers.ranked_result import Floats, Mask, best_tool, top
 from core.routers.reranking import NONE, RERANK, RerankingParameters, best_first, reranked
 from core.routers.utility import ranking
@@ -65,8 +65,11 @@ class React(Router[ReactParameters]):
         read = np.zeros(len(context.tool_ids), dtype=np.bool_)
 
         def retrieve(text: str, match: Match) -> Retrieved:
-            servers = np.maximum(query.cosines("servers", "profile", text), 0)
-            tools = np.maximum(query.cosines("tools", "full", text), 0)
+            if parameters.similarity == FIT:
+                servers, tools = match.servers, match.tools
+            else:
+                servers = np.maximum(query.cosines("servers", "profile", text), 0)
+                tools = np.maximum(query.cosines("tools", "full", text), 0)
             order = ranking(servers, match.servers, context.server_order)
             searched = _chosen_servers(query, context, text, servers, order, parameters)
             within = np.flatnonzero(searched[context.tool_server])
@@ -179,8 +182,11 @@ class FusionRouter(Router[FusionParameters]):
 
 def fused(query: Query, context: RoutingContext, match: Match, wordings: tuple[str, ...], p: FusionParameters) -> Fused:
     """Multi-query retrieval of `wordings`, of which the first is what is reranked by, and reranking."""
-    texts = tool_documents(context.catalog)
-    cosines = np.maximum([query.cosines_of(texts, wording) for wording in wordings], 0)
+    if p.similarity == FIT:
+        cosines = np.array([query.match(SHOWN[FIT], wording).tools for wording in wordings])
+    else:
+        texts = tool_documents(context.catalog)
+        cosines = np.maximum([query.cosines_of(texts, wording) for wording in wordings], 0)
     scores = cosines.max(axis=0)
     best = [top(of_one, match.tools, context.tool_order, p.k) & (of_one >= p.threshold) for of_one in cosines]
     rows = np.flatnonzero(np.any(best, axis=0))
@@ -277,10 +283,13 @@ class McpZero(Router[McpZeroParameters]):
 def _two_stages(
     query: Query, context: RoutingContext, match: Match, server: str, tool: str, p: McpZeroParameters
 ) -> Retrieved:
-    views = [query.cosines("servers", view, server) for view in ("profile", "summary")]
-    s = np.maximum(np.mean(views, axis=0), 0)
+    if p.similarity == FIT:
+        s, t = match.servers, match.tools
+    else:
+        s = np.maximum(np.mean([query.cosines("servers", view, server) for view in ("profile", "summary")], axis=0), 0)
+        t = np.maximum(query.cosines_of(tool_documents(context.catalog), tool), 0)
     searched = top(s, match.servers, context.server_order, p.s)
-    scores = zero_score(s[context.tool_server], np.maximum(query.cosines_of(tool_documents(context.catalog), tool), 0))
+    scores = zero_score(s[context.tool_server], t)
     within = np.flatnonzero(searched[context.tool_server])
     best = within[ranking(scores[within], match.tools[within], context.tool_order[within])][: p.t]
     return Retrieved(s, scores, searched, best)

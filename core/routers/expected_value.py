@@ -18,7 +18,7 @@ from core.domain.decision import PlannedTry, Stage, TryPlan
 from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.tool_table import hints
 from core.domain.trace import DROPS, KEPT, Array, Drop
-from core.routers.base import RefusingParameters, Router, RoutingResult
+from core.routers.base import Router, RoutingResult
 from core.routers.context import Query, RoutingContext
 from core.routers.estimates import estimates
 from core.routers.order_of_tries import (
@@ -33,7 +33,7 @@ from core.routers.order_of_tries import (
     shares,
     worth_of_next,
 )
-from core.routers.parameters import SIMILARITY, CandidateParameters, LearningParameters
+from core.routers.parameters import SIMILARITY, CandidateParameters, LearningParameters, RefusingParameters
 from core.routers.ranked_result import NO_TOOLS, Scored, best_tool, ranked_result
 from core.routers.utility import NONE, Rows
 
@@ -65,10 +65,7 @@ class ExpectedValue(Router[ExpectedValueParameters]):
     title = "Expected value"
     paper = "Ours; optimal search after Weitzman, Optimal Search for the Best Alternative"
     score = "expected value of one try"
-
-    def by_fit(self, parameters: ExpectedValueParameters) -> bool:  # noqa: ARG002
-        """Always."""
-        return True
+    fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: ExpectedValueParameters) -> RoutingResult:
         """Probabilities of fit, then the best order of tries."""

@@ -23,7 +23,7 @@ from core.planning.base import Card, SubQuery
 from core.relevance.text_views import full
 from core.routers.base import RoutingResult
 from core.routers.context import Match, Query, RoutingContext
-from core.routers.parameters import PLANNING, CandidateParameters, MatchingParameters, PlanningParameters
+from core.routers.parameters import PLANNING, SHOWN, PlanningParameters, SimilarityParameters
 from core.routers.ranked_result import NO_TOOLS, Floats, Mask, Scored, ranked_result
 
 MAX_PARTS = 8
@@ -31,7 +31,7 @@ REFUSED = "Nothing in the catalog can do it"
 
 
 @dataclass(frozen=True)
-class OrchestratorParameters(PlanningParameters, CandidateParameters):
+class OrchestratorParameters(PlanningParameters, SimilarityParameters):
     """How a question is taken apart and turned down."""
 
     decompose: bool = knob(True, group=PLANNING, label="Take the query apart",
@@ -147,7 +147,7 @@ def _part(
     sub_query: SubQuery,
     share: int,
 ) -> Part:
-    match = query.match(MatchingParameters(), sub_query.text)
+    match = query.match(SHOWN[parameters.similarity], sub_query.text)
     retrieved = retrieve(sub_query.text, match)
     best = list(map(int, retrieved.rows))
     if parameters.planner == "rules" and not parameters.refuse:

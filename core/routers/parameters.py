@@ -15,12 +15,6 @@ PRIOR_TIME = Range(0.0, 60.0, 0.1, "s", CUBE_ROOT)
 FIT, VIEW_WEIGHTS = "fit", "views"  # what Sim is: the probability of fit, or the weighted views of the texts
 
 
-def similarity_knob(default: str) -> str:
-    """The kind of Sim: the probability of fit for routers that weigh it against costs."""
-    return knob(default, group=SIMILARITY, symbol="Sim", label="Similarity measure", choices=(FIT, VIEW_WEIGHTS),
-        help="fit: the calibrated probability that a tool can do it. views: cosines of the views under their weights, the papers' form.")  # fmt: skip
-
-
 def weight_knob(default: float, symbol: str, what: str, *, label: str) -> float:
     """Weight of one view of the texts."""
     return knob(default, SHARE, group=VIEWS, symbol=symbol, label=label, advanced=True,
@@ -46,10 +40,25 @@ class CandidateParameters(Parameters):
 
 
 @dataclass(frozen=True)
-class MatchingParameters(CandidateParameters):
+class RefusingParameters(Parameters):
+    """Whether a sub-task is refused that no tool seems to fit."""
+
+    wrong_refusals: float = knob(0.0, Range(0.0, 50.0, 1.0, "%"), group=SIMILARITY, symbol="wrong refusals", label="Wrong refusals at most",
+        help="Share of answerable sub-tasks that may be refused. A higher share also refuses more of the impossible ones. 0 refuses none.")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SimilarityParameters(RefusingParameters, CandidateParameters):
+    """The retrieval: by default the same for all routers, so that a comparison shows their methods and not their encoders."""
+
+    similarity: str = knob(FIT, group=SIMILARITY, symbol="Sim", label="Similarity measure", choices=(FIT, VIEW_WEIGHTS),
+        help="fit: the calibrated probability that a tool can do it. views: the form that the router's paper has, such as a cosine or BM25.")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MatchingParameters(SimilarityParameters):
     """How texts are compared: weights of the views of a tool and of a server. Weights are divided by their sum."""
 
-    similarity: str = similarity_knob(VIEW_WEIGHTS)
     sim_midpoint: float = knob(0.7, SHARE, group=VIEWS, symbol="Sim½", label="Middle of the scale", advanced=True,
         help="The share of the best similarity that counts as one half; 0 takes the cosine as it is, EHRR (1).")  # fmt: skip
     sim_steepness: float = knob(6.0, Range(1.0, 8.0, 0.5), group=VIEWS, symbol="contrast", label="Contrast", advanced=True,
@@ -121,3 +130,7 @@ class LearningParameters(Parameters):
     def priors(self) -> Priors:
         """The assumptions."""
         return Priors(self.prior_r, self.prior_var, self.prior_pfail, self.prior_call_s, self.prior_conn_s)
+
+
+SHOWN = {name: MatchingParameters(similarity=name) for name in (FIT, VIEW_WEIGHTS)}
+"""The similarity that is shown beside a router's own scores."""

@@ -43,7 +43,7 @@ PRESETS: dict[str, Preset] = {
         {
             "similarity": VIEW_WEIGHTS, "sim_midpoint": 0.0, "doubt_names": False, "w_names": 0.0, "w_full": 0.0,
             "w_description": 1.0, "w_parameters": 0.0, "w_lexical": 0.0, "w_server_profile": 1.0, "w_server_summary": 0.0,
-            "w_server_best_tool": 0.0, "w_server_lexical": 0.0, "k": 5, "n": 3, "alpha_s": 0.1, "alpha_t": 0.25, "kappa": 1.0,
+            "w_server_best_tool": 0.0, "w_server_lexical": 0.0, "alpha_s": 0.1, "alpha_t": 0.25, "kappa": 1.0,
             "p_bs": 0.0025, "p_ofs": 0.0225, "l0_s": 1.0, "eps": 1e-3, "worthwhile": False,
             "half_life_s": 0.0, "reads_first": False,
         },

@@ -11,17 +11,16 @@ from dataclasses import dataclass
 
 from core.domain.decision import Stage
 from core.domain.params import Range, knob
-from core.routers.base import EHRR, RefusingParameters, Router, RoutingResult
+from core.routers.base import EHRR, Router, RoutingResult
 from core.routers.context import Query, RoutingContext
-from core.routers.parameters import FIT, SIMILARITY, MatchingParameters, similarity_knob
+from core.routers.parameters import FIT, SIMILARITY, MatchingParameters
 from core.routers.ranked_result import Scored, ranked_result, top
 
 
 @dataclass(frozen=True)
-class RagMcpParameters(RefusingParameters, MatchingParameters):
+class RagMcpParameters(MatchingParameters):
     """The size of the short-list; the rest is how texts are compared."""
 
-    similarity: str = similarity_knob(FIT)
     k: int = knob(5, Range(1, 100), group=SIMILARITY, symbol="k", label="Servers on the short-list",
         help="Servers on the short-list.")  # fmt: skip
 
@@ -33,10 +32,7 @@ class RagMcp(Router[RagMcpParameters]):
     title = "RAG-MCP"
     paper = f"RAG-MCP, as the benchmark of: {EHRR}"
     score = "similarity"
-
-    def by_fit(self, parameters: RagMcpParameters) -> bool:
-        """With the similarity that is the default."""
-        return parameters.similarity == FIT
+    fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
         """Two top-k by similarity."""

@@ -24,7 +24,7 @@ from core.domain.trace import DROPS, KEPT, Drop
 from core.network.score import NEUTRAL, Weights, network_score
 from core.routers.base import NETMCP, Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
-from core.routers.parameters import SIMILARITY, CandidateParameters, MatchingParameters, PlanningParameters
+from core.routers.parameters import FIT, SHOWN, SIMILARITY, VIEW_WEIGHTS, PlanningParameters, SimilarityParameters
 from core.routers.ranked_result import Floats, Mask, Scored, ranked_result, top
 from core.routers.reranking import NONE, RerankingParameters, rerank_share_knob, reranked, reranker_knob
 
@@ -37,11 +37,10 @@ from core.routers.reranking import NONE, RerankingParameters, rerank_share_knob,
 # no word in common with any text, that decides, and not the order of the catalog.
 
 NO_TOOLS = "The servers that came up have no tools; raise s."
-SHOWN_SIMILARITY = MatchingParameters()  # of the similarity that is shown beside the scores
 
 
 @dataclass(frozen=True)
-class TwoStageParameters(PlanningParameters, CandidateParameters):
+class TwoStageParameters(PlanningParameters, SimilarityParameters):
     """The settings of NetMCP's experiments are s3t6, s4t8, s5t10 and s6t12."""
 
     s: int = knob(3, Range(1, 100), group=SIMILARITY, symbol="s", label="Servers kept",
@@ -84,11 +83,11 @@ class TwoStageRouter(Router[T]):
 
     lookup: ClassVar[Lookup]
     """Makes the text that both stages look up, and the stage that says so: `translated` or `predicted`."""
-    score = "BM25 score"
+    score = "second-stage score"
 
     def scored(self, query: Query, context: RoutingContext, found: Retrieval, parameters: T) -> StageScores:  # noqa: ARG002
         """The ranking of the kept tools: by default the scores of the second stage."""
-        return StageScores(found.tools, "Highest BM25 score.")
+        return StageScores(found.tools, "Highest score of the second stage.")
 
     def decide(self, query: Query, context: RoutingContext, parameters: T) -> RoutingResult:
         """A text, two stages, scores, best first."""
@@ -126,15 +125,20 @@ def predicted(query: Query, _: TwoStageParameters) -> tuple[str, tuple[Stage, ..
 
 def retrieve(query: Query, context: RoutingContext, text: str, parameters: TwoStageParameters) -> Retrieval:
     """The two stages for a text: the query itself, or what a planner made of it."""
-    match = query.match(SHOWN_SIMILARITY)
-    servers, tools = query.bm25("servers", text), query.bm25("tools", text)
+    if by_fit := parameters.similarity == FIT:
+        match = query.match(SHOWN[FIT], text)
+        servers, tools = match.servers, match.tools
+    else:
+        match = query.match(SHOWN[VIEW_WEIGHTS])
+        servers, tools = query.bm25("servers", text), query.bm25("tools", text)
+    score = "probability of fit" if by_fit else "BM25 score"
     listed = top(servers, match.servers, context.server_order, parameters.s)
     within = np.flatnonzero(listed[context.tool_server])
     kept = np.zeros(len(tools), dtype=np.bool_)
     kept[within] = top(tools[within], match.tools[within], context.tool_order[within], parameters.t)
     stages = (
-        Stage("server filter", "servers", int(listed.sum()), len(listed), "Highest BM25 score, NetMCP (1), (2)."),
-        Stage("tool filter", "tools", int(kept.sum()), len(within), "Highest BM25 score, NetMCP (3), (4)."),
+        Stage("server filter", "servers", int(listed.sum()), len(listed), f"Highest {score}, NetMCP (1), (2)."),
+        Stage("tool filter", "tools", int(kept.sum()), len(within), f"Highest {score}, NetMCP (3), (4)."),
     )
     return Retrieval(text, match, servers, tools, listed, kept, stages)
 
@@ -144,6 +148,7 @@ def _dropped(context: RoutingContext, found: Retrieval) -> NDArray[np.int8]:
     return np.where(missed, DROPS.index(Drop.NOT_RETRIEVED), KEPT).astype(np.int8)
 
 
+TINY = 1e-12  # of a probability of fit: its logarithm takes the place of a BM25 score
 MODES = {"quality": 0.7, "balanced": 0.5, "latency": 0.3}
 NETWORK = "network"
 
@@ -201,7 +206,8 @@ class Sonar(TwoStageRouter[SonarParameters]):
         """The weighted sum, NetMCP (8)."""
         network, known = network_scores(context, parameters)
         a, kept = parameters.expertise_weight, int(found.kept.sum())
-        scores = a * expertise(found.tools, found.kept) + (1.0 - a) * network[context.tool_server]
+        logits = np.log(np.maximum(found.tools, TINY)) if parameters.similarity == FIT else found.tools
+        scores = a * expertise(logits, found.kept) + (1.0 - a) * network[context.tool_server]
         note = _network_note(known[context.tool_server[found.kept]], parameters)
         stage = Stage("network", "tools", kept, kept, note)
         return StageScores(scores, f"Highest {a:.2f} C + {1 - a:.2f} N.", (stage,))
@@ -301,7 +307,7 @@ class RerankRag(TwoStageRouter[RerankRagParameters]):
     ) -> StageScores:
         """BM25 as a share of the best, and the reranker's score of the kept tools."""
         rows = np.flatnonzero(found.kept)
-        scores = found.tools / max(1.0, found.tools[rows].max(initial=0.0))
+        scores = found.tools / max(TINY if parameters.similarity == FIT else 1.0, found.tools[rows].max(initial=0.0))
         scores[rows] = reranked(query, context, found.text, rows, scores[rows], found.match, parameters)
         note = f"The {len(rows)} that were kept, looked at again."
         stage = Stage("reranking", "tools", len(rows), len(rows), note, by=parameters.reranker)

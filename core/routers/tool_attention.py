@@ -32,20 +32,22 @@ from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.attention import MAX_TOKENS, Pool, pool, turn_event
 from core.routers.base import TOOL_ATTENTION, Router, RoutingResult
 from core.routers.context import Query, RoutingContext, per_catalog
-from core.routers.parameters import ABLATION, SIMILARITY, CandidateParameters
+from core.routers.parameters import ABLATION, FIT, SIMILARITY, SimilarityParameters
 from core.routers.ranked_result import NO_TOOLS, Floats, Mask, cosine_layers, ranked_result, servers_of
 
 STATE = "agent state"
 
 
 @dataclass(frozen=True)
-class ToolAttentionParameters(CandidateParameters):
+class ToolAttentionParameters(SimilarityParameters):
     """The paper's defaults, the agent's state, and the switches of its ablation study (its section 7.3)."""
 
     n: int = knob(10, Range(1, 50), group=SIMILARITY, symbol="k", label="Active tools",
         help="Active tools, top-k by ISO, (7).")  # fmt: skip
     theta: float = knob(0.28, FINE_SHARE, group=SIMILARITY, symbol="θ", label="Least overlap",
-        help="Least overlap of intent and summary (ISO) of an active tool, (6); `wayfare calibrate` fits it to labelled tasks.")  # fmt: skip
+        help="Least overlap of intent and summary (ISO) of an active tool, (6), if similarity is the paper's; `wayfare calibrate` fits it to labelled tasks.")  # fmt: skip
+    least_fit: float = knob(0.01, FINE_SHARE, group=SIMILARITY, symbol="p₀", label="Least fit",
+        help="Least probability of fit of an active tool: learnt gating, the paper's outlook.")  # fmt: skip
     summary_tokens: int = knob(MAX_TOKENS, Range(20, MAX_TOKENS, 5, "tokens"), group=SIMILARITY, symbol="summary", label="Length of a summary", advanced=True,
         help="Most tokens of one summary; all summaries together are phase 1.")  # fmt: skip
     scopes: str = knob(EVERYTHING, group=STATE, label="Scopes granted",
@@ -78,13 +80,15 @@ class ToolAttention(Router[ToolAttentionParameters]):
     id = "tool_attention"
     title = "Tool Attention"
     paper = f"{TOOL_ATTENTION}: Dynamic Tool Gating and Lazy Schema Loading"
-    score = "ISO"
+    score = "gating score"
+    fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: ToolAttentionParameters) -> RoutingResult:
         """Algorithm 1, up to the model."""
         phase_1 = summaries(context.catalog, parameters.summary_tokens)
-        iso = query.cosines_of(phase_1.texts)
-        above = iso >= parameters.theta
+        by_fit = parameters.similarity == FIT
+        iso = query.fit().tools if by_fit else query.cosines_of(phase_1.texts)
+        above = iso >= (parameters.least_fit if by_fit else parameters.theta)
         remarks = _unmet(context.catalog, above, parameters.state()) if parameters.preconditions else {}
         dropped = np.where(above, KEPT, DROPS.index(Drop.BELOW_THRESHOLD)).astype(np.int8)
         dropped[list(remarks)] = DROPS.index(Drop.GATED)
@@ -95,7 +99,7 @@ class ToolAttention(Router[ToolAttentionParameters]):
             shortlisted=servers_of(context, above),
             dropped=dropped,
             score=self.score,
-            no_candidate="" if KEPT in dropped else _why_none(context, iso, remarks),
+            no_candidate="" if KEPT in dropped else _why_none(context, iso, remarks, by_fit=by_fit),
         )
         phase_2 = int(context.tool_tokens[list(result.candidates)].sum()) if parameters.lazy_loading else 0
         return replace(
@@ -132,13 +136,17 @@ def _stages(
     tools = len(dropped)
     below, gated = (int((dropped == DROPS.index(drop)).sum()) for drop in (Drop.BELOW_THRESHOLD, Drop.GATED))
     above = tools - below
+    by_fit = p.similarity == FIT
+    threshold = f"Probability of fit of at least {p.least_fit:g}." if by_fit else f"ISO of at least {p.theta:g}, (6)."
     checked = f"State: {p.state().in_words()}.{held_back}" if p.preconditions else "Not checked."
     loaded = f"Phase 2: {phase_2:,} tokens of full definitions." if p.lazy_loading else "No definition is loaded."
     return (
         Stage("summaries", "tools", tools, tools, f"Phase 1: {phase_1.tokens:,} tokens, the same at every turn."),
-        Stage("threshold", "tools", above, tools, f"ISO of at least {p.theta:g}, (6)."),
+        Stage("threshold", "tools", above, tools, threshold),
         Stage("preconditions", "tools", above - gated, above, checked),
-        Stage("active set", "tools", active, above - gated, f"Top-{p.n} by ISO, (7). {loaded}"),
+        Stage(
+            "active set", "tools", active, above - gated, f"Top-{p.n} by {'fit' if by_fit else 'ISO'}, (7). {loaded}"
+        ),
     )
 
 
@@ -150,12 +158,12 @@ def _held_back(context: RoutingContext, iso: Floats, remarks: Mapping[int, str])
     return f" {context.tool_ids[first]} is held back: {remarks[first]}."
 
 
-def _why_none(context: RoutingContext, iso: Floats, remarks: Mapping[int, str]) -> str:
+def _why_none(context: RoutingContext, iso: Floats, remarks: Mapping[int, str], *, by_fit: bool) -> str:
     if not len(iso):
         return NO_TOOLS
     best = int(np.argmax(iso))
-    nearest = f"that of {context.tool_ids[best]} comes nearest, with ISO {iso[best]:z.3f}"
+    nearest = f"that of {context.tool_ids[best]} comes nearest, with {iso[best]:z.3f}"
     if not remarks:
-        return f"No summary reaches the threshold; {nearest}; lower theta."
+        return f"No tool reaches the threshold; {nearest}; lower {'least_fit' if by_fit else 'theta'}."
     gated = "the only tool" if len(remarks) == 1 else f"all {len(remarks)} tools"
     return f"The agent's state holds back {gated} above the threshold; {context.tool_ids[best]}: {remarks[best]}."

@@ -21,7 +21,7 @@ from core.domain.tokens import count_tokens
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import EHRR, TOOL_ATTENTION, Router, RoutingResult
 from core.routers.context import Query, RoutingContext, per_catalog
-from core.routers.parameters import SIMILARITY, CandidateParameters, MatchingParameters
+from core.routers.parameters import FIT, SIMILARITY, MatchingParameters, SimilarityParameters
 from core.routers.ranked_result import Scored, cosine_layers, ranked_result, servers_of, top
 
 
@@ -32,6 +32,7 @@ class FullCatalog(Router[MatchingParameters]):
     title = "Full catalog"
     paper = f"The baseline of: {EHRR}"
     score = "similarity"
+    fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: MatchingParameters) -> RoutingResult:
         """Everything is exposed; the order is that of similarity."""
@@ -64,7 +65,7 @@ STAND_IN = "auto"
 
 
 @dataclass(frozen=True)
-class StaticPruningParameters(CandidateParameters):
+class StaticPruningParameters(SimilarityParameters):
     """Which tools are kept."""
 
     size: int = knob(30, Range(1, 200), group=SIMILARITY, label="Tools kept",
@@ -79,11 +80,12 @@ class StaticPruning(Router[StaticPruningParameters]):
     id = "static_pruning"
     title = "Static pruning"
     paper = f"The baseline B2 of: {TOOL_ATTENTION}"
-    score = "cosine"
+    score = "similarity"
+    fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: StaticPruningParameters) -> RoutingResult:
         """The most similar of the kept tools; all kept definitions are exposed."""
-        cosine = query.cosines("tools", "full")
+        cosine = query.tool_similarity(parameters)
         names = _names(context.catalog, parameters)
         rows = [row for name in names if (row := context.catalog.tool_row.get(name)) is not None]
         dropped = np.full(len(cosine), DROPS.index(Drop.PRUNED), dtype=np.int8)
@@ -135,7 +137,7 @@ def _kept_note(unknown: int) -> str:
 
 
 @dataclass(frozen=True)
-class SimpleRetrievalParameters(CandidateParameters):
+class SimpleRetrievalParameters(SimilarityParameters):
     """The number of retrieved tools."""
 
     n: int = knob(10, Range(1, 50), group=SIMILARITY, symbol="k", label="Tools retrieved",
@@ -148,11 +150,12 @@ class SimpleRetrieval(Router[SimpleRetrievalParameters]):
     id = "simple_retrieval"
     title = "Simple retrieval"
     paper = f"The baseline B3 of: {TOOL_ATTENTION}"
-    score = "cosine"
+    score = "similarity"
+    fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: SimpleRetrievalParameters) -> RoutingResult:
         """Top-k by cosine over all tools."""
-        cosine = query.cosines("tools", "full")
+        cosine = query.tool_similarity(parameters)
         found = min(parameters.n, len(cosine))
         return ranked_result(
             context,
@@ -186,7 +189,7 @@ LINE_CHARACTERS = 100
 
 
 @dataclass(frozen=True)
-class CliLazyParameters(CandidateParameters):
+class CliLazyParameters(SimilarityParameters):
     """How much a search prints."""
 
     lines: int = knob(10, Range(1, 50), group=SIMILARITY, label="Lines printed",
@@ -199,11 +202,13 @@ class CliLazy(Router[CliLazyParameters]):
     id = "cli_lazy"
     title = "CLI lazy discovery"
     paper = f"The baseline B4 of: {TOOL_ATTENTION}"
-    score = "cosine"
+    score = "similarity"
+    fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: CliLazyParameters) -> RoutingResult:
         """Search by words, read the lines, describe the best."""
-        words, cosine = query.bm25("tools"), query.cosines("tools", "full")
+        cosine = query.tool_similarity(parameters)
+        words = cosine if parameters.similarity == FIT else query.bm25("tools")
         found = top(words, cosine, context.tool_order, parameters.lines) & (words > 0)
         result = ranked_result(
             context,

@@ -17,6 +17,7 @@ from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.papers.tool_attention import VARIANTS, active_alone, reach, with_strangers
 from core.routers.attention import MAX_TOKENS, shortened_description
+from core.routers.parameters import VIEW_WEIGHTS
 from sample_catalog.testbeds import ATTENTION_TASKS
 from tests.benchmarks.measuring import ROOT, report
 
@@ -33,8 +34,8 @@ def opened_app() -> Iterator[App]:
 
 
 def decisions(app: App, tasks: Sequence[Task], catalog: str, router: str, **settings: object) -> list[Decision]:
-    """One decision for each task."""
-    chosen = app.routing.parameters(router, settings)
+    """One decision for each task, by the retrieval of the paper."""
+    chosen = app.routing.parameters(router, {"similarity": VIEW_WEIGHTS, **settings})
     return [
         app.routing.route(task.subtask, catalog=catalog, router=router, parameters=chosen, record=False)
         for task in tasks

@@ -18,7 +18,6 @@ SERVER_KEYS = ["server", "similarity", "cost_s", "utility", "shortlisted", "post
 TOOL_KEYS = ["tool", "similarity", "cost_s", "time_cost_s", "money_cost_s"]
 TOOL_KEYS += ["utility", "price_usd", "affordable", "rank", "dropped_by"]
 FIT_KEYS = ["p_fit", "p_success"]
-BY_FIT = {"ehrr", "rag_mcp", "expected_value"}  # they ask for the probability of fit, by their defaults
 BY_ORDER = {"expected_value"}  # their candidates are an order of tries
 
 
@@ -27,7 +26,7 @@ def test_the_document_is_the_one_that_scripts_rely_on(router, busy):
     document = router.route("x", busy).to_json()
     assert list(document)[:6] == ["router", "subtask", "parameters", "planner", "reason", "preset"]
     assert list(document)[6:11] == ["servers", "tools", "candidates", "tokens", "timings_ms"]
-    fit = ["p_nothing_fits", "confidence"] if router.id in BY_FIT else []
+    fit = ["p_nothing_fits", "confidence"]
     assert list(document)[11:] == fit + (["order", "expected"] if router.id in BY_ORDER else [])
     assert list(document["tokens"]) == ["baseline", "exposed", "cached"]
     assert list(document["timings_ms"]) == ["embed", "score", "total"]
@@ -49,10 +48,10 @@ def test_every_row_of_the_document_has_the_promised_keys_in_order(router, busy):
 def test_no_row_of_the_document_has_a_key_that_is_not_promised(router, busy):
     document = router.route("x", busy).to_json()
     assert list(document["servers"][0]) == SERVER_KEYS
-    assert list(document["tools"][0]) == TOOL_KEYS + (FIT_KEYS if router.id in BY_FIT else [])
+    assert list(document["tools"][0]) == TOOL_KEYS + FIT_KEYS
 
 
-@each("name", sorted(BY_FIT))
+@each("name", sorted(ROUTERS))
 def test_how_likely_a_tool_fits_is_told_of_every_tool(busy, name):
     document = ROUTERS[name]().route("x", busy).to_json()
     assert 0 <= document["p_nothing_fits"] <= 1

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from core.domain.catalog import Catalog
+from core.domain.params import knob
 from core.planning.base import Complexity, Selection, SubQuery, ToolRequest
+from core.routers.base import AnyRouter
 from core.routers.context import Match, RoutingContext
+from core.routers.parameters import FIT, SIMILARITY, VIEW_WEIGHTS
 from core.routers.projection import StatisticsProjection
 
 TOKENS = 10  # of each tool's definition
@@ -104,3 +109,11 @@ def dropped(decision) -> dict[str, str]:
     """What dropped each tool that is no candidate."""
     rows = map(decision.tool_at, range(len(decision.tools.ids)))
     return {row.tool: row.dropped_by.value for row in rows if row.dropped_by is not None}
+
+
+def published(router: type[AnyRouter]) -> type[Any]:
+    """The router with the retrieval of its paper as the default."""
+    choice = knob(VIEW_WEIGHTS, group=SIMILARITY, label="Similarity measure", help="", choices=(FIT, VIEW_WEIGHTS))
+    fields = {"similarity": choice, "__annotations__": {"similarity": str}, "__module__": router.__module__}
+    parameters = dataclass(frozen=True)(type(router.parameters.__name__, (router.parameters,), fields))
+    return type(router.__name__, (router,), {"parameters": parameters, "__doc__": router.__doc__})

@@ -8,6 +8,8 @@ from core.planning.base import ToolRequest
 from core.routers.etom import McpZero, zero_score
 from tests.routers import scripted, worlds
 
+McpZero = scripted.published(McpZero)
+
 ASKED = {"q": ToolRequest("a file server", "read a file")}
 
 

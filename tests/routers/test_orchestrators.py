@@ -10,6 +10,8 @@ from core.routers.etom import Hybrid, McpZero, React, Toolshed
 from core.routers.orchestrator import REFUSED
 from tests.routers import scripted, worlds
 
+Hybrid, McpZero, React, Toolshed = map(scripted.published, (Hybrid, McpZero, React, Toolshed))
+
 PARTS = {"both": (SubQuery("find"), SubQuery("send", needs=(0,)))}
 FULL = ("tools", "full")
 PROFILE = ("servers", "profile")

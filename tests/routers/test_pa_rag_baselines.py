@@ -10,6 +10,8 @@ from core.relevance.text_views import full
 from core.routers.rag_baselines import AdaptiveRag, AgenticRag, NaiveRag
 from tests.routers import scripted, worlds
 
+AdaptiveRag, AgenticRag, NaiveRag = map(scripted.published, (AdaptiveRag, AgenticRag, NaiveRag))
+
 WHOLE = "find the news, mail them to Bo, pay the bill"
 THOUGHTS = (SubQuery("find the news"), SubQuery("mail them to Bo", needs=(0,)), SubQuery("pay the bill"))
 ALONE = {

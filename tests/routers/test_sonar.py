@@ -12,6 +12,8 @@ from core.network.traces import CallHistory
 from core.routers.sonar import MODES, Prag, Sonar
 from tests.routers import scripted, worlds
 
+Prag, Sonar = map(scripted.published, (Prag, Sonar))
+
 SERVERS, TOOLS = ("bm25", "servers"), ("bm25", "tools")
 
 

@@ -13,7 +13,9 @@ from core.routers.attention import pool
 from core.routers.tool_attention import ToolAttention
 from core.routers.why import why_server, why_tool
 from tests.cases import each
-from tests.routers import worlds
+from tests.routers import scripted, worlds
+
+ToolAttention = scripted.published(ToolAttention)
 
 SEND = ('is_authenticated(scope="mail:write")', 'milestone_reached(name="confirmed")')
 OVERLAPS = {"mail::send": 0.9, "mail::find": 0.6, "files::read": 0.5, "files::list": 0.3, "files::burn": 0.1}
@@ -132,14 +134,14 @@ def test_a_server_stands_where_its_best_tool_does(context):
     decision = decide(context, theta=0.55)
     assert decision.servers.utility.tolist() == [0.9, 0.5, 0.0]
     assert decision.servers.shortlisted.tolist() == [True, False, False]
-    assert "files ranks 2nd of 3 servers with ISO 0.500" in why_server(decision, 1)
+    assert "files ranks 2nd of 3 servers with gating score 0.500" in why_server(decision, 1)
 
 
 def test_where_nothing_overlaps_enough_it_says_what_came_nearest(context):
     decision = decide(context, theta=0.95)
     assert decision.candidates == ()
     assert decision.reason == (
-        "No summary reaches the threshold; that of mail::send comes nearest, with ISO 0.900; lower theta."
+        "No tool reaches the threshold; that of mail::send comes nearest, with 0.900; lower theta."
     )
     assert "no server is on the short-list" in why_server(decision, 0)
     assert "Below the threshold" in why_tool(decision, 0)

@@ -8,6 +8,8 @@ from core.relevance.text_views import enriched
 from core.routers.etom import Hybrid, Toolshed
 from tests.routers import scripted, worlds
 
+Hybrid, Toolshed = map(scripted.published, (Hybrid, Toolshed))
+
 OFF = {"reranker": "none", "decompose": False}
 
 

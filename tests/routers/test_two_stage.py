@@ -8,6 +8,8 @@ from core.routers.sonar import Prag, RagBm25, RerankRag
 from tests.cases import each
 from tests.routers import scripted, worlds
 
+Prag, RagBm25, RerankRag = map(scripted.published, (Prag, RagBm25, RerankRag))
+
 SERVERS, TOOLS = ("bm25", "servers"), ("bm25", "tools")
 
 

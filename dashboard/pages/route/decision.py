@@ -19,7 +19,7 @@ from core.domain.decision import Decision, Fit
 from core.domain.feedback import RefusalCurve
 from core.domain.params import Knob, Parameters, Value
 from core.domain.trace import ServerRow, ToolRow
-from core.routers.base import RefusingParameters
+from core.routers.parameters import RefusingParameters
 from core.routers.why import condition, fit_sentence, why
 from dashboard.lane import lanes
 from dashboard.pages.route.candidates import candidate_cards

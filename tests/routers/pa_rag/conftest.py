@@ -9,6 +9,8 @@ from core.routers.pa_rag import PaRag
 from tests.routers import scripted, worlds
 from tests.routers.pa_rag.case import PARTS, TOOLS, WHOLE
 
+PaRag = scripted.published(PaRag)
+
 
 @pytest.fixture
 def planner():

@@ -11,6 +11,8 @@ from core.routers.why import why_tool
 from tests.routers import scripted, worlds
 from tests.routers.pa_rag.case import PARTS, WHOLE, stage, steps
 
+PaRag = scripted.published(PaRag)
+
 
 def test_a_tool_that_two_parts_choose_is_one(route, planner) -> None:
     planner._parts[WHOLE] = (PARTS[0], SubQuery("find the news", needs=(0,)))

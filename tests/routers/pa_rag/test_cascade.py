@@ -10,6 +10,8 @@ from core.routers.reranking import VARIABLE, RerankerError
 from tests.routers import scripted
 from tests.routers.pa_rag.case import WHOLE, stage
 
+PaRag = scripted.published(PaRag)
+
 
 def test_tools_are_looked_for_within_the_servers_that_were_kept(route) -> None:
     decision = route("find the news", n=4)
