@@ -5,17 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import sys
 import threading
-import tomllib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from uuid import uuid4
 
 import streamlit as st
@@ -26,8 +23,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import config, file_util
-from streamlit.runtime.pages_manager import PagesManager
 
 from core.cli.joining import CommandDoor
 from core.domain.console import PATH as DOOR_PATH
@@ -35,7 +30,7 @@ from core.domain.errors import StoreError, WayfareError
 from core.domain.untrusted_text import one_line
 from core.gateway.http_app import PATH, EndpointApp, callback_route, status_routes
 from core.gateway.uses import Uses
-from dashboard import session
+from dashboard import page_host, session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
 from dashboard.sign_in import OPERATOR, SIGN_IN, SIGN_OUT, SignInGate
@@ -43,16 +38,6 @@ from dashboard.ui.chart import PLOTLY, PLOTLY_URL
 
 PAGES = frozenset(view.parent.name for view in Path(__file__).parent.glob("pages/*/view.py"))
 """The addresses of the pages, which are the names of their folders."""
-_OWN = re.compile(
-    r"/(_stcore/(health|metrics|host-config|stream|(upload_file|bidi-components|agent)/.+)|(media|component)/.+"
-    r"|auth/(login|logout)|oauth2callback)"
-)
-"""The page host's own addresses, except its files."""
-_FOLDER = Path(file_util.get_static_dir())
-_FILES = frozenset(f"/{file.relative_to(_FOLDER).as_posix()}" for file in _FOLDER.rglob("*") if file.is_file())
-
-EVERYWHERE = ("Html", "PageLink", "TextInput", "Selectbox", "Button", "BidiComponent")
-_IMPORTED = re.compile(r"""(?:from|import)"\./([\w.-]+\.js)\"""")
 
 
 def is_known(path: str) -> bool:
@@ -62,7 +47,7 @@ def is_known(path: str) -> bool:
     [True, True, True, True, True, False, False, False]
     """
     name = path.rstrip("/")[1:]
-    return not name or name in PAGES or _OWN.fullmatch(path) is not None or path in _FILES
+    return not name or name in PAGES or page_host.has_address(path)
 
 
 def unknown(path: str) -> JSONResponse:
@@ -73,15 +58,9 @@ def unknown(path: str) -> JSONResponse:
 
 
 def _preloads() -> str:
-    """Returns the Link header with what every view needs: the library of the charts, and scripts of the page host that a browser would
-    ask for after the first message only, with what they import."""
-    scripts, document = _FOLDER / "static" / "js", (_FOLDER / "index.html").read_text(encoding="utf-8")
-    needed = [found.name for name in EVERYWHERE for found in scripts.glob(f"{name}.*.js")]
-    for name in needed:  # it grows
-        imported = _IMPORTED.findall((scripts / name).read_text(encoding="utf-8"))
-        needed += [one for one in dict.fromkeys(imported) if one not in document and one not in needed]
+    """Returns the Link header with what every view needs: the library of the charts, and scripts of the page host."""
     links = [f"<{PLOTLY_URL}>; rel=preload; as=script"]
-    links += [f"<./static/js/{name}>; rel=modulepreload; crossorigin" for name in needed]
+    links += [f"<./static/js/{name}>; rel=modulepreload; crossorigin" for name in page_host.scripts_of_every_view()]
     return ", ".join(f"{link}; fetchpriority=low" for link in links)
 
 
@@ -109,24 +88,7 @@ _log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
 IDLE_LOOK_S = 0.5
 STARTED = uuid4().hex  # of this process
-STREAM = "/_stcore/stream"  # the websocket of an open page
 FIRST_PAGE = "dashboard.pages.route.view"  # imported while the first visitor is on the way
-CONFIG = HERE.parent / ".streamlit" / "config.toml"
-
-
-def _options(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _options(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
-def load_config() -> None:
-    """Apply our .streamlit/config.toml, whatever the working directory is. Without it the console does not start: a browser would
-    send statistics."""
-    flags = dict(_options(tomllib.loads(CONFIG.read_text(encoding="utf-8"))))
-    config.get_config_options(force_reparse=True, options_from_flags=flags)
 
 
 async def plotly(_: Request) -> Response:
@@ -228,8 +190,8 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 # The page host puts this folder on sys.path for each run of a page and removes it afterwards, which breaks imports of other threads
 # meanwhile. If the folder is on the path already, the host does not change it.
 sys.path.append(str(HERE))
-load_config()
-PagesManager.uses_pages_directory = False  # dashboard/pages has packages, not the host's scripts
+page_host.load_config()
+page_host.leave_packages_alone()
 uses = Uses()
 door = CommandDoor(session.current_app, uses)
 endpoint = EndpointApp(
@@ -260,7 +222,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
         served = endpoint
     elif scope["type"] == "http" and not _is_known(scope):
         served = unknown(scope["path"])
-    page = scope["type"] == "websocket" and scope["path"] == STREAM
+    page = scope["type"] == "websocket" and scope["path"] == page_host.STREAM
     try:
         with uses.use("page", "open pages") if page else nullcontext():
             await served(scope, receive, send)

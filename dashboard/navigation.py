@@ -11,8 +11,8 @@ from importlib import import_module
 from types import ModuleType
 
 import streamlit as st
-from streamlit.navigation.page import StreamlitPage
 
+from dashboard.page_host import StreamlitPage
 from dashboard.ui.question import Question, ask
 from dashboard.ui.url_state import page_of, register
 

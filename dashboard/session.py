@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.domain.console import Owner, announced
 from core.domain.errors import WayfareError
@@ -21,6 +20,7 @@ from core.domain.governance_events import origin_of
 from core.domain.settings import Settings, launched
 from core.store import Store
 from core.store.sharing import CONSOLE
+from dashboard.page_host import visitor
 
 if TYPE_CHECKING:
     from core.app import App
@@ -104,12 +104,6 @@ def use_app(app: App | None) -> App | None:
     with _opening:
         before, _app = _app, app
     return before
-
-
-def visitor() -> str:
-    """Returns the id of the browser tab that shows the page, or "" outside a page."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return "" if context is None else context.session_id
 
 
 def use_own_sessions() -> None:

@@ -19,86 +19,101 @@ a model's price. An unknown price is None, never 0.
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, cast
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.once import made_once
 
-# Prices of models for input, from litellm's table; litellm itself takes seconds to import and is not imported
-# A 0 in the table means an unknown price: it stands for models on one's own machine and for prices that were not filled in.
+if TYPE_CHECKING:
+    from genai_prices.data_snapshot import DataSnapshot
+    from genai_prices.types import ModelInfo, TieredPrices
 
-TABLE = "model_prices_and_context_window_backup.json"
-TEXT_MODES = frozenset({"chat", "completion", "responses"})
+# Prices of models, from the data that genai-prices ships. No newer data is fetched. A price of 0 counts as unknown.
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPrice:
-    """USD per input token: read anew, written to a cache, read from a cache. `context_tokens` is the largest input."""
+    """USD per token: read anew, written to a cache, read from a cache, answered. `context_tokens` is the largest input."""
 
     model: str
     input_usd: float | None = None
     cache_write_usd: float | None = None
     cache_read_usd: float | None = None
+    output_usd: float | None = None
     context_tokens: int | None = None
 
 
-def model_price(model: str) -> ModelPrice:
-    """A model's price at the base rate: no batch, no priority, no surcharge for very long inputs.
+def model_price(model: str, base_url: str = "") -> ModelPrice:
+    """A model's price today at the base rate: no batch, no priority, no surcharge for very long inputs.
 
-    A name with its provider, `openai/gpt-4o-mini`, is also found without it. A model that is not in the table has no price. Raises
-    WayfareError if the table is missing.
+    Without the address of an endpoint a name may have its provider, `openai/gpt-4o-mini`. At an address that is no provider's, the
+    models of OpenAI have their price. A model that is not in the table has none. Raises WayfareError without the table.
 
     >>> model_price("openai/gpt-4o-mini").model, model_price("nobody's model").input_usd
     ('gpt-4o-mini', None)
     """
-    table = _table()
-    bare = model.partition("/")[2]
-    name = next((known for known in (model, bare) if known and known in table), model)
-    row = table.get(name, {})
+    known = _known_model(model, base_url)
+    if known is None:
+        return ModelPrice(model)
+    price = known.get_prices(datetime.now(UTC))
     return ModelPrice(
-        model=name,
-        input_usd=_price(row.get("input_cost_per_token")),
-        cache_write_usd=_price(row.get("cache_creation_input_token_cost")),
-        cache_read_usd=_price(row.get("cache_read_input_token_cost")),
-        context_tokens=_count(row.get("max_input_tokens")),
+        model=known.id,
+        input_usd=_usd(price.input_mtok),
+        cache_write_usd=_usd(price.cache_write_mtok),
+        cache_read_usd=_usd(price.cache_read_mtok),
+        output_usd=_usd(price.output_mtok),
+        context_tokens=known.context_window,
     )
 
 
 @made_once
 def priced_models() -> tuple[str, ...]:
     """The names of all priced models for text: those of the makers first, then those with a provider."""
-    named = (name for name, row in _table().items() if row.get("mode") in TEXT_MODES)
-    priced = (name for name in named if model_price(name).input_usd is not None)
-    return tuple(sorted(priced, key=lambda name: ("/" in name, name)))
+    names = {name for name in _names() if (price := model_price(name)).input_usd and price.output_usd}
+    return tuple(sorted(names, key=lambda name: ("/" in name, name)))
 
 
-@made_once
-def _table() -> Mapping[str, Mapping[str, Any]]:
-    spec = importlib.util.find_spec("litellm")
-    roots = list(spec.submodule_search_locations or []) if spec is not None else []
-    path = Path(roots[0] if roots else "") / TABLE
+def _names() -> Iterator[str]:
+    """Yields a name for each model of the table: its own if that finds it, else with its provider."""
+    for provider in _table().providers:
+        for model in provider.models:
+            yield model.id if _known_model(model.id) is model else f"{provider.id}/{model.id}"
+
+
+def _known_model(model: str, base_url: str = "") -> ModelInfo | None:
+    provider, _, name = model.partition("/")
+    ways = (
+        ((model, None, base_url), (model, "openai", None))
+        if base_url
+        else ((name, provider, None), (model, None, None), (name, None, None))
+    )
+    for reference, provider_id, url in ways:
+        with suppress(LookupError):
+            return _table().find_provider_model(reference, None, provider_id, url)[1]
+    return None
+
+
+def _table() -> DataSnapshot:
     try:
-        return cast("dict[str, dict[str, Any]]", json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        from genai_prices.data_snapshot import get_snapshot
+    except ImportError:
         raise WayfareError(
-            'The table of model prices comes with litellm, which is not installed; run `pip install "wayfare[llm]"`.'
+            'The table of model prices comes with genai-prices, which is not installed; run `pip install "wayfare[llm]"`.'
         ) from None
+    return get_snapshot()
 
 
-def _price(value: object) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-    return float(cast(float, value)) if known else None
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+def _usd(per_million: Decimal | TieredPrices | None) -> float | None:
+    """Returns the price of one token."""
+    base = per_million if per_million is None or isinstance(per_million, Decimal) else per_million.base
+    return float(base) / 1e6 if base else None
 
 
 # The meter

@@ -11,7 +11,7 @@ from core.domain.tokens import count_tokens
 from core.domain.untrusted_text import one_line
 from core.learning.requests import HOW, PER_TOOL
 from core.planning.model import RULES, with_data
-from core.planning.model_endpoint import Endpoint, LiteLlmEndpoint, Message, Reply
+from core.planning.model_endpoint import Endpoint, Message, ModelEndpoint, Reply
 from core.planning.model_replies import WrittenRequests
 from core.planning.rules import BASE_URL, KEY, MODEL
 
@@ -63,13 +63,13 @@ class Spending:
         return f"{self.input_tokens:,} tokens read, {self.output_tokens:,} written, {price}"
 
 
-def writing_endpoint(environment: Mapping[str, str], model: str = "") -> LiteLlmEndpoint:
+def writing_endpoint(environment: Mapping[str, str], model: str = "") -> ModelEndpoint:
     """Returns the model of a name, or the one that the environment names. Raises PlannerError without a name."""
     name = model.strip() or environment.get(MODEL, "").strip()
     if not name:
         raise PlannerError(f"No model is named; give --model NAME or set {MODEL}, with {BASE_URL} and {KEY} if needed.")
     url, key = environment.get(BASE_URL, "").strip(), environment.get(KEY, "").strip()
-    return LiteLlmEndpoint(name, url, key, timeout_s=TIMEOUT_S, answer_tokens=ANSWER_TOKENS)
+    return ModelEndpoint(name, url, key, timeout_s=TIMEOUT_S, answer_tokens=ANSWER_TOKENS)
 
 
 # One batch: asked for, read, and asked for again where the answer cannot be used.
@@ -95,7 +95,7 @@ class RequestWriter:
         self._price_usd = price_usd
 
     def estimate(self, rows: Sequence[Row]) -> Spending:
-        """Returns what the tools will take if every batch is answered at once. Raises PlannerError without litellm."""
+        """Returns what the tools will take if every batch is answered at once. Raises PlannerError without genai-prices."""
         spent = Spending()
         for batch in batches(rows):
             message = _message(batch)

@@ -1,81 +1,46 @@
-"""A question to a language model through litellm, which is loaded on first use. Answers are bounded, errors are one
+"""A question to a language model at any endpoint that speaks OpenAI's protocol. Answers are bounded, errors are one
 sentence.
-
-litellm is configured not to fetch its price table and lists of headers, read a `.env` file of the folder, print hints,
-or retry by itself.
 """
 
 from __future__ import annotations
 
-import logging
 import os
-import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from core.domain.errors import PlannerError
+from core.domain.once import made_once
+from core.importers.token_meter import model_price
 from core.planning.model_replies import one_line
 
-# litellm carries few types
-# pyright: reportUnknownVariableType=false, reportPrivateImportUsage=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-
+if TYPE_CHECKING:
+    from openai import OpenAI
 
 ANSWER_LIMIT_BYTES = 2_000_000
-QUIET = {
-    "LITELLM_MODE": "PRODUCTION",
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
-}
-NOT_INSTALLED = 'A language model is asked through litellm, which is not installed; run `pip install "wayfare[llm]"`.'
-_loading = threading.Lock()
-_loaded: list[Any] = []
 
 
-def litellm_module() -> Any:
-    """Returns the package, loaded once (about 2 s). Raises PlannerError if it is not installed."""
-    with _loading:
-        if not _loaded:
-            _loaded.append(_load())
-        return _loaded[0]
+_certificates = made_once(httpx2.create_ssl_context)  # takes 30 ms
 
 
-def _load() -> Any:
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)  # a value that is set stays
-    try:
-        import litellm
-    except ImportError:
-        raise PlannerError(NOT_INSTALLED) from None
-
-    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    litellm.suppress_debug_info = True
-    litellm.drop_params = True
-    litellm.turn_off_message_logging = True
-    litellm.client_session = httpx.Client(event_hooks={"response": [bounded]})
-    return litellm
-
-
-class TooLargeError(httpx.StreamError):
+class TooLargeError(httpx2.StreamError):
     """An answer exceeds the limit of bytes."""
 
 
-def bounded(response: httpx.Response) -> None:
+def bounded(response: httpx2.Response) -> None:
     """Ends an answer after this many bytes, and after the total time that its request allows for reading."""
     allowed_s = response.request.extensions.get("timeout", {}).get("read")
     ends = None if allowed_s is None else time.monotonic() + allowed_s
-    if isinstance(response.stream, httpx.SyncByteStream):
+    if isinstance(response.stream, httpx2.SyncByteStream):
         response.stream = _Bounded(response.stream, ends)
 
 
-class _Bounded(httpx.SyncByteStream):
-    def __init__(self, inner: httpx.SyncByteStream, ends: float | None) -> None:
+class _Bounded(httpx2.SyncByteStream):
+    def __init__(self, inner: httpx2.SyncByteStream, ends: float | None) -> None:
         self._inner = inner
         self._left = ANSWER_LIMIT_BYTES
         self._ends = ends
@@ -86,7 +51,7 @@ class _Bounded(httpx.SyncByteStream):
             if self._left < 0:
                 raise TooLargeError("the answer is too large")
             if self._ends is not None and time.monotonic() > self._ends:
-                raise httpx.ReadTimeout("the answer took too long")
+                raise httpx2.ReadTimeout("the answer took too long")
             yield chunk
 
     def close(self) -> None:
@@ -101,7 +66,7 @@ _UNREACHABLE = ("cannot be reached or failed", "check WAYFARE_LLM_BASE_URL, or c
 _REFUSED_KEY = ("refused the key", "check WAYFARE_LLM_API_KEY")
 _REFUSED_REQUEST = ("refused the request", "check WAYFARE_LLM_MODEL and WAYFARE_LLM_BASE_URL")
 _ENDLESS = ("gave an answer without end", "choose another model, or planner=rules")
-_KINDS: Mapping[int, tuple[str, str]] = {
+_KINDS: Mapping[int | None, tuple[str, str]] = {
     400: _REFUSED_REQUEST,
     401: _REFUSED_KEY,
     403: _REFUSED_KEY,
@@ -113,12 +78,13 @@ _KINDS: Mapping[int, tuple[str, str]] = {
 
 
 def passes(problem: Exception) -> bool:
-    """Whether the same question may get an answer a moment later."""
-    return _status(problem) in _PASSING and not _too_large(problem)
+    """Whether the same question may get an answer a moment later: not after a refusal, nor after an endless answer."""
+    status = _status(problem)
+    return (status is None or status in _PASSING) and not _too_large(problem)
 
 
 def failure(problem: Exception, model: str, base_url: str, *, secret: str, attempts: int) -> str:
-    """Returns the sentence. litellm gives every problem the nearest HTTP status.
+    """Returns the sentence.
 
     >>> failure(TimeoutError("no answer"), "small", "http://ann:pw@127.0.0.1:9/v1", secret="k-1", attempts=3).partition("; ")[0]
     "The model 'small' at 127.0.0.1:9/v1 cannot be reached or failed after 3 attempts (no answer)"
@@ -130,15 +96,18 @@ def failure(problem: Exception, model: str, base_url: str, *, secret: str, attem
     return f"{who} {what}{tried}{f' ({said})' if said else ''}; {advice}."
 
 
-def _status(problem: Exception) -> int:
-    status = getattr(problem, "status_code", 0)
-    return status if isinstance(status, int) else 0
+def _status(problem: Exception) -> int | None:
+    """Returns the HTTP status, 408 if there was no answer in time, or None without an answer that can be read."""
+    if isinstance(problem.__cause__, httpx2.TimeoutException):
+        return 408
+    return getattr(problem, "status_code", None)
 
 
 def _cause(problem: Exception, secret: str) -> str:
-    """Returns the endpoint's own words, without litellm's prefixes and without the key."""
-    text = str(problem).partition("Received response")[0].strip()
-    text = re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Timeout|Exception)\s*(?:-|:)\s*)+", "", text)
+    """Returns the endpoint's own words, or those of the connection, without the key."""
+    body: Any = getattr(problem, "body", None)
+    message = cast("dict[str, Any]", body).get("message") if isinstance(body, dict) else body
+    text = message if isinstance(message, str) else str(problem.__cause__ or problem)
     return one_line(text.replace(secret, "***") if secret else text, DETAIL_CHARACTERS).rstrip(".")
 
 
@@ -159,7 +128,47 @@ def _address(url: str) -> str:
         return "its address"
 
 
-# One question, one answer: any endpoint that speaks the chat-completions protocol
+# Providers by the first part of a model's name, as in openai/gpt-4o-mini
+
+PROVIDERS: Mapping[str, str] = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com/v1",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "mistral": "https://api.mistral.ai/v1",
+    "groq": "https://api.groq.com/openai/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "deepseek": "https://api.deepseek.com/v1",
+    "xai": "https://api.x.ai/v1",
+    "cohere": "https://api.cohere.ai/compatibility/v1",
+    "together_ai": "https://api.together.xyz/v1",
+    "fireworks_ai": "https://api.fireworks.ai/inference/v1",
+    "perplexity": "https://api.perplexity.ai",
+    "ollama": "http://localhost:11434/v1",
+    "lm_studio": "http://localhost:1234/v1",
+    "hosted_vllm": "http://localhost:8000/v1",
+}
+MAKERS = ("openai", "anthropic", "gemini")  # their models are known without a first part, too
+
+
+def provider_of(model: str) -> tuple[str, str]:
+    """Returns the provider, and the model's name there. Raises PlannerError if the name has no known provider.
+
+    >>> provider_of("groq/llama-3.3-70b"), provider_of("gpt-4o-mini"), provider_of("claude-sonnet-4-5")
+    (('groq', 'llama-3.3-70b'), ('openai', 'gpt-4o-mini'), ('anthropic', 'claude-sonnet-4-5'))
+    """
+    provider, slash, name = model.partition("/")
+    if slash and provider in PROVIDERS:
+        return provider, name
+    for maker in MAKERS:
+        if model_price(model, PROVIDERS[maker]).input_usd is not None:
+            return maker, model
+    raise PlannerError(
+        f"The model {model!r} is of no known provider; set WAYFARE_LLM_BASE_URL to its endpoint, or write the provider before "
+        f"the name, as in openai/gpt-4o-mini (known: {', '.join(PROVIDERS)})."
+    )
+
+
+# One question, one answer
 # A passing problem (too many requests, an error of the server, no connection, no answer in time) is tried again after a wait that
 # doubles. Any other is raised at once.
 
@@ -200,8 +209,11 @@ class Endpoint(Protocol):
         ...
 
 
+NOT_INSTALLED = 'A language model is asked through openai, which is not installed; run `pip install "wayfare[llm]"`.'
+
+
 @dataclass
-class LiteLlmEndpoint:
+class ModelEndpoint:
     """A model by its name, at `base_url`, or at the provider in its name."""
 
     model: str
@@ -210,73 +222,81 @@ class LiteLlmEndpoint:
     timeout_s: float = TIMEOUT_S
     answer_tokens: int = ANSWER_TOKENS
     sleep: Callable[[float], None] = time.sleep
-    plain: bool = False
-    """Whether the endpoint has refused schemas."""
+    refused: frozenset[str] = frozenset()
+    """The options that the endpoint has refused, such as schemas."""
 
     def ask(self, message: Message) -> Reply:
-        """Returns one answer, after at most three attempts. Raises PlannerError without one, or without litellm."""
-        litellm_module()
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                return self._once(message)
-            except Exception as problem:  # noqa: BLE001  litellm raises many kinds
-                if attempt == ATTEMPTS or not passes(problem):
-                    said = failure(problem, self.model, self.base_url, secret=self.key, attempts=attempt)
-                    raise PlannerError(said) from None
-            self.sleep(WAIT_S * 2 ** (attempt - 1))
+        """Returns one answer, after at most three attempts. Raises PlannerError without one, or without openai."""
+        try:
+            import openai
+        except ImportError:
+            raise PlannerError(NOT_INSTALLED) from None
+
+        name, url, key = self._served()
+        http = httpx2.Client(verify=_certificates(), event_hooks={"response": [bounded]})
+        with openai.OpenAI(
+            base_url=url, api_key=key or "none", timeout=self.timeout_s, max_retries=0, http_client=http
+        ) as client:
+            for attempt in range(1, ATTEMPTS + 1):
+                try:
+                    return self._once(client, name, message)
+                except Exception as problem:  # noqa: BLE001  an answer can have any shape
+                    if attempt == ATTEMPTS or not passes(problem):
+                        said = failure(problem, self.model, self.base_url, secret=key, attempts=attempt)
+                        raise PlannerError(said) from None
+                self.sleep(WAIT_S * 2 ** (attempt - 1))
         raise AssertionError("unreachable")
 
-    def _once(self, message: Message) -> Reply:
-        litellm = litellm_module()
-        if self.plain:
-            return self._completed(litellm, message, {})
-        schema = {
-            "type": "json_schema",
-            "json_schema": {"name": message.name, "strict": True, "schema": dict(message.schema)},
-        }
-        try:
-            return self._completed(litellm, message, {"response_format": schema})
-        except (litellm.BadRequestError, litellm.UnprocessableEntityError, litellm.UnsupportedParamsError):
-            reply = self._completed(litellm, message, {})  # a refusal of everything is raised here
-            self.plain = True
-            return reply
+    def _served(self) -> tuple[str, str, str]:
+        """Returns the model's name at the endpoint, the address, and the key, which a provider's own variable may hold."""
+        if self.base_url:
+            return self.model.removeprefix("openai/"), self.base_url, self.key
+        provider, name = provider_of(self.model)
+        return name, PROVIDERS[provider], self.key or os.environ.get(f"{provider.upper()}_API_KEY", "")
 
-    def _completed(self, litellm: Any, message: Message, options: dict[str, Any]) -> Reply:
-        served = {"custom_llm_provider": "openai", "api_base": self.base_url} if self.base_url else {}
-        answer = litellm.completion(
-            model=self.model,
-            messages=[{"role": "system", "content": message.system}, {"role": "user", "content": message.user}],
-            api_key=self.key or ("none" if self.base_url else None),
-            timeout=self.timeout_s,
-            temperature=0,
-            max_tokens=self.answer_tokens,
-            num_retries=0,
-            max_retries=0,
-            **served,
-            **options,
-        )
-        choice = answer.choices[0] if answer.choices else None
-        usage = getattr(answer, "usage", None)
-        read, written = int(getattr(usage, "prompt_tokens", 0) or 0), int(getattr(usage, "completion_tokens", 0) or 0)
-        return Reply(
-            text=str((choice and choice.message.content) or ""),
-            input_tokens=read,
-            output_tokens=written,
-            cost_usd=self.price_usd(read, written),
-            whole=choice is None or choice.finish_reason != "length",
-        )
+    def _once(self, client: OpenAI, name: str, message: Message) -> Reply:
+        """Asks without the options that the endpoint refuses: schemas, or for models that reason a temperature."""
+        import openai
+
+        schema = {"name": message.name, "strict": True, "schema": dict(message.schema)}
+        options = {
+            "temperature": 0,
+            "max_tokens": self.answer_tokens,
+            "response_format": {"type": "json_schema", "json_schema": schema},
+        }
+        refused = set(self.refused)
+        while True:
+            sent = {option: value for option, value in options.items() if option not in refused}
+            if "max_tokens" in refused:
+                sent["max_completion_tokens"] = self.answer_tokens
+            try:
+                reply = self._completed(client, name, message, sent)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as problem:
+                refusal = problem.param if problem.param in options else "response_format"
+                if refusal in refused:
+                    raise
+                refused.add(refusal)
+            else:
+                self.refused = frozenset(refused)
+                return reply
+
+    def _completed(self, client: OpenAI, name: str, message: Message, options: Mapping[str, Any]) -> Reply:
+        create: Any = client.chat.completions.create
+        asked = [{"role": "system", "content": message.system}, {"role": "user", "content": message.user}]
+        try:
+            answer = create(model=name, messages=asked, **options)
+            choice = answer.choices[0] if answer.choices else None
+            read, written = (int(getattr(answer.usage, f"{kind}_tokens", 0) or 0) for kind in ("prompt", "completion"))
+            text, whole = (choice and choice.message.content) or "", choice is None or choice.finish_reason != "length"
+        except (AttributeError, LookupError, TypeError, ValueError):
+            raise ValueError("not a chat completion") from None
+        return Reply(str(text), read, written, self.price_usd(read, written), whole)
 
     def price_usd(self, read: int, written: int) -> float | None:
-        """Returns the price of tokens from litellm's table, or None for an unknown model, or if the endpoint does not
-        count tokens. Raises PlannerError without litellm."""
-        litellm = litellm_module()
-        if not read:
+        """Returns the price of tokens, or None for an unknown model, or if the endpoint does not count tokens. Raises
+        WayfareError without genai-prices."""
+        name, url, _ = self._served()
+        price = model_price(name, url)
+        if not read or price.input_usd is None:
             return None
-        provider = "openai" if self.base_url else None
-        try:
-            costs = litellm.cost_per_token(
-                model=self.model, custom_llm_provider=provider, prompt_tokens=read, completion_tokens=written
-            )
-        except Exception:  # noqa: BLE001  litellm raises many kinds for an unknown model
-            return None
-        return float(sum(costs))
+        return read * price.input_usd + written * (price.output_usd or 0.0)

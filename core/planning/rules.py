@@ -214,11 +214,11 @@ def planners(environment: Mapping[str, str]) -> dict[str, Planner]:
     found: dict[str, Planner] = {"rules": RulesPlanner()}
     model = environment.get(MODEL, "").strip()
     if model:
-        from core.planning.model import ModelPlanner  # pydantic and httpx take a third of a second
-        from core.planning.model_endpoint import LiteLlmEndpoint
+        from core.planning.model import ModelPlanner  # pydantic and httpx2 take a third of a second
+        from core.planning.model_endpoint import ModelEndpoint
 
         url, key = environment.get(BASE_URL, "").strip(), environment.get(KEY, "").strip()
-        found["model"] = ModelPlanner(LiteLlmEndpoint(model, url, key))
+        found["model"] = ModelPlanner(ModelEndpoint(model, url, key))
     return found
 
 

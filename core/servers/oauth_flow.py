@@ -18,7 +18,7 @@ from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth import OAuthFlowError
 from mcp.client.auth.utils import union_scopes
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -37,6 +37,7 @@ from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
 from core.servers.bodies import PLAIN, Body, TooLargeError, unchanged
 from core.servers.messages import AnswerLimit
+from core.servers.sdk import AuthorizationFlow
 from core.servers.secrets import Launch
 from core.servers.threads import said
 
@@ -102,7 +103,7 @@ class Grant(BaseModel):
 # The flow of the SDK, with what is known to it from a grant, and checks of what an authorization server says.
 
 
-class _Flow(OAuthClientProvider):
+class _Flow(AuthorizationFlow):
     """The SDK's flow for the server at `url`. It is also its own storage: what it obtains becomes a `Grant`."""
 
     def __init__(
@@ -147,13 +148,13 @@ class _Flow(OAuthClientProvider):
                 f"{self._redirect_uri}, and give the client's id with --client-id, its secret, if it has one, with --client-secret"
             )
 
-    async def refresh_request(self, grant: Grant) -> httpx2.Request:
+    async def renewal_request(self, grant: Grant) -> httpx2.Request:
         """Returns the request for a new token."""
         known = self.context
         known.oauth_metadata, known.protected_resource_metadata = grant.metadata, grant.resource
         known.client_info, known.current_tokens = grant.client, grant.token
         known.protocol_version = HANDSHAKE_PROTOCOL_VERSIONS[-1]
-        return await self._refresh_token()
+        return await self.refresh_request()
 
     def granted(self) -> Grant | None:
         """Returns what the flow obtained, or None if it was not needed."""
@@ -172,7 +173,7 @@ class _Flow(OAuthClientProvider):
     def _redirect_uri(self) -> str:
         return str((self.context.client_metadata.redirect_uris or [""])[0])
 
-    async def _perform_authorization(self) -> httpx2.Request:
+    def before_authorization(self) -> None:
         """Asks for the scopes that the token before had or lacked, too. Chooses how the client proves that it has its secret."""
         known = self.context
         known.client_metadata.scope = union_scopes(known.client_metadata.scope, self._scopes)
@@ -181,7 +182,6 @@ class _Flow(OAuthClientProvider):
             methods = known.oauth_metadata and known.oauth_metadata.token_endpoint_auth_methods_supported
             basic = not methods or "client_secret_basic" in methods
             client.token_endpoint_auth_method = "client_secret_basic" if basic else "client_secret_post"
-        return await super()._perform_authorization()
 
     async def _shown(self, address: str) -> None:
         check_address(address, self.context.server_url)
@@ -250,7 +250,7 @@ async def renewal(grant: Grant) -> Grant:
     flow = _Flow(grant.url, "http://127.0.0.1")
     try:
         async with _client(flow, {}) as client:
-            response = await client.send(await flow.refresh_request(grant))
+            response = await client.send(await flow.renewal_request(grant))
         if response.status_code == 200:
             return grant.with_token(OAuthToken.model_validate_json(response.content))
     except (OAuthFlowError, ValidationError, httpx2.HTTPError, TooLargeError) as error:

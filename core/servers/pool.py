@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from mcp import MCPError
-from mcp.client import session as client_session
 from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
@@ -28,6 +27,7 @@ from core.servers.fault_injection import injected
 from core.servers.greetings import Greetings
 from core.servers.oauth import BUSY, REFUSED, Refused
 from core.servers.pooled_connection import PooledConnection, PooledConnectionConfig
+from core.servers.sdk import limit_probes
 from core.servers.secrets import SecretVault
 from core.servers.session import Lease, Session, Work, bounded
 from core.servers.threads import (
@@ -166,7 +166,7 @@ class SessionPool:
             list_changed=list_changed,
         )
         quiet_sdk_log()
-        client_session.DISCOVER_TIMEOUT_SECONDS = PROBE_S
+        limit_probes(PROBE_S)
         atexit.register(self.close)
 
     def use(

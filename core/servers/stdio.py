@@ -12,22 +12,23 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
 import anyio
 from anyio.abc import AsyncResource, ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.os.posix.utilities import terminate_posix_process_tree
-from mcp.os.win32.utilities import (
-    FallbackProcess,
-    close_process_job,
-    create_windows_process,
-    get_windows_executable_command,
-    terminate_windows_process_tree,
-)
 from mcp.shared.message import SessionMessage
 
 from core.servers.messages import END_BYTES, AnswerLimit, answered_id, containers, failed, message_of, read, top_level
+from core.servers.sdk import (
+    FallbackProcess,
+    close_pipes,
+    close_process_job,
+    create_windows_process,
+    get_windows_executable_command,
+    terminate_posix_process_tree,
+    terminate_windows_process_tree,
+)
 from core.servers.secrets import Launch
 
 ON_SPAWN: ContextVar[Callable[[int], None] | None] = ContextVar("on_spawn", default=None)
@@ -248,10 +249,7 @@ async def _stop(process: Process | FallbackProcess, stdin: ByteSendStream, stdou
         await _ended(process, KILL_S)
     close_process_job(process)  # of Windows
     await _close(stdout)
-    transport: Any = getattr(getattr(process, "_process", None), "_transport", None)
-    if transport is not None:  # asyncio keeps it open while a descendant has one of the pipes
-        with suppress(PermissionError):
-            transport.close()
+    close_pipes(process)
 
 
 async def _ended(process: Process | FallbackProcess, limit_s: float) -> bool:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 import dashboard
 from core.app import App
@@ -19,6 +18,7 @@ from core.governance.approval_rules import PartDifference, Piece
 from core.governance.calls import Outlook
 from core.governance.definitions import HeldDefinition
 from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
+from dashboard.page_host import DeltaGenerator
 from dashboard.session import origin
 from dashboard.ui.text import escaped
 

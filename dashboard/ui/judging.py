@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.errors import WayfareError
@@ -22,6 +21,7 @@ from core.domain.feedback import (
     Judgment,
 )
 from core.domain.untrusted_text import one_line
+from dashboard.page_host import DeltaGenerator
 from dashboard.ui.labels import labeller
 from dashboard.ui.text import escaped
 

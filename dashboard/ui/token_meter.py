@@ -28,7 +28,7 @@ from dashboard.ui.url_state import UrlState
 COUNTED_HELP = "Counted with cl100k_base on the texts that would be sent, for one turn."
 PROJECTED_HELP = (
     "Computed from the counted tokens under assumptions: all turns are equal, the prefix is written once, the "
-    "task's tokens stay, and the model has the price of litellm's table."
+    "task's tokens stay, and the model has the price of the table of genai-prices."
 )
 COLUMNS = (  # by place, because the heading has two rows
     Column(1, "definitions of", pinned=True),
@@ -193,5 +193,5 @@ def _fields(state: UrlState) -> None:
         )  # fmt: skip
         st.selectbox(
             "Model", priced_models(), index=None, key=state.key(MODEL), width=260, placeholder="No model, no price",
-            persist_state="session", help="The model with the price per input token, from litellm's table.",
+            persist_state="session", help="The model with the price per input token, from the table of genai-prices.",
         )  # fmt: skip

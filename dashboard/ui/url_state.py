@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.navigation.page import StreamlitPage
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dashboard.page_host import DeltaGenerator, StreamlitPage, moved_in_history
 
 LAST_WRITTEN = "url:last written"  # the page and its texts
 QUESTION = "url:question"  # sub-task, hint, catalog, router and knobs as texts
@@ -79,9 +78,7 @@ class UrlState:
         arrived = dict(st.query_params.items())
         writer, written = st.session_state.get(LAST_WRITTEN, ("", {}))
         same = arrived == written
-        run = get_script_run_ctx(suppress_warning=True)
-        moved = run is not None and run.is_history_navigation
-        if not same and (moved if writer == self._page else arrived):
+        if not same and (moved_in_history() if writer == self._page else arrived):
             self._take(arrived)
             if self._asks:
                 _forget(SHARED)

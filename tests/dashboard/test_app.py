@@ -65,7 +65,7 @@ def test_a_run_of_a_page_leaves_the_path_of_imports_alone() -> None:
 
 
 def test_the_configuration_is_ours_from_any_directory(elsewhere: Path) -> None:
-    from dashboard.app import load_config
+    from dashboard.page_host import load_config
 
     config.get_config_options(force_reparse=True)
     assert config.get_option("server.fileWatcherType") != "none"
@@ -136,7 +136,8 @@ def test_the_library_of_the_charts_comes_from_the_console_itself() -> None:
 
 
 def test_a_document_names_what_every_view_needs_and_each_of_it_is_there() -> None:
-    from dashboard.app import EVERYWHERE, app
+    from dashboard.app import app
+    from dashboard.page_host import EVERYWHERE
 
     client = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5))
     named = re.findall(r"<\.?([^>]+)>; rel=", client.get("/whatif").headers["link"])

@@ -10,8 +10,9 @@ from pathlib import Path
 from tests.cases import each
 
 PACKAGES = (
-    "confusable_homoglyphs", "duckdb", "faiss", "faker", "httpx", "jsonschema_rs", "litellm", "mcp", "numpy", "onnx", "onnxruntime",
-    "optuna", "pandas", "plotly", "pyarrow", "pydantic", "scipy", "sklearn", "streamlit", "tokenizers", "torch", "transformers",
+    "confusable_homoglyphs", "duckdb", "faiss", "faker", "genai_prices", "httpx2", "jsonschema_rs", "mcp", "numpy", "onnx",
+    "onnxruntime", "openai", "optuna", "pandas", "plotly", "pyarrow", "pydantic", "scipy", "sklearn", "streamlit", "tokenizers",
+    "torch", "transformers",
 )  # fmt: skip
 OF_A_LIST = ("jsonschema_rs", "numpy")
 OF_A_DECISION = (

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from core.planning.model import ModelPlanner
-from core.planning.model_endpoint import LiteLlmEndpoint
+from core.planning.model_endpoint import ModelEndpoint
 from tests.planning import endpoints
 
 KEY = "sk-wayfare-0123456789-secret"
@@ -26,9 +23,6 @@ def key() -> str:
 def endpoint() -> Iterator[Any]:
     """A local endpoint without a script yet: set `reactions`."""
     yield from endpoints.serving()
-    with warnings.catch_warnings(action="ignore"), contextlib.suppress(RuntimeError):
-        asyncio.get_event_loop().close()  # litellm leaves one in the main thread, and another test would be blamed
-        asyncio.set_event_loop(None)
 
 
 @pytest.fixture
@@ -38,15 +32,15 @@ def waits() -> list[float]:
 
 
 @pytest.fixture
-def asking(endpoint: Any, waits: list[float]) -> Callable[..., LiteLlmEndpoint]:
+def asking(endpoint: Any, waits: list[float]) -> Callable[..., ModelEndpoint]:
     """Our side of the endpoint."""
 
-    def make(model: str = "small", **options: Any) -> LiteLlmEndpoint:
-        return LiteLlmEndpoint(model, endpoint.url, KEY, sleep=waits.append, **options)
+    def make(model: str = "small", **options: Any) -> ModelEndpoint:
+        return ModelEndpoint(model, endpoint.url, KEY, sleep=waits.append, **options)
 
     return make
 
 
 @pytest.fixture
-def planner(asking: Callable[..., LiteLlmEndpoint]) -> ModelPlanner:
+def planner(asking: Callable[..., ModelEndpoint]) -> ModelPlanner:
     return ModelPlanner(asking())

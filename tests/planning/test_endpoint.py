@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
+import sys
 import traceback
 
 import pytest
 
 from core.domain.errors import PlannerError
-from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, LiteLlmEndpoint, Message
+from core.planning import model_endpoint
+from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, Message, ModelEndpoint
 from tests.cases import each
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
@@ -61,6 +65,34 @@ def test_an_endpoint_that_takes_no_schema_is_asked_without_from_then_on(endpoint
     ours.ask(MESSAGE)
     ours.ask(MESSAGE)
     assert ["response_format" in asked.body for asked in endpoint.asked] == [True, False, False]
+
+
+def test_a_model_that_reasons_is_asked_without_temperature_and_with_its_own_limit(endpoint, asking):
+    refusals = [endpoint.fail(400, json.dumps({"error": {"param": name}})) for name in ("max_tokens", "temperature")]
+    endpoint.reactions = [*refusals, endpoint.answer("{}")]
+    ours = asking(answer_tokens=7)
+    ours.ask(MESSAGE)
+    ours.ask(MESSAGE)
+    assert len(endpoint.asked) == 4
+    for asked in endpoint.asked[2:]:
+        assert asked.body["max_completion_tokens"] == 7
+        assert "response_format" in asked.body
+        assert not {"max_tokens", "temperature"} & set(asked.body)
+
+
+def test_without_an_address_the_name_has_the_provider_and_its_variable_the_key(endpoint, monkeypatch):
+    endpoint.reactions = [endpoint.answer("{}")]
+    monkeypatch.setitem(model_endpoint.PROVIDERS, "groq", endpoint.url)
+    monkeypatch.setenv("GROQ_API_KEY", "sk-of-groq")
+    ModelEndpoint("groq/openai/gpt-oss-20b").ask(MESSAGE)
+    assert endpoint.asked[0].body["model"] == "openai/gpt-oss-20b"
+    assert endpoint.asked[0].headers["authorization"] == "Bearer sk-of-groq"
+
+
+@each("name", ["small", "nobody/small", "/", "gpt-4o-mini/"])
+def test_a_name_without_a_known_provider_is_asked_of_nobody(name):
+    with pytest.raises(PlannerError, match="is of no known provider; set WAYFARE_LLM_BASE_URL"):
+        ModelEndpoint(name).ask(MESSAGE)
 
 
 def test_a_request_that_is_refused_with_and_without_schema_is_said(endpoint, asking, waits):
@@ -124,13 +156,11 @@ def test_an_answer_that_breaks_off_is_no_answer(endpoint, asking):
 @each("body", ["<html>welcome</html>", "", "[]", "null", '{"choices": 7}'])
 def test_what_is_no_completion_is_no_answer(endpoint, asking, body):
     endpoint.reactions = [endpoint.fail(200, body)]
-    said = failure_of(asking)
-    assert said.startswith("The model 'small' at 127.0.0.1")
-    assert "\n" not in said
+    assert "after 3 attempts (not a chat completion)" in failure_of(asking)
 
 
 def test_nobody_there_is_said_with_the_address_without_its_password(key, waits):
-    ours = LiteLlmEndpoint("small", "http://ann:pw-5@127.0.0.1:9/v1?token=t-6", key, sleep=waits.append)
+    ours = ModelEndpoint("small", "http://ann:pw-5@127.0.0.1:9/v1?token=t-6", key, sleep=waits.append)
     with pytest.raises(PlannerError, match=r"at 127\.0\.0\.1:9/v1 cannot be reached") as caught:
         ours.ask(MESSAGE)
     assert "pw-5" not in str(caught.value)
@@ -141,3 +171,31 @@ def test_nobody_there_is_said_with_the_address_without_its_password(key, waits):
 def test_a_cut_off_answer_is_known_as_such(endpoint, asking, finish, whole):
     endpoint.reactions = [endpoint.answer('{"a', finish=finish)]
     assert asking().ask(MESSAGE).whole is whole
+
+
+WATCHED = """
+import json, os, sys
+seen = []
+def watch(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
+        seen.append(repr(arguments[1:] if event == "socket.connect" else arguments))
+sys.addaudithook(watch)
+from core.planning.rules import planners
+planner = planners(os.environ)["model"]
+before = sorted({"openai", "genai_prices"} & set(sys.modules))
+print(json.dumps({"before": before, "said": planner.rewrite("q"), "usd": planner.usage.cost_usd, "seen": seen}))
+"""
+
+
+def test_packages_are_loaded_with_the_first_question_and_reach_the_endpoint_alone(endpoint, key):
+    endpoint.reactions = [endpoint.answer({"question": "list files"})]
+    model = {"WAYFARE_LLM_MODEL": "gpt-4o-mini", "WAYFARE_LLM_BASE_URL": endpoint.url, "WAYFARE_LLM_API_KEY": key}
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED], env={**os.environ, **model}, capture_output=True, text=True, timeout=120, check=False
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert (document["before"], document["said"]) == ([], "list files")
+    assert document["usd"] > 0
+    assert document["seen"]
+    assert all("127.0.0.1" in address for address in document["seen"]), document["seen"]

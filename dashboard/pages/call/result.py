@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 from PIL import Image
-from streamlit.delta_generator import DeltaGenerator
 
 from core.domain.outcome import ContentBlock, Outcome
 from core.domain.untrusted_text import visible
+from dashboard.page_host import DeltaGenerator
 from dashboard.ui.table import table
 from dashboard.ui.text import file_name, size
 

@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.calls.calls import CallHandle
@@ -19,6 +18,7 @@ from core.domain.outcome import CallMode, ToolCall
 from core.domain.untrusted_text import visible
 from core.governance.calls import Outlook
 from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
+from dashboard.page_host import DeltaGenerator
 from dashboard.pages.call.form import Filled
 from dashboard.pages.call.target import Target, destructive
 from dashboard.session import origin, use_own_sessions

@@ -8,7 +8,6 @@ from itertools import compress
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.elements.lib.grid_container import GridContainer
 
 from core.app import App
 from core.catalogs.background_jobs import Job
@@ -17,6 +16,7 @@ from core.domain.catalog import Catalog
 from core.domain.errors import WayfareError
 from core.domain.findable import Findable, Missed, ToolFound
 from core.domain.tasks import Says
+from dashboard.page_host import GridContainer
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.body import no_tools
 from dashboard.pages.catalog.charts import SEPARATOR, taken_for_map

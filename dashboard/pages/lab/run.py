@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.catalogs.background_jobs import Job, Stopped
@@ -18,6 +17,7 @@ from core.domain.params import Parameters
 from core.lab.execution import ROUNDS, Playing
 from core.lab.measuring import decisions
 from core.routers.presets import DEFAULT_PRESET, preset_of
+from dashboard.page_host import DeltaGenerator
 from dashboard.pages.lab.tasks import TaskSet
 from dashboard.pages.lab.words import choose_some
 from dashboard.session import job_about, known_job, start_job

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.app import App
 from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
 from core.lab.lab_runs import STORED
+from dashboard.page_host import DeltaGenerator
 from dashboard.ui.url_state import UrlState, select
 
 OWN_FILE, LABELS, JUDGED = "a file of mine", "the labels of this catalog", "judgments: "

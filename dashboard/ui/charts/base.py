@@ -55,7 +55,7 @@ class LazyFigure(go.Figure):
             return object.__getattribute__(self, name)
         spec = object.__getattribute__(self, "spec")
         object.__setattr__(self, "__class__", go.Figure)
-        go.Figure.__init__(self, spec, _validate=False)
+        go.Figure.__init__(self, spec)
         return getattr(self, name)
 
 
