@@ -101,6 +101,13 @@ def _print_decision(decision: Decision) -> None:
         click.echo(word + fit_sentence(decision.fit, row, name))
     if decision.planner != "none":
         click.echo(f"Planner: {printable(decision.planner)}.")
+    if decision.stages:
+        kept = [f"{stage.name} {stage.kept:,} of {stage.of:,} {stage.what}" for stage in decision.stages]
+        click.echo(f"Stages: {', '.join(kept)}.")
+    for number, step in enumerate(decision.steps):
+        tools = ", ".join(printable(decision.tools.ids[row]) for row in step.candidates) or "no tool"
+        needs = f" (needs {', '.join(map(str, step.needs))})" if step.needs else ""
+        click.echo(f"Step {number}: {printable(step.subtask)}{needs}: {tools}")
     click.echo()
     servers = [decision.server_at(row) for row in decision.shortlist()]
     print_table(

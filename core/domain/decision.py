@@ -127,6 +127,10 @@ class Stage:
     note: str = ""
     by: str = ""
 
+    def to_json(self) -> dict[str, Any]:
+        """One entry of `stages` in `wayfare route --json`: the things that went on are counted under their own name."""
+        return {"name": self.name, self.what: self.kept, "of": self.of, "note": self.note}
+
 
 @dataclass(frozen=True, slots=True)
 class SubDecision:
@@ -289,7 +293,14 @@ class Decision:
             **({"writing": [self.tools.ids[row] for row in self.writing]} if self.writing else {}),
             **({} if scored is None else {"looked_at": {"tools": len(scored), "of": len(self.tools.ids)}}),
             **({"by_words": True} if self.by_words else {}),
+            "stages": [stage.to_json() for stage in self.stages],
+            **({"steps": [self._step(step) for step in self.steps]} if self.steps else {}),
+            **({"remarks": {self.tools.ids[row]: said for row, said in self.remarks.items()}} if self.remarks else {}),
         }
+
+    def _step(self, step: SubDecision) -> dict[str, Any]:
+        tools = [self.tools.ids[row] for row in step.candidates]
+        return {"subtask": step.subtask, "tools": tools, "needs": list(step.needs)}
 
     def fit_at(self, row: int) -> dict[str, float]:
         """A tool's probability of fit, and the chance that one call of it solves the sub-task; empty where unknown."""

@@ -16,7 +16,7 @@
 | WAYFARE_TRACE_DAYS | how many days the traces of decisions are kept; their figures stay |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.servers.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
-| WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY | the language model of `planner=model`, read from `environment` by `core.planning` |
+| WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY, _TIMEOUT_S | the language model of `planner=model`, read from `environment` by `core.planning` |
 """
 
 from __future__ import annotations

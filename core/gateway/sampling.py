@@ -12,8 +12,8 @@ from mcp import MCPError
 from core.domain.errors import PlannerError, Refusal
 from core.domain.execution import ClientSide
 from core.domain.untrusted_text import one_line
-from core.learning.request_writing import ANSWER_TOKENS, TIMEOUT_S
-from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, Message, Reply
+from core.learning.request_writing import ANSWER_TOKENS
+from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, TIMEOUT_S, Message, Reply
 
 KEY = "requests"
 SAID_CHARS = 200

@@ -11,9 +11,8 @@ from core.domain.tokens import count_tokens
 from core.domain.untrusted_text import one_line
 from core.learning.requests import HOW, PER_TOOL
 from core.planning.model import RULES, with_data
-from core.planning.model_endpoint import Endpoint, Message, ModelEndpoint, Reply
+from core.planning.model_endpoint import Endpoint, Message, ModelEndpoint, Reply, endpoint_of
 from core.planning.model_replies import WrittenRequests
-from core.planning.rules import BASE_URL, KEY, MODEL
 
 # The order to the model.
 
@@ -30,7 +29,7 @@ AGAIN = "An earlier answer could not be used for these tools: {why} Answer with 
 BATCH_TOOLS = 4
 DESCRIPTION_CHARS, SERVER_CHARS, SCHEMA_CHARS = 3_000, 400, 4_000
 REQUEST_TOKENS, TOOL_TOKENS = 20, 40  # of an answer: a request with its quotes, and the rest of a tool
-ANSWER_TOKENS, TIMEOUT_S = 4_000, 120.0
+ANSWER_TOKENS = 4_000
 ASKED = 2  # a batch is asked for so often
 Row = Mapping[str, Any]
 """A tool as `RequestService.missing` gives it."""
@@ -64,12 +63,8 @@ class Spending:
 
 
 def writing_endpoint(environment: Mapping[str, str], model: str = "") -> ModelEndpoint:
-    """Returns the model of a name, or the one that the environment names. Raises PlannerError without a name."""
-    name = model.strip() or environment.get(MODEL, "").strip()
-    if not name:
-        raise PlannerError(f"No model is named; give --model NAME or set {MODEL}, with {BASE_URL} and {KEY} if needed.")
-    url, key = environment.get(BASE_URL, "").strip(), environment.get(KEY, "").strip()
-    return ModelEndpoint(name, url, key, timeout_s=TIMEOUT_S, answer_tokens=ANSWER_TOKENS)
+    """Returns the model of a name, or the one that the environment names. Raises PlannerError, see `endpoint_of`."""
+    return endpoint_of(environment, model.strip(), answer_tokens=ANSWER_TOKENS)
 
 
 # One batch: asked for, read, and asked for again where the answer cannot be used.

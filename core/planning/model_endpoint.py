@@ -17,6 +17,7 @@ from core.domain.errors import PlannerError
 from core.domain.once import made_once
 from core.importers.token_meter import model_price
 from core.planning.model_replies import one_line
+from core.planning.rules import BASE_URL, KEY, MODEL
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -78,9 +79,10 @@ _KINDS: Mapping[int | None, tuple[str, str]] = {
 
 
 def passes(problem: Exception) -> bool:
-    """Whether the same question may get an answer a moment later: not after a refusal, nor after an endless answer."""
+    """Whether the same question may get an answer a moment later: not after a refusal, an endless answer, or the whole time."""
     status = _status(problem)
-    return (status is None or status in _PASSING) and not _too_large(problem)
+    late = isinstance(problem.__cause__, httpx2.TimeoutException)
+    return (status is None or status in _PASSING) and not late and not _too_large(problem)
 
 
 def failure(problem: Exception, model: str, base_url: str, *, secret: str, attempts: int) -> str:
@@ -174,7 +176,7 @@ def provider_of(model: str) -> tuple[str, str]:
 
 ATTEMPTS = 3
 WAIT_S = 0.5
-TIMEOUT_S = 20.0
+TIMEOUT_S = 120.0  # a model of a few billion parameters on a laptop takes about a minute
 ANSWER_TOKENS = 1_500
 
 
@@ -207,6 +209,26 @@ class Endpoint(Protocol):
     def ask(self, message: Message) -> Reply:
         """Returns one answer. Raises PlannerError without one."""
         ...
+
+
+LIMIT = "WAYFARE_LLM_TIMEOUT_S"
+
+
+def endpoint_of(
+    environment: Mapping[str, str], model: str = "", *, answer_tokens: int = ANSWER_TOKENS
+) -> ModelEndpoint:
+    """Returns the model of a name, or the one that the environment names. Raises PlannerError without a name, or for a limit that is
+    no number above 0."""
+    name, url, key, limit = (environment.get(variable, "").strip() for variable in (MODEL, BASE_URL, KEY, LIMIT))
+    if not (model or name):
+        raise PlannerError(f"No model is named; give --model NAME or set {MODEL}, with {BASE_URL} and {KEY} if needed.")
+    try:
+        limit_s = float(limit or TIMEOUT_S)
+    except ValueError:
+        limit_s = 0.0
+    if not 0 < limit_s < float("inf"):
+        raise PlannerError(f"{LIMIT} is {limit!r}; give seconds above 0, as {TIMEOUT_S:g}.")
+    return ModelEndpoint(model or name, url, key, limit_s, answer_tokens)
 
 
 NOT_INSTALLED = 'A language model is asked through openai, which is not installed; run `pip install "wayfare[llm]"`.'

@@ -212,13 +212,11 @@ def planners(environment: Mapping[str, str]) -> dict[str, Planner]:
     (['rules'], ['rules', 'model'])
     """
     found: dict[str, Planner] = {"rules": RulesPlanner()}
-    model = environment.get(MODEL, "").strip()
-    if model:
+    if environment.get(MODEL, "").strip():
         from core.planning.model import ModelPlanner  # pydantic and httpx2 take a third of a second
-        from core.planning.model_endpoint import ModelEndpoint
+        from core.planning.model_endpoint import endpoint_of
 
-        url, key = environment.get(BASE_URL, "").strip(), environment.get(KEY, "").strip()
-        found["model"] = ModelPlanner(ModelEndpoint(model, url, key))
+        found["model"] = ModelPlanner(endpoint_of(environment))
     return found
 
 

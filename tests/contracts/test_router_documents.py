@@ -27,7 +27,10 @@ def test_the_document_is_the_one_that_scripts_rely_on(router, busy):
     assert list(document)[:6] == ["router", "subtask", "parameters", "planner", "reason", "preset"]
     assert list(document)[6:11] == ["servers", "tools", "candidates", "tokens", "timings_ms"]
     fit = ["p_nothing_fits", "confidence"]
-    assert list(document)[11:] == fit + (["order", "expected"] if router.id in BY_ORDER else [])
+    order = ["order", "expected"] if router.id in BY_ORDER else []
+    steps = [key for key in ("steps", "remarks") if key in document]
+    assert list(document)[11:] == [*fit, *order, "stages", *steps]
+    assert all({"name", "of", "note"} < set(stage) for stage in document["stages"])
     assert list(document["tokens"]) == ["baseline", "exposed", "cached"]
     assert list(document["timings_ms"]) == ["embed", "score", "total"]
     assert document["router"] == router.id
