@@ -7,28 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 import streamlit as st
-from streamlit.components.v2 import component
 
 from core.domain.params import Knob, Value
 from core.domain.untrusted_text import one_line
+from dashboard.ui.chart import component
 
 MOST = 50
 NAMED = 3  # knobs in the title of a step
 Values = Mapping[str, Value]
 
-ASSETS = Path(__file__).parent.parent / "assets"
 
-_buttons = component(
-    "wayfare.history",
-    html='<div class="wayfare-history"></div>',
-    css=(ASSETS / "history.css").read_text(encoding="utf-8"),
-    js=(ASSETS / "history.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
-)
+_buttons = component("history", '<div class="wayfare-history"></div>', "history.css", "history.js")
 
 
 @dataclass(frozen=True, slots=True)

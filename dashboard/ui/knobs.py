@@ -10,33 +10,26 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.components.v2 import component
 
 from core.domain.errors import ParameterError
 from core.domain.params import TEXT_LIMIT, Knob, Parameters
 from core.domain.untrusted_text import one_line
+from dashboard.ui.chart import component
 from dashboard.ui.knob_history import history_buttons, history_key, note, step
 
 ADVANCED = "advanced"
 LONGEST_LETTER = 5  # p_ofs
-ASSETS = Path(__file__).parent.parent / "assets"
-SCRIPTS = ("tips.js", "strips.js", "lane.js", "control.js", "knobs.js")
-STYLES = ("tips.css", "knobs.css")
 
 # Inline, though the host could serve files: for a file it puts a script into the page and waits for it at every message, and files
 # need an installed package with a manifest. A module that is imported by its address made the message 37 kB smaller, and a turn
 # no quicker: beside this one 135 to 114 ms until the chart changed and 689 to 685 ms until all was drawn, p50 of 30 presses in turn.
 _panel = component(
-    "wayfare.knobs",
-    html='<div class="wayfare-knobs"></div>',
-    css="\n".join((ASSETS / name).read_text(encoding="utf-8") for name in STYLES),
-    js="\n".join((ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS),
-    isolate_styles=False,
-)
+    "knobs", '<div class="wayfare-knobs"></div>',
+    "tips.css", "knobs.css", "tips.js", "strips.js", "lane.js", "control.js", "knobs.js",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
