@@ -13,7 +13,6 @@ from core.app import App
 from core.domain import units
 from core.domain.errors import WayfareError
 from core.domain.events import ActivityFilter, DecisionEvent
-from dashboard.pages.activity.filter import Listing
 from dashboard.pages.activity.frames import (
     NOT_CALLED,
     PAGE_ROWS,
@@ -27,6 +26,7 @@ from dashboard.pages.activity.frames import (
     page_number,
     pager,
 )
+from dashboard.pages.activity.totals import Listing
 from dashboard.session import first_catalog
 from dashboard.theme import ACCEPTED_SIGN, CHOSEN_SIGN, REJECTED_SIGN
 from dashboard.ui.table import table

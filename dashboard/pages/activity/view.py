@@ -16,9 +16,18 @@ from core.domain.errors import WayfareError
 from core.domain.events import ActivityFilter
 from dashboard.pages.activity.calls import calls_body, refused_body
 from dashboard.pages.activity.decisions import decisions_body
-from dashboard.pages.activity.filter import Listing, clear_filter, drop_foreign_query, filter_row, picked, where
 from dashboard.pages.activity.frames import PAGE, forget_place
-from dashboard.pages.activity.totals import charts_body, totals, totals_row
+from dashboard.pages.activity.totals import (
+    Listing,
+    charts_body,
+    clear_filter,
+    drop_foreign_query,
+    filter_row,
+    picked,
+    totals,
+    totals_row,
+    where,
+)
 from dashboard.session import current_app
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import (

@@ -21,9 +21,9 @@ from dashboard.session import first_catalog, visitor
 from dashboard.ui.calling import MODES
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import supposed
-from dashboard.ui.pick import pick
 from dashboard.ui.query_form import show_preparing
 from dashboard.ui.question import Question
+from dashboard.ui.table import pick
 from dashboard.ui.text import Colour, escaped
 from dashboard.ui.url_state import UrlState
 

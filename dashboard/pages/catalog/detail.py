@@ -18,9 +18,8 @@ from core.domain.outcome import CallMode
 from core.domain.statistics import Statistics
 from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
-from dashboard.pages.catalog.living import server_controls
 from dashboard.pages.catalog.requests import requests_fold
-from dashboard.pages.catalog.sign_in import sign_in_panel
+from dashboard.pages.catalog.servers import server_controls, sign_in_panel
 from dashboard.pages.catalog.state import open_multiply, show_tools
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word

@@ -17,7 +17,7 @@ from core.domain.params import Knob, Parameters
 from core.lab.sweep import AGAINST, OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, gains, read_axis
 from core.lab.sweeps import SweepPlan
 from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
-from dashboard.pages.lab.run import Chosen, begin, busy, start_button, taken
+from dashboard.pages.lab.run import Chosen, begin, busy, choose_some, start_button, taken
 from dashboard.pages.lab.sweep import (
     CHOSEN_ON_THE_SAME,
     EXAMPLE,
@@ -28,7 +28,6 @@ from dashboard.pages.lab.sweep import (
     sweep_name,
     values_text,
 )
-from dashboard.pages.lab.words import choose_some
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.text import escaped

@@ -24,8 +24,19 @@ from core.lab.stored_runs import task_changes
 from core.lab.sweep import COMPARED, OBJECTIVES, SECONDS, SOLVED, USD, Axis, Change, evenly, refused
 from core.lab.sweeps import GRID, SweepPlan
 from dashboard.pages.lab.charts import sweep_lines, sweep_map
-from dashboard.pages.lab.run import BY_N, CHANGE, SWEEP, Chosen, begin, knob_prefix, result, start_button, taken
-from dashboard.pages.lab.words import MEASURE_WORDS, measure_name
+from dashboard.pages.lab.run import (
+    BY_N,
+    CHANGE,
+    MEASURE_WORDS,
+    SWEEP,
+    Chosen,
+    begin,
+    knob_prefix,
+    measure_name,
+    result,
+    start_button,
+    taken,
+)
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.query_form import DEFAULT_ROUTER

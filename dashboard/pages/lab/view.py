@@ -9,20 +9,27 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters
 from core.lab.lab import RANKED
-from dashboard.pages.lab.judgment_sets import judgments_view
 from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
-from dashboard.pages.lab.replay import replays
-from dashboard.pages.lab.run import RUN, Chosen, example_button, job_panel, knob_prefix, run_form, taken
+from dashboard.pages.lab.replay import replays, snapshots
+from dashboard.pages.lab.run import (
+    RUN,
+    Chosen,
+    ShownRuns,
+    example_button,
+    job_panel,
+    knob_prefix,
+    run_form,
+    run_names,
+    taken,
+)
 from dashboard.pages.lab.search import searches
-from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
 from dashboard.pages.lab.task_by_task import failed_tasks, task_by_task
-from dashboard.pages.lab.tasks import choose_tasks
-from dashboard.pages.lab.words import ShownRuns, run_names
+from dashboard.pages.lab.tasks import choose_tasks, judgments_view
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
-from dashboard.ui.presets import preset_choice
 from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
+from dashboard.ui.question import preset_choice
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, select
 
