@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
 from core.app import App
 from core.decisions.routing import Asked
+from core.domain.decision import Decision
 from core.domain.errors import ParameterError
 from core.domain.params import Parameters
 from core.domain.untrusted_text import one_line
@@ -27,9 +28,10 @@ from core.routers.presets import (
     to_toml,
 )
 from core.routers.tool_attention import STATE
-from dashboard.session import current_app, first_catalog
+from dashboard.session import current_app, first_catalog, visitor
 from dashboard.theme import WinnerColours
 from dashboard.ui.knobs import LaneLink, history_key, knob_panel, knob_title, read_knobs, reset_and_history, start_knobs
+from dashboard.ui.layer import supposed
 from dashboard.ui.query_form import QueryForm, query_row
 from dashboard.ui.text import escaped, file_name
 from dashboard.ui.url_state import UrlState, open_page
@@ -66,6 +68,23 @@ class Question:
     def parameters(self) -> Parameters:
         """The present values of the knobs. In a fragment they may be newer than the frame."""
         return read_knobs(self.defaults, self.prefix)
+
+    @property
+    def asked(self) -> Asked:
+        """What a router is asked, with the figures that the visitor supposes."""
+        query = self.query
+        return Asked(query.subtask, self.parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
+
+    def decide(self, *, at_once: bool = False) -> Decision:
+        """Returns the decision, which is recorded unless figures are supposed. `at_once`: words decide while vectors are made.
+        Raises WayfareError if the router fails."""
+        asked = self.asked
+        if asked.supposed:
+            return self.app.routing.preview(replace(asked, at_once=at_once))
+        return self.app.routing.route(
+            asked.subtask, visitor=visitor(), catalog=asked.catalog, router=asked.router, parameters=asked.parameters,
+            server_hint=asked.hint, at_once=at_once,
+        )  # fmt: skip
 
     @property
     def texts(self) -> dict[str, str]:

@@ -21,12 +21,12 @@ from dashboard.pages.catalog import state
 from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.labels import labeller
+from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.table import Column, choose_rows, table, table_key
 from dashboard.ui.text import counted, escaped, file_name
 from dashboard.ui.url_state import open_page
 
 JOB, NAME = "catalog:calibration.job", "catalog.calibration.keep.name"
-POLL_S = 0.5
 
 
 def start(app: App, catalog: str) -> None:
@@ -52,7 +52,7 @@ def job_panel(app: App, catalog: str) -> None:
         return
     with st.container(border=True):
         if job.under_way:
-            _progress(job)
+            job_progress(job, _told)
             return
         try:
             result: CalibrationResult = job.future.result()
@@ -66,10 +66,7 @@ def job_panel(app: App, catalog: str) -> None:
             _result(app, result)
 
 
-@st.fragment(run_every=POLL_S)
-def _progress(job: Job) -> None:
-    if not job.under_way:
-        st.rerun()
+def _told(job: Job) -> tuple[float, str]:
     done, total = job.done, job.of
     if not total:
         text = "Reading the labels and trying fits to the first fold"
@@ -77,7 +74,7 @@ def _progress(job: Job) -> None:
         text = f"{done} of {total} held-back folds are measured"
     else:
         text = "All folds are measured. Fitting all labels, and Tool Attention's threshold"
-    st.progress(done / total if total else 0.0, f"{text}, {job.elapsed_s:.0f} s. You can continue to work.")
+    return share_of(job), f"{text}, {job.elapsed_s:.0f} s. You can continue to work."
 
 
 def _result(app: App, result: CalibrationResult) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pandas as pd
@@ -11,7 +11,6 @@ import streamlit as st
 
 from core.app import App
 from core.catalogs.background_jobs import Job
-from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
@@ -27,7 +26,8 @@ from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import frontier, stages
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import asked_like_line
-from dashboard.ui.layer import badge, supposed
+from dashboard.ui.layer import badge
+from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.query_form import QueryForm, example_subtasks, planner_usage, show_preparing
 from dashboard.ui.question import Asks, Question
 from dashboard.ui.table import table
@@ -185,7 +185,7 @@ def page(question: Question) -> None:
         with st.spinner(
             f"{escaped(variant.name, 80)} decides. In a large catalog its first decision may take minutes."
         ):
-            decision = _decision(app, query, variant)
+            decision = _decision(question, variant)
         if decision is not None:
             done.append((variant, decision))
     if not done:
@@ -208,18 +208,18 @@ def _empty_page(state: UrlState, query: QueryForm) -> None:
     example_subtasks(state, query.catalog)
 
 
-def _decision(app: App, query: QueryForm, variant: Variant) -> Decision | None:
+def _decision(question: Question, variant: Variant) -> Decision | None:
     """Returns a decision that is not recorded. Supposed figures count."""
     try:
-        return app.what_if.decision(
-            Asked(query.subtask, variant.parameters, query.catalog, variant.router, query.hint, supposed(query.catalog))
+        return question.app.what_if.decision(
+            replace(question.asked, parameters=variant.parameters, router=variant.router)
         )
     except WayfareError as error:
         st.error(f"{escaped(variant.name)}: {escaped(str(error))}", icon=":material/error:")
         return None
 
 
-JOB, POLL_S = "compare:job", 0.5
+JOB = "compare:job"
 OWN_FILE, LABELS = "a file of mine", "the labels of this catalog"
 SEEDS = 20
 
@@ -270,19 +270,13 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
             )  # fmt: skip
             st.rerun()
     if job is not None and going:
-        _progress(job)
+        job_progress(job, _told, stop="compare:stop")
     elif (job := job_about(JOB, about)) is not None:
         _ended(job)
 
 
-@st.fragment(run_every=POLL_S)
-def _progress(job: Job) -> None:
-    if not job.under_way:
-        st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        text = f"{escaped(job.title, 80)}: {progress_words(job)}. You can leave this page meanwhile."
-        st.progress(min(1.0, job.done / job.of), text)
-        st.button("Stop", key="compare:stop", icon=":material/stop:", on_click=job.stop.set)
+def _told(job: Job) -> tuple[float, str]:
+    return share_of(job), f"{escaped(job.title, 80)}: {progress_words(job)}. You can leave this page meanwhile."
 
 
 def _ended(job: Job) -> None:

@@ -25,6 +25,7 @@ from core.lab.stored_runs import NOT_FIRST, NOT_REFUSED, UNKNOWN
 from core.routers.presets import DEFAULT_PRESET, PRESETS, preset_of
 from dashboard.pages.lab.tasks import TaskSet
 from dashboard.session import job_about, known_job, start_job
+from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.text import DROPPED, escaped
 from dashboard.ui.url_state import UrlState
 from dashboard.ui.variants import variant_text
@@ -135,7 +136,6 @@ def _texts_of(run: LabRun, task: Task) -> dict[str, str]:
 
 
 JOB = "lab:job"
-POLL_S = 0.3
 RUN, SWEEP, CHANGE = "run", "sweep", "change"
 
 
@@ -183,7 +183,7 @@ def job_panel() -> None:
     if job is None:
         return
     if job.under_way:
-        _progress(job)
+        job_progress(job, _told, stop="lab:stop")
     elif isinstance(job.error, Stopped):
         st.info(
             "Stopped. Finished steps are stored, and the same button continues from there.",
@@ -195,14 +195,9 @@ def job_panel() -> None:
         st.error(f"The work ended unexpectedly ({type(job.error).__name__}). Start it again.", icon=":material/error:")
 
 
-@st.fragment(run_every=POLL_S)
-def _progress(job: Job) -> None:
-    if not job.under_way:
-        st.rerun()
-    text = f"{job.title}: {job.done:,} of {job.of:,}{units.time_left(job.left_s)}. You can leave this page meanwhile."
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(min(1.0, job.done / job.of), text)
-        st.button("Stop", key="lab:stop", icon=":material/stop:", on_click=job.stop.set)
+def _told(job: Job) -> tuple[float, str]:
+    words = f"{job.title}: {job.done:,} of {job.of:,}{units.time_left(job.left_s)}. You can leave this page meanwhile."
+    return share_of(job), words
 
 
 BY_N = "n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -37,17 +38,14 @@ from dashboard.pages.route.drawing import (
 )
 from dashboard.pages.route.plan import agent_state
 from dashboard.pages.route.why import explain, why_panel
-from dashboard.session import visitor
 from dashboard.theme import ACCEPTED_SIGN, REJECTED_SIGN
 from dashboard.ui.chart import chart, component
 from dashboard.ui.charts.shared import curve_chart
 from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like, label_bar, label_notice, labelling, moved_words
-from dashboard.ui.layer import supposed
-from dashboard.ui.query_form import QueryForm
-from dashboard.ui.question import winner_colours
+from dashboard.ui.question import Question, winner_colours
 from dashboard.ui.text import as_html, counted, escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
-from dashboard.ui.url_state import UrlState, open_page
+from dashboard.ui.url_state import open_page
 
 SHOWN, OTHERS = 5, 3  # rows of a step and losers that are explained: what the last row of a room can read
 
@@ -219,43 +217,23 @@ WHY, WHY_PANEL = "route.why", "route:why-panel"
 HEIGHT_PX = 280  # of a cost curve
 
 
-def decision_body(
-    app: App,
-    state: UrlState,
-    query: QueryForm,
-    parameters: Parameters,
-    linked: Mapping[str, str],
-    knobs: str,
-    token: str,
-) -> None:
-    """Route the query and show the decision. Raises WayfareError if the router fails.
-
-    `linked` are the texts of a link to it, `knobs` is the prefix of the router's knobs, `token` that of the fast lane. Nothing is
-    recorded with supposed figures.
-    """
-    asked = Asked(
-        query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog), at_once=True
-    )
-    if asked.supposed:
-        decision = app.routing.preview(asked)
-    else:
-        decision = app.routing.route(
-            query.subtask, visitor=visitor(), catalog=query.catalog, router=query.router, parameters=parameters,
-            server_hint=query.hint, at_once=True,
-        )  # fmt: skip
+def decision_body(question: Question, token: str) -> None:
+    """Route the question and show the decision. Raises WayfareError if the router fails. `token` is that of the fast lane."""
+    app, parameters, asked = question.app, question.parameters, replace(question.asked, at_once=True)
+    decision = question.decide(at_once=True)
     lanes.open(token, lane_answers(app, asked, winner_colours(asked)))
     known, parts = labelling(app, decision, asked.supposed), drawing(decision, asked.supposed)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:winner"):
         with st.container(width="stretch"):
             show(parts, HEADLINE, lane=token)
         present(decision)
-    agent_state(app, [decision], knobs)
-    _columns(known, parts, linked, partial(explain, WHY))
+    agent_state(app, [decision], question.prefix)
+    _columns(known, parts, question.texts, partial(explain, WHY))
     with st.container(key=WHY_PANEL):
         why_panel(known, WHY)
     refusing(app, decision, parameters)
     _cost_curves(app, asked)
-    folded_meter(app, state, read_meter(state), decision)
+    folded_meter(app, question.state, read_meter(question.state), decision)
 
 
 def _columns(known: Labelling, parts: Parts, linked: Mapping[str, str], choose: Callable[[str], None]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -26,7 +27,6 @@ from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
 from dashboard.ui.chart import component, live
 from dashboard.ui.first_look import first_look
 from dashboard.ui.knobs import LaneLink
-from dashboard.ui.layer import supposed
 from dashboard.ui.long_work import by_words_first
 from dashboard.ui.query_form import fill, planner_usage, show_preparing
 from dashboard.ui.question import Asks, Question, winner_colours
@@ -132,16 +132,11 @@ def _tell(question: Question, examples: Sequence[Example]) -> None:
     if not subtask:
         return
     show_preparing(app, query.catalog, decides=True)
-    asked = Asked(subtask, question.parameters, query.catalog, query.router, supposed=supposed(query.catalog))
+    asked = replace(question.asked, subtask=subtask, hint="")
     turn = story_of(app, asked)
     if turn is not None:
-        story(
-            app,
-            asked,
-            turn,
-            lambda: fill({state.key("q"): subtask, state.key("plan"): ONE}),
-            lane_token(question.prefix),
-        )
+        ask = partial(fill, {state.key("q"): subtask, state.key("plan"): ONE})
+        story(app, asked, turn, ask, lane_token(question.prefix))
 
 
 def _examples_of(app: App, catalog: str) -> tuple[Example, ...]:
@@ -209,9 +204,9 @@ def _result(question: Question) -> None:
             show_preparing(app, query.catalog, decides=True)
         if planner:
             live("", key=HEADLINE)  # in place of the decision, so that its colours leave the knobs
-            plan_body(app, query, parameters, planner, linked, question.prefix)
+            plan_body(question, planner)
         else:
-            decision_body(app, state, query, parameters, linked, question.prefix, lane_token(question.prefix))
+            decision_body(question, lane_token(question.prefix))
         planner_usage(app)
 
 

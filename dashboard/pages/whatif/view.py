@@ -23,7 +23,6 @@ from dashboard.pages.whatif.charts import payoff_chart, tornado_chart
 from dashboard.pages.whatif.winners import plane_view, winners_view
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import curve_chart
-from dashboard.ui.layer import supposed
 from dashboard.ui.query_form import QueryForm, example_subtasks, show_preparing
 from dashboard.ui.question import Asks, Question, imported_presets
 from dashboard.ui.table import Column, table
@@ -258,8 +257,7 @@ def page(question: Question) -> None:
         if view in OF_EHRR and not isinstance(parameters, EhrrParameters):
             st.info("This view needs EHRR, the router with an auction. Choose it above.", icon=":material/alt_route:")
             return
-        asked = Asked(query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
-        VIEWS[view](app, state, asked, question.prefix)
+        VIEWS[view](app, state, question.asked, question.prefix)
 
 
 def _choice(state: UrlState, linked: dict[str, str]) -> str:
