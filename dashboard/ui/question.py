@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from core.domain.decision import Decision
 from core.domain.errors import ParameterError
 from core.domain.params import Parameters
 from core.domain.untrusted_text import one_line
+from core.importers.shipped_catalogs import starting_subtasks
 from core.routers.presets import (
     DEFAULT_PRESET,
     LONGEST_NAME,
@@ -32,9 +33,96 @@ from dashboard.session import current_app, first_catalog, visitor
 from dashboard.theme import WinnerColours
 from dashboard.ui.knobs import LaneLink, history_key, knob_panel, knob_title, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.layer import supposed
-from dashboard.ui.query_form import QueryForm, query_row
 from dashboard.ui.text import escaped, file_name
 from dashboard.ui.url_state import UrlState, open_page
+
+DEFAULT_ROUTER = "ehrr"
+LONGEST = 20_000  # characters of a sub-task
+
+
+@dataclass(frozen=True, slots=True)
+class QueryForm:
+    """The values of the row."""
+
+    subtask: str
+    hint: str
+    catalog: str
+    router: str
+
+    def texts(self, first_catalog: str) -> dict[str, str]:
+        """Returns the texts for the URL, "" for defaults."""
+        return {
+            "q": self.subtask,
+            "hint": self.hint,
+            "catalog": "" if self.catalog == first_catalog else self.catalog,
+            "router": "" if self.router == DEFAULT_ROUTER else self.router,
+        }
+
+
+def query_row(app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str) -> QueryForm:
+    """Draw the row and return its values."""
+    grid = st.grid(2, min_column_width=400, gap="small", vertical_alignment="bottom")
+    subtask = grid.text_input(
+        "What is needed?", _text(state, linked, "q"), key=state.key("q"), placeholder="For example: convert 300 miles to kilometres",
+        icon=":material/search:", max_chars=LONGEST,
+    )  # fmt: skip
+    row = grid.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    server_hint = row.text_input(
+        "Server hint (optional)", _text(state, linked, "hint"), key=state.key("hint"), placeholder="kind of server",
+        help="The kind of server. It is compared only with the texts of servers.",
+    )  # fmt: skip
+    catalogs = [info.name for info in app.catalogs.infos()]
+    start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog))
+    catalog = row.selectbox("Catalog", catalogs, start, key=state.key("catalog"), width=150)
+    _warn_if_missing("catalog", catalog, catalogs, linked)
+    routers = {router.id: router.title for router in app.routing.routers()}
+    start = _start(state, "router", list(routers), linked.get("router", DEFAULT_ROUTER))
+    router = row.selectbox(
+        "Router", list(routers), start, key=state.key("router"), format_func=routers.__getitem__, width=140,
+    )  # fmt: skip
+    _warn_if_missing("router", router, list(routers), linked)
+    return QueryForm(subtask.strip(), server_hint.strip(), catalog, router)
+
+
+def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
+    """Buttons with example sub-tasks of a catalog. A click fills the field."""
+    grid = st.grid(2, min_column_width=320, gap="xsmall")
+    for number, subtask in enumerate(starting_subtasks(catalog, count)):
+        grid.button(
+            escaped(subtask, 120), key=f"{state.key('example')}:{number}", icon=":material/north_east:", on_click=fill,
+            args=({state.key("q"): subtask},),
+        )  # fmt: skip
+
+
+def fill(values: Mapping[str, str]) -> None:
+    """Set fields by their session keys. For `on_click`."""
+    st.session_state.update(values)
+
+
+def _text(state: UrlState, linked: Mapping[str, str], name: str) -> str:
+    """Returns the default of a text field. Gives a field without a text the linked one."""
+    text = linked.get(name, "")
+    if state.begins and len(text) <= LONGEST:  # the page host drops a longer default
+        return text
+    st.session_state.setdefault(state.key(name), text)
+    return ""
+
+
+def _start(state: UrlState, name: str, options: Sequence[str], value: str) -> int:
+    """Returns the place of the default option. Gives a choice without a usable value its first value."""
+    start = value if value in options else options[0]
+    if not state.begins and st.session_state.get(state.key(name)) not in options:
+        st.session_state[state.key(name)] = start
+    return options.index(start) if state.begins else 0
+
+
+def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
+    """Warn if a link names an unknown option."""
+    if (wanted := linked.get(kind, shown)) not in options:
+        st.warning(
+            f"There is no {kind} {escaped(wanted, 80)}; this is {escaped(shown, 80)}.", icon=":material/link_off:"
+        )
+
 
 PRESET, AGENTS, COLOURS = "ask:preset", "ask:agents", "ask:colours"
 

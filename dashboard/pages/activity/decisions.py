@@ -29,7 +29,7 @@ from dashboard.pages.activity.frames import (
 from dashboard.pages.activity.totals import Listing
 from dashboard.session import first_catalog
 from dashboard.theme import ACCEPTED_SIGN, CHOSEN_SIGN, REJECTED_SIGN
-from dashboard.ui.query_form import QueryForm
+from dashboard.ui.question import QueryForm
 from dashboard.ui.table import table
 from dashboard.ui.text import cell_text, escaped, origin_words, timestamp
 from dashboard.ui.url_state import open_page

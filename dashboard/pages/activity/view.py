@@ -169,11 +169,6 @@ def live_switch(linked: str) -> bool:
     )
 
 
-def heartbeat(app: App, seen: int) -> None:
-    """Redraw the page when there are events after `seen`. Draws nothing itself."""
-    _beat(app, seen, time.monotonic())
-
-
 def moved(newest: int, seen: int, drawn_ago_s: float) -> bool:
     """Tells whether to redraw: there are new events, and the last drawing is not too recent.
 
@@ -185,6 +180,7 @@ def moved(newest: int, seen: int, drawn_ago_s: float) -> bool:
 
 @st.fragment(run_every=EVERY_S)
 def _beat(app: App, seen: int, drawn_s: float) -> None:
+    """Redraw the page when there are events after `seen`. Draws nothing itself."""
     if moved(app.store.activity.latest_sequence(), seen, time.monotonic() - drawn_s):
         st.rerun()
 
@@ -291,7 +287,7 @@ def _page(app: App, linked: Texts) -> Texts:
         nothing_yet()
         if app.background.listed():
             runs_body(app)
-        heartbeat(app, seen)
+        _beat(app, seen, time.monotonic())
         return linked
     texts = filter_row(app, linked)
     linked = _at_the_start_of_others(texts, linked)
@@ -306,7 +302,7 @@ def _page(app: App, linked: Texts) -> Texts:
     row = view_body(app, view, Listing(admitted, count, linked, zone))
     parameter_changes(app, zone)
     if live:
-        heartbeat(app, seen)
+        _beat(app, seen, time.monotonic())
     number = st.session_state.get(PAGE, 1)
     place = {"row": row, "page": str(number) if number > 1 else "", "view": "" if view == CALLS else view}
     return {**texts, **place, "live": "" if live else "off"}

@@ -27,7 +27,7 @@ from core.planning.plans import AgentEvent, Executed, Routed, Stopped
 from dashboard.session import first_catalog, origin
 from dashboard.ui.calling import leave_note
 from dashboard.ui.labels import asked_like
-from dashboard.ui.query_form import QueryForm
+from dashboard.ui.question import QueryForm
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 

@@ -20,7 +20,7 @@ from dashboard.session import first_catalog
 from dashboard.ui.calling import MODES
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import supposed
-from dashboard.ui.query_form import show_preparing
+from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Question
 from dashboard.ui.table import pick
 from dashboard.ui.text import Colour, escaped

@@ -17,7 +17,7 @@ from dashboard.pages.catalog import state
 from dashboard.pages.catalog.detail import server_detail, tool_detail
 from dashboard.pages.catalog.servers import off_panel, waiting_sign_ins
 from dashboard.ui.catalog_frames import matching, matching_rows, server_frame, server_text, tool_frame
-from dashboard.ui.query_form import show_preparing
+from dashboard.ui.long_work import show_preparing
 from dashboard.ui.table import Column, choice_table, page_of, part, table_key
 from dashboard.ui.text import counted
 

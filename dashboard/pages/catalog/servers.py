@@ -18,7 +18,7 @@ from core.domain.settings import launched
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import start_change
-from dashboard.ui.text import counted, escaped, visitor_zone
+from dashboard.ui.text import counted, error_toasted, escaped, visitor_zone
 
 FOLLOW_WORDS: dict[Follow, str] = {"show": "Show changes", "take": "Take them at once", "off": "Do not look"}
 MOST_SHOWN = 12
@@ -257,25 +257,18 @@ def _button(app: App, catalog: str, server: str, prefix: str, label: str, icon: 
 
 
 def _begin(app: App, catalog: str, server: str) -> None:
-    """Begin a sign-in. If it fails, its row says why."""
-    try:
+    with error_toasted():
         app.sign_ins.begin(catalog, server, _console())
-    except WayfareError as error:
-        st.toast(escaped(str(error)), icon=":material/error:")
 
 
 def _sign_out(app: App, catalog: str, server: str) -> None:
-    try:
+    with error_toasted():
         app.sign_ins.sign_out(catalog, server)
-    except WayfareError as error:
-        st.toast(escaped(str(error)), icon=":material/error:")
 
 
 def _use_token(app: App, catalog: str, server: str) -> None:
-    try:
+    with error_toasted():
         app.values.send_header(catalog, server, "Authorization")
-    except WayfareError as error:
-        st.toast(escaped(str(error)), icon=":material/error:")
 
 
 def _console() -> str:

@@ -27,9 +27,8 @@ from dashboard.ui.charts.shared import frontier, stages
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import badge
-from dashboard.ui.long_work import job_progress, share_of
-from dashboard.ui.query_form import QueryForm, example_subtasks, planner_usage, show_preparing
-from dashboard.ui.question import Asks, Question
+from dashboard.ui.long_work import job_progress, planner_usage, share_of, show_preparing
+from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks
 from dashboard.ui.table import table
 from dashboard.ui.text import DROPPED, errors_shown, escaped, progress_words
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter

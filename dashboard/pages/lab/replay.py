@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from urllib.parse import urlencode
 
@@ -229,48 +230,43 @@ def _snapshot_line(snapshot: Snapshot) -> dict[str, str]:
 
 def _save(app: App, catalog: str) -> None:
     name = st.session_state["lab:snapshot-name"]
-    try:
+    with _told():
         kept = app.snapshots.save(name, app.snapshots.state(pages_state(), catalog))
+        st.session_state[SAID] = ("success", f"Kept as {kept.name}.")
+        st.session_state["lab:snapshot-name"] = ""
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell a WayfareError of the block in the next run."""
+    try:
+        yield
     except WayfareError as error:
         st.session_state[SAID] = ("error", str(error))
-        return
-    st.session_state[SAID] = ("success", f"Kept as {kept.name}.")
-    st.session_state["lab:snapshot-name"] = ""
 
 
 def _import(app: App) -> None:
     file = st.session_state[FILE]
     if file is None:
         return
-    try:
+    with _told():
         kept = app.snapshots.import_file(file.getvalue(), source=file.name)
-    except WayfareError as error:
-        st.session_state[SAID] = ("error", str(error))
-        return
-    st.session_state[SAID] = ("success", f"Imported as {kept.name}.")
+        st.session_state[SAID] = ("success", f"Imported as {kept.name}.")
 
 
 def _return(app: App, key: str) -> None:
-    name = _chosen_now(key)
-    try:
+    name = str(st.session_state[key])  # it may be newer than the drawn buttons
+    with _told():
         found = app.snapshots.restore(name)
-    except WayfareError as error:
-        st.session_state[SAID] = ("error", str(error))
-        return
-    restore_pages({**found.pages, "lab": {**found.pages.get("lab", {}), "view": "Snapshots", "snapshot": name}})
-    remarks = " ".join(found.remarks)
-    st.session_state[SAID] = ("warning" if remarks else "success", f"{name} is restored. {remarks}".strip())
+        restore_pages({**found.pages, "lab": {**found.pages.get("lab", {}), "view": "Snapshots", "snapshot": name}})
+        remarks = " ".join(found.remarks)
+        st.session_state[SAID] = ("warning" if remarks else "success", f"{name} is restored. {remarks}".strip())
 
 
 def _remove(app: App, key: str) -> None:
-    name = _chosen_now(key)
+    name = str(st.session_state[key])
     app.snapshots.remove(name)
     st.session_state[SAID] = ("success", f"{name} is removed.")
-
-
-def _chosen_now(key: str) -> str:
-    """Returns the current name in the field, which may be newer than the drawn buttons."""
-    return str(st.session_state[key])
 
 
 def _said() -> None:

@@ -19,7 +19,7 @@ from dashboard.pages.map.traces import LEAST_TIMES, MOST_POINTS, Pointed, View, 
 from dashboard.session import here
 from dashboard.ui.catalog_frames import matching_rows
 from dashboard.ui.chart import chart
-from dashboard.ui.query_form import show_preparing
+from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Asks, Question
 from dashboard.ui.table import PLAIN
 from dashboard.ui.text import counted, escaped

@@ -22,7 +22,7 @@ from dashboard.pages.network.charts.runs import LiveCall, calls_so_far
 from dashboard.pages.network.choice import Choice, calls_button, calls_wanted
 from dashboard.session import here
 from dashboard.ui.chart import chart
-from dashboard.ui.query_form import show_preparing
+from dashboard.ui.long_work import show_preparing
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 

@@ -27,9 +27,8 @@ from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
 from dashboard.ui.chart import component, live
 from dashboard.ui.first_look import first_look
 from dashboard.ui.knobs import LaneLink
-from dashboard.ui.long_work import by_words_first
-from dashboard.ui.query_form import fill, planner_usage, show_preparing
-from dashboard.ui.question import Asks, Question, winner_colours
+from dashboard.ui.long_work import by_words_first, planner_usage, show_preparing
+from dashboard.ui.question import Asks, Question, fill, winner_colours
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.token_meter import read_meter, start_meter
 from dashboard.ui.url_state import UrlState

@@ -23,8 +23,8 @@ from dashboard.pages.whatif.charts import payoff_chart, tornado_chart
 from dashboard.pages.whatif.winners import plane_view, winners_view
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import curve_chart
-from dashboard.ui.query_form import QueryForm, example_subtasks, show_preparing
-from dashboard.ui.question import Asks, Question, imported_presets
+from dashboard.ui.long_work import show_preparing
+from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks, imported_presets
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, select
