@@ -377,18 +377,13 @@ def _dialog(app: App, catalog: str, seed: int, usual: str) -> None:
     if problem:
         st.error(escaped(problem), icon=":material/error:")
     else:
-        _preview(draft, rows, servers, seed)
+        chart(latency_preview(preview_curves(draft, rows, servers, seed), STEP_S), key="network:chart:preview")
     saving_row(editing, None if problem else draft, usual)
     if wanted and not problem:
         more, name = draft.another(wanted)
         editing.begin(more, st.session_state[editing.key("name")], st.session_state[editing.key("about")])
         st.session_state[editing.key("state")] = name
         st.rerun()
-
-
-def _preview(draft: Draft, rows: Sequence[Row], servers: Sequence[Server], seed: int) -> None:
-    shown = preview_curves(draft, rows, servers, seed)
-    chart(latency_preview(shown, STEP_S), key="network:chart:preview")
 
 
 def preview_curves(draft: Draft, rows: Sequence[Row], servers: Sequence[Server], seed: int) -> tuple[Curve, ...]:
