@@ -10,7 +10,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.components.v2 import component
+from streamlit.components import v2 as components
+from streamlit.components.v2.types import ComponentRenderer
 
 from dashboard.ui.charts.base import CONFIG, figure_json, title_of
 from dashboard.ui.text import as_html
@@ -21,16 +22,20 @@ ASSETS = Path(__file__).parent.parent / "assets"
 PLOTLY = ASSETS / "plotly-cartesian-4.1.1.min.js"
 PLOTLY_URL = f"/{PLOTLY.name}"
 
+
+def component(name: str, html: str, *files: str) -> ComponentRenderer:
+    """Returns a component of the console, in the page's own styles. `files` are its styles and scripts in the folder of assets."""
+    texts = {file: (ASSETS / file).read_text(encoding="utf-8") for file in files}
+    css, js = ("\n".join(text for file, text in texts.items() if file.endswith(kind)) for kind in (".css", ".js"))
+    return components.component(f"wayfare.{name}", html=html, css=css, js=js, isolate_styles=False)
+
+
 _chart = component(
-    "wayfare.chart",
-    html=(
-        f'<div class="wayfare-frame"><div class="wayfare-chart" role="img" aria-label="Chart" data-due data-plotly="{PLOTLY_URL}"></div>'
-        '<button class="wayfare-widen" type="button" title="Fullscreen" aria-label="Fullscreen">⤢</button></div>'
-    ),
-    css=(ASSETS / "chart.css").read_text(encoding="utf-8"),
-    js="\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("chart.js", "drag.js")),
-    isolate_styles=False,
-)
+    "chart",
+    f'<div class="wayfare-frame"><div class="wayfare-chart" role="img" aria-label="Chart" data-due data-plotly="{PLOTLY_URL}"></div>'
+    '<button class="wayfare-widen" type="button" title="Fullscreen" aria-label="Fullscreen">⤢</button></div>',
+    "chart.css", "chart.js", "drag.js",
+)  # fmt: skip
 
 
 def read_out(title: str) -> str:
@@ -84,10 +89,7 @@ def point_chosen(key: str, choose: Callable[[str], None]) -> None:
             pass
 
 
-_part = component(
-    "wayfare.live", html='<div class="wayfare-live"></div>', css=(ASSETS / "live.css").read_text(encoding="utf-8"),
-    js=(ASSETS / "live.js").read_text(encoding="utf-8"), isolate_styles=False,
-)  # fmt: skip
+_part = component("live", '<div class="wayfare-live"></div>', "live.css", "live.js")
 
 
 def live(html: str, *, key: str, lane: str = "") -> None:

@@ -17,7 +17,7 @@ from core.domain.errors import WayfareError
 from core.domain.feedback import By, Label
 from core.domain.trace import Array
 from core.learning.feedback import LABEL, MovedBy
-from dashboard.ui.pick import pick
+from dashboard.ui.table import pick
 from dashboard.ui.text import escaped
 
 LISTED = 6

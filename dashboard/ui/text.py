@@ -65,6 +65,31 @@ def errors_shown() -> Iterator[None]:
         st.error(escaped(str(error), 600), icon=":material/error:")
 
 
+@contextmanager
+def error_kept(key: str) -> Iterator[None]:
+    """Keep the sentence of a WayfareError or ValueError of the block in the session until `kept_error` shows it. For `on_click`."""
+    st.session_state[key] = ""
+    try:
+        yield
+    except (ValueError, WayfareError) as error:
+        st.session_state[key] = str(error)
+
+
+def kept_error(key: str) -> None:
+    """Show the sentence that `error_kept` keeps under this key, if there is one."""
+    if sentence := st.session_state.get(key, ""):
+        st.error(escaped(sentence), icon=":material/error:")
+
+
+@contextmanager
+def error_toasted() -> Iterator[None]:
+    """Show a WayfareError of the block as a toast, and go on after the block. For `on_click`."""
+    try:
+        yield
+    except WayfareError as error:
+        st.toast(escaped(str(error)), icon=":material/error:")
+
+
 def size(count_bytes: int) -> str:
     """Returns a size with its unit.
 

@@ -146,6 +146,23 @@ def select(
     return where.selectbox(label, options, key=key, format_func=show, width=width, help=note)
 
 
+def segments(
+    state: UrlState,
+    linked: Mapping[str, str],
+    name: str,
+    label: str,
+    options: Sequence[str],
+    show: Callable[[str], str] = str,
+) -> str:
+    """Draw a choice as a row of buttons. It begins with the session's value, else the link's, else the first option."""
+    key, wanted = state.key(name), linked.get(name, "")
+    st.session_state.setdefault(key, wanted if wanted in options else options[0])
+    chosen = st.segmented_control(
+        label, options, key=key, format_func=show, required=True, label_visibility="collapsed"
+    )
+    return chosen or options[0]
+
+
 def _forget(page: str) -> None:
     """Delete the session keys of the widgets of a page."""
     for key in [key for key in st.session_state if str(key).startswith(f"{page}.")]:

@@ -16,7 +16,7 @@ from core.app import App
 from core.domain.errors import WayfareError
 from core.domain.params import Parameters, Value
 from dashboard.ui.long_work import AT_ONCE
-from dashboard.ui.query_form import DEFAULT_ROUTER
+from dashboard.ui.question import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 

@@ -14,9 +14,8 @@ from core.app import App
 from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent, ParameterEvent
 from core.store import Store
 from dashboard.pages.activity.decisions import candidates_frame, changed, parameters, route_query, shortlist_frame
-from dashboard.pages.activity.filter import where
 from dashboard.pages.activity.frames import decision_frame, decision_styler
-from dashboard.pages.activity.totals import totals
+from dashboard.pages.activity.totals import totals, where
 from dashboard.pages.activity.view import EXPORTS, changes_frame
 from tests.cases import each
 from tests.dashboard.harness import app_with

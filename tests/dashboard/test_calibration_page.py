@@ -8,7 +8,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from dashboard.pages.catalog.calibration_measures import measures_frame, parts_taken, threshold_of
+from dashboard.pages.catalog.calibration import measures_frame, parts_taken, threshold_of
 from dashboard.ui.table import table_key
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, labelled, markdown_of, open_page, press, text_of

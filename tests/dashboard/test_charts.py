@@ -26,7 +26,9 @@ def test_every_chart_of_a_decision_is_in_the_table() -> None:
         name
         for module in DECISION_CHARTS
         for name, function in inspect.getmembers(module, inspect.isfunction)
-        if function.__module__ == module.__name__ and function.__annotations__.get("return") == "go.Figure"
+        if not name.startswith("_")
+        and function.__module__ == module.__name__
+        and function.__annotations__.get("return") == "go.Figure"
     }
     assert drawing - OF_MANY_TASKS == {name.split()[0] for name in CHARTS}
 

@@ -7,7 +7,7 @@ from functools import partial
 from core.app import App
 from core.domain.trace import Drop
 from core.routers import ROUTERS
-from dashboard.pages.compare.outcomes import LABELS
+from dashboard.pages.compare.view import LABELS
 from dashboard.ui.text import DROPPED
 from tests.cases import each
 from tests.dashboard.harness import TIMEOUT_S, app_with, checked, markdown_of, open_page, press, text_of

@@ -217,8 +217,7 @@ def stepping() -> None:
     import streamlit as st
 
     from core.routers.ehrr import EhrrParameters
-    from dashboard.ui.knob_history import history_buttons
-    from dashboard.ui.knobs import take_turned
+    from dashboard.ui.knobs import history_buttons, take_turned
 
     history_buttons(EhrrParameters.knobs(), "p")
     take_turned(st.session_state["messages"], EhrrParameters.knobs(), "p")

@@ -15,12 +15,12 @@ from dashboard.pages.network.charts.latency import (
     FAINT,
     ROUTER_LOOKS,
     SERVER_COLOURS,
+    RunTimeline,
     latency_curves,
     latency_preview,
     server_look,
 )
 from dashboard.pages.network.charts.timeline import NOWHERE, TOTALS, event_strip, server_history, totals_so_far
-from dashboard.pages.network.run_timeline import RunTimeline
 from dashboard.theme import LOOKED_AT, MUTED
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts

@@ -16,8 +16,7 @@ from core.domain.catalog import Server
 from core.network.draft import Draft, DraftRule
 from core.network.profiles import NetworkProfiles, Profile, load_profile
 from core.network.states import HighLatency, Ideal
-from dashboard.pages.network.editor import STEPS_SHOWN, preview_curves, rule_frame, rules_of, server_frame
-from dashboard.pages.network.editor_state import OPEN
+from dashboard.pages.network.editor import OPEN, STEPS_SHOWN, preview_curves, rule_frame, rules_of, server_frame
 from dashboard.pages.network.job import JOB
 from tests.dashboard.harness import app_with, charts, checked, open_page, text_of
 

@@ -16,9 +16,8 @@ from core.domain.errors import StoreError
 from core.domain.lab_runs import KeptRun
 from core.lab.scenario_runs import planned
 from core.lab.scenarios.measures import SETTINGS
-from dashboard.pages.network.charts.latency import FAINT
+from dashboard.pages.network.charts.latency import FAINT, Event
 from dashboard.pages.network.job import JOB
-from dashboard.pages.network.run_timeline import Event
 from dashboard.pages.network.tables import NEWEST, events_frame
 from tests.dashboard.harness import app_with, charts, checked, open_page, text_of, turn
 from tests.importing import import_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from core.app import App
-from dashboard.pages.compare.outcomes import LABELS
+from dashboard.pages.compare.view import LABELS
 from dashboard.ui.charts.shared import frontier
 from tests.dashboard.harness import app_with, markdown_of, open_page, press
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PRESETS
-from dashboard.ui.presets import _apply
+from dashboard.ui.question import _apply
 from dashboard.ui.text import escaped
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page
 

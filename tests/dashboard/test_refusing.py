@@ -11,9 +11,8 @@ import numpy as np
 from core.app import App
 from core.domain.feedback import By
 from core.relevance.refusal import limit_of, measured_curve, shipped_curve
-from dashboard.pages.route.candidates import card_key
 from dashboard.pages.route.charts import refusal_curve, tool_breakdown, tool_scores
-from dashboard.pages.route.turned import HEADLINE, texts
+from dashboard.pages.route.drawing import HEADLINE, card_key, drawing
 from tests.cases import each
 from tests.dashboard.harness import app_with, markdown_of, open_page, titles, words_of
 
@@ -52,7 +51,10 @@ def test_fit_and_that_nothing_fits_are_one_statement(app: App) -> None:
     for nothing, word in ((0.88, "nothing"), (0.6, "unsure"), (0.2, "unsure")):
         fit = replace(decided.fit, tools=np.array([0.61]), nothing=nothing, confidence=word)
         doubted = replace(decided, fit=fit)
-        html, axes = texts(doubted), [chart(doubted).layout.xaxis.title.text for chart in (tool_breakdown, tool_scores)]
+        html, axes = (
+            drawing(doubted),
+            [chart(doubted).layout.xaxis.title.text for chart in (tool_breakdown, tool_scores)],
+        )
         said[nothing] = words_of(html[HEADLINE]).replace("\n", ""), words_of(html[card_key(0)]), *axes
     assert "Probably nothing fits: 88 %. Nearest: files::read, which fits 61 % if anything does." in said[0.88][0]
     assert "files::read fits 61 % if anything does; P(nothing fits) is 60 %." in said[0.6][0]

@@ -15,7 +15,7 @@ from core.app import App, Settings, open_app
 from core.decisions.routing import Asked
 from core.importers.shipped_catalogs import played
 from dashboard import session
-from dashboard.pages.route.story import KNOBS, story_of
+from dashboard.pages.route.view import KNOBS, story_of
 from tests.dashboard.harness import charts, markdown_of, open_page, press
 from tests.importing import import_text
 

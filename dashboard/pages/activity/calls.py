@@ -12,7 +12,6 @@ from core.app import App
 from core.domain import units
 from core.domain.outcome import OutcomeKind
 from core.domain.untrusted_text import visible
-from dashboard.pages.activity.filter import Listing
 from dashboard.pages.activity.frames import (
     OPEN_SESSION,
     PAGE_ROWS,
@@ -24,6 +23,7 @@ from dashboard.pages.activity.frames import (
     pager,
     row_key,
 )
+from dashboard.pages.activity.totals import Listing
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import cell_text, escaped, injected_badge, missing, outcome_words, source_words, timestamp
 from dashboard.ui.url_state import open_page

@@ -13,7 +13,6 @@ from core.app import App
 from core.domain import units
 from core.domain.errors import WayfareError
 from core.domain.events import ActivityFilter, DecisionEvent
-from dashboard.pages.activity.filter import Listing
 from dashboard.pages.activity.frames import (
     NOT_CALLED,
     PAGE_ROWS,
@@ -27,13 +26,13 @@ from dashboard.pages.activity.frames import (
     page_number,
     pager,
 )
+from dashboard.pages.activity.totals import Listing
 from dashboard.session import first_catalog
 from dashboard.theme import ACCEPTED_SIGN, CHOSEN_SIGN, REJECTED_SIGN
+from dashboard.ui.question import QueryForm
 from dashboard.ui.table import table
 from dashboard.ui.text import cell_text, escaped, origin_words, timestamp
 from dashboard.ui.url_state import open_page
-
-DEFAULT_ROUTER = "ehrr"
 
 
 def shortlist_frame(event: DecisionEvent) -> pd.DataFrame:
@@ -86,12 +85,7 @@ def changed(used: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, A
 
 def route_query(event: DecisionEvent, defaults: Mapping[str, Any], first_catalog: str) -> dict[str, str]:
     """Returns the query of Decision with the same request and knobs. Knobs that no longer exist are left out."""
-    query = {
-        "q": event.subtask,
-        "hint": event.server_hint,
-        "catalog": "" if event.catalog == first_catalog else event.catalog,
-        "router": "" if event.router == DEFAULT_ROUTER else event.router,
-    }
+    query = QueryForm(event.subtask, event.server_hint, event.catalog, event.router).texts(first_catalog)
     knobs = {name: str(value) for name, value in changed(parameters(event), defaults).items() if name in defaults}
     return {name: text for name, text in {**query, **knobs}.items() if text}
 

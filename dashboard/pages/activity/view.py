@@ -16,9 +16,18 @@ from core.domain.errors import WayfareError
 from core.domain.events import ActivityFilter
 from dashboard.pages.activity.calls import calls_body, refused_body
 from dashboard.pages.activity.decisions import decisions_body
-from dashboard.pages.activity.filter import Listing, clear_filter, drop_foreign_query, filter_row, picked, where
 from dashboard.pages.activity.frames import PAGE, forget_place
-from dashboard.pages.activity.totals import charts_body, totals, totals_row
+from dashboard.pages.activity.totals import (
+    Listing,
+    charts_body,
+    clear_filter,
+    drop_foreign_query,
+    filter_row,
+    picked,
+    totals,
+    totals_row,
+    where,
+)
 from dashboard.session import current_app
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import (
@@ -160,11 +169,6 @@ def live_switch(linked: str) -> bool:
     )
 
 
-def heartbeat(app: App, seen: int) -> None:
-    """Redraw the page when there are events after `seen`. Draws nothing itself."""
-    _beat(app, seen, time.monotonic())
-
-
 def moved(newest: int, seen: int, drawn_ago_s: float) -> bool:
     """Tells whether to redraw: there are new events, and the last drawing is not too recent.
 
@@ -176,6 +180,7 @@ def moved(newest: int, seen: int, drawn_ago_s: float) -> bool:
 
 @st.fragment(run_every=EVERY_S)
 def _beat(app: App, seen: int, drawn_s: float) -> None:
+    """Redraw the page when there are events after `seen`. Draws nothing itself."""
     if moved(app.store.activity.latest_sequence(), seen, time.monotonic() - drawn_s):
         st.rerun()
 
@@ -282,7 +287,7 @@ def _page(app: App, linked: Texts) -> Texts:
         nothing_yet()
         if app.background.listed():
             runs_body(app)
-        heartbeat(app, seen)
+        _beat(app, seen, time.monotonic())
         return linked
     texts = filter_row(app, linked)
     linked = _at_the_start_of_others(texts, linked)
@@ -297,7 +302,7 @@ def _page(app: App, linked: Texts) -> Texts:
     row = view_body(app, view, Listing(admitted, count, linked, zone))
     parameter_changes(app, zone)
     if live:
-        heartbeat(app, seen)
+        _beat(app, seen, time.monotonic())
     number = st.session_state.get(PAGE, 1)
     place = {"row": row, "page": str(number) if number > 1 else "", "view": "" if view == CALLS else view}
     return {**texts, **place, "live": "" if live else "off"}

@@ -27,7 +27,7 @@ from core.planning.plans import AgentEvent, Executed, Routed, Stopped
 from dashboard.session import first_catalog, origin
 from dashboard.ui.calling import leave_note
 from dashboard.ui.labels import asked_like
-from dashboard.ui.query_form import DEFAULT_ROUTER
+from dashboard.ui.question import QueryForm
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -132,13 +132,9 @@ def _words(run: SupervisedAgent, words: str) -> str:
 def _link(app: App, decision: Decision) -> dict[str, str]:
     """Returns the query that shows a decision in full."""
     changed = app.routing.parameters(decision.router, decision.parameters).changed()
-    texts = {
-        "q": decision.subtask,
-        "catalog": "" if decision.catalog == first_catalog() else decision.catalog,
-        "router": "" if decision.router == DEFAULT_ROUTER else decision.router,
-    }
-    return {name: value for name, value in texts.items() if value} | {
-        name: str(value) for name, value in changed.items()
+    texts = QueryForm(decision.subtask, "", decision.catalog, decision.router).texts(first_catalog())
+    return {
+        name: text for name, text in {**texts, **{name: str(value) for name, value in changed.items()}}.items() if text
     }
 
 

@@ -15,7 +15,7 @@ from core.importers.shipped_catalogs import SAMPLE
 from core.planning.base import MAY_WRITE
 from core.planning.plans import Executed, Routed, Stopped, turn_tokens
 from dashboard.pages.agent.steps import steps, your_turn
-from dashboard.ui.query_form import planner_usage, show_preparing
+from dashboard.ui.long_work import planner_usage, show_preparing
 from dashboard.ui.question import Asks, Question
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import errors_shown, escaped

@@ -105,13 +105,9 @@ def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:
         )
 
 
+@st.fragment(run_every=POLL_S)
 def watch(run: Run) -> None:
     """Show a running call until it ends, then redraw the page."""
-    _watch(run)
-
-
-@st.fragment(run_every=POLL_S)
-def _watch(run: Run) -> None:
     if run.handle.done:
         st.rerun()
     elapsed_s = time.monotonic() - run.started_s

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.app import App
-from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.decision import Decision
@@ -17,13 +16,13 @@ from core.domain.statistics import Source
 from core.domain.untrusted_text import visible
 from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME, expected
 from core.virtual import SENTENCE
-from dashboard.session import first_catalog, visitor
+from dashboard.session import first_catalog
 from dashboard.ui.calling import MODES
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import supposed
-from dashboard.ui.pick import pick
-from dashboard.ui.query_form import show_preparing
+from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Question
+from dashboard.ui.table import pick
 from dashboard.ui.text import Colour, escaped
 from dashboard.ui.url_state import UrlState
 
@@ -71,20 +70,13 @@ def choose_target(question: Question) -> Target | None:
 def _answer(question: Question) -> dict[str, str]:
     """Returns the winner of the question with its decision, or {} if there is no decision. With supposed figures nothing is recorded,
     so the decision has no id."""
-    app, query, parameters = question.app, question.query, question.parameters
-    text, hint, catalog, router = query.subtask, query.hint, query.catalog, query.router
     try:
-        show_preparing(app, catalog, decides=True)
-        if layer := supposed(catalog):
-            decision = app.routing.preview(Asked(text, parameters, catalog, router, hint, layer))
-        else:
-            decision = app.routing.route(
-                text, catalog=catalog, router=router, parameters=parameters, server_hint=hint, visitor=visitor()
-            )
+        show_preparing(question.app, question.query.catalog, decides=True)
+        decision = question.decide()
     except WayfareError:
         return {}  # the decision view shows the error
     found = {"tool": decision.winner.tool if decision.winner is not None else ""}
-    return found if layer else {**found, "decision": decision.id}
+    return found if supposed(question.query.catalog) else {**found, "decision": decision.id}
 
 
 def _tool(state: UrlState, wanted: str, catalog: Catalog, decision: Decision | None) -> str | None:

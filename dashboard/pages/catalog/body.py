@@ -15,10 +15,9 @@ from core.domain.catalog import Catalog, Imported
 from core.domain.statistics import Statistics
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.detail import server_detail, tool_detail
-from dashboard.pages.catalog.living import off_panel
-from dashboard.pages.catalog.sign_in import waiting_sign_ins
+from dashboard.pages.catalog.servers import off_panel, waiting_sign_ins
 from dashboard.ui.catalog_frames import matching, matching_rows, server_frame, server_text, tool_frame
-from dashboard.ui.query_form import show_preparing
+from dashboard.ui.long_work import show_preparing
 from dashboard.ui.table import Column, choice_table, page_of, part, table_key
 from dashboard.ui.text import counted
 

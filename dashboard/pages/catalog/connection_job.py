@@ -22,7 +22,7 @@ from dashboard.pages.catalog import state
 from dashboard.session import known_job, start_job
 from dashboard.ui.first_look import begin_first_look
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import counted, escaped
+from dashboard.ui.text import counted, error_toasted, escaped
 from dashboard.ui.url_state import open_page
 
 JOB, SHOWN = "catalog:job", "catalog:job.shown"
@@ -336,10 +336,8 @@ def _value_button(
 
 
 def _done(work: Callable[[str, str, str], None], catalog: str, server: str, name: str) -> None:
-    try:
+    with error_toasted():
         work(catalog, server, name)
-    except WayfareError as error:
-        st.toast(escaped(str(error)), icon=":material/error:")
 
 
 def _keep(app: App, catalog: str, server: Server, wanted: tuple[Wanted, ...], prefix: str) -> None:

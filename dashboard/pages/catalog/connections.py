@@ -24,9 +24,9 @@ from dashboard.pages.catalog.connection_job import (
     wanted_values,
 )
 from dashboard.pages.catalog.imports import (
+    PROBLEM,
     check_name,
     chosen_name,
-    counted,
     name_field,
     name_for,
     problems,
@@ -35,9 +35,8 @@ from dashboard.pages.catalog.imports import (
 )
 from dashboard.ui.catalog_frames import reached_by
 from dashboard.ui.table import Column, choice_table, table, table_key
-from dashboard.ui.text import escaped
+from dashboard.ui.text import counted, error_kept, escaped, kept_error
 
-PROBLEM = "catalog:import.problem"
 EXAMPLE = (
     '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"]}}}'
 )
@@ -90,8 +89,7 @@ def _plan(app: App, known: state.Known) -> None:
         "Connect and discover", type="primary", icon=":material/cable:", key="catalog.import.discover",
         disabled=not agreed, on_click=_connect, args=(app, imported, known.name, known.source, wanted),
     )  # fmt: skip
-    if sentence := st.session_state.get(PROBLEM, ""):
-        st.error(escaped(sentence), icon=":material/error:")
+    kept_error(PROBLEM)
 
 
 def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
@@ -132,19 +130,16 @@ def _warning(imported: Imported) -> str:
 
 
 def _connect(app: App, imported: Imported, suggestion: str, source: str, wanted: tuple[Wanted, ...]) -> None:
-    try:
+    with error_kept(PROBLEM):
         name = chosen_name(app, suggestion)
         check_name(name)
         if running():
             raise WayfareError("Another discovery is running. Wait for its report.")
         if name in SHIPPED_CATALOGS:
             raise WayfareError(f"The name {name} belongs to a shipped catalog; choose another.")
-    except WayfareError as error:
-        st.session_state[PROBLEM] = str(error)
-        return
-    app.catalog_editor.keep_secrets(name, imported.servers, values_given(wanted))
-    start(app, imported, name, source)
-    state.close_dialog()
+        app.catalog_editor.keep_secrets(name, imported.servers, values_given(wanted))
+        start(app, imported, name, source)
+        state.close_dialog()
 
 
 WORDS = {"ready": "● ready", "connecting": "◌ still starting", "idle": "○ idle", "failed": "✗ failed"}

@@ -18,17 +18,15 @@ from core.domain.outcome import CallMode
 from core.domain.statistics import Statistics
 from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
-from dashboard.pages.catalog.living import server_controls
 from dashboard.pages.catalog.requests import requests_fold
-from dashboard.pages.catalog.sign_in import sign_in_panel
+from dashboard.pages.catalog.servers import server_controls, sign_in_panel
 from dashboard.pages.catalog.state import open_multiply, show_tools
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
 from dashboard.ui.table import table
-from dashboard.ui.text import escaped
+from dashboard.ui.text import error_kept, escaped, kept_error
 from dashboard.ui.url_state import open_page
 
-WORDING_PROBLEM = "catalog:wording_problem"
 LONGEST_SHOWN = 20_000
 HELP = (
     "Decisions and clients get this text in place of the server's, which stays below. The server itself is not touched. "
@@ -62,9 +60,7 @@ def description_panel(app: App, catalog: Catalog, one: Server | Tool, otherwise:
             )  # fmt: skip
         if tried:
             _tried(app, catalog.name, place, st.session_state[key])
-    about, sentence = st.session_state.get(WORDING_PROBLEM, ("", ""))
-    if about == key:
-        st.error(escaped(sentence), icon=":material/error:")
+    kept_error(f"{key}.problem")
 
 
 def _tried(app: App, catalog: str, place: str, text: str) -> None:
@@ -90,22 +86,14 @@ def _tried(app: App, catalog: str, place: str, text: str) -> None:
 
 
 def _put(app: App, catalog: str, place: str, key: str) -> None:
-    try:
+    with error_kept(f"{key}.problem"):
         app.wordings.put(catalog, place, st.session_state[key])
-    except WayfareError as error:
-        st.session_state[WORDING_PROBLEM] = (key, str(error))
-        return
-    st.session_state.pop(WORDING_PROBLEM, None)
 
 
 def _remove(app: App, catalog: str, place: str, key: str) -> None:
-    try:
+    with error_kept(f"{key}.problem"):
         app.wordings.remove(catalog, place)
-    except WayfareError as error:
-        st.session_state[WORDING_PROBLEM] = (key, str(error))
-        return
-    st.session_state.pop(WORDING_PROBLEM, None)
-    st.session_state.pop(key, None)
+        st.session_state.pop(key, None)
 
 
 def _text(text: str, otherwise: str) -> None:
@@ -118,7 +106,6 @@ def _text(text: str, otherwise: str) -> None:
             st.caption(f"The first {LONGEST_SHOWN:,} of {len(text):,} characters.")
 
 
-PROBLEM = "catalog:price_problem"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:e-?\d{1,3})?|[.,]\d+", re.IGNORECASE)
 
 
@@ -163,32 +150,19 @@ def price_panel(
             "Reset to declared", icon=":material/undo:", on_click=_reset, args=(app, catalog, server, tool, key),
             disabled=source != "edited", help="Remove the value that was set by hand.",
         )  # fmt: skip
-    place, sentence = st.session_state.get(PROBLEM, ("", ""))
-    if place == key:
-        st.error(escaped(sentence), icon=":material/error:")
+    kept_error(f"{key}.problem")
 
 
 def _set(app: App, catalog: str, server: str, tool: str, key: str) -> None:
-    try:
+    with error_kept(f"{key}.problem"):
         app.catalog_editor.set_figure(catalog, server, tool, parse_price(st.session_state[key]))
-    except (ValueError, WayfareError) as error:
-        st.session_state[PROBLEM] = (key, str(error))
-        return
-    _done(key)
+        st.session_state[key] = ""
 
 
 def _reset(app: App, catalog: str, server: str, tool: str, key: str) -> None:
-    try:
+    with error_kept(f"{key}.problem"):
         app.catalog_editor.set_figure(catalog, server, tool, None)
-    except WayfareError as error:
-        st.session_state[PROBLEM] = (key, str(error))
-        return
-    _done(key)
-
-
-def _done(key: str) -> None:
-    st.session_state.pop(PROBLEM, None)
-    st.session_state[key] = ""
+        st.session_state[key] = ""
 
 
 Statistic = tuple[str, str, str, str]

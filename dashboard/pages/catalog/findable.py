@@ -26,12 +26,12 @@ from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
 from dashboard.ui.first_look import work_panel, write_button, writing_model
+from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.table import Column, choice_table, page_of, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
 JOB, PAIR = "catalog:findable.job", "catalog:findable.pair"
-POLL_S = 0.5
 HELP = (
     "Each example request was written for one tool. A quarter of each tool's requests is left out in turn and ranked by what the others "
     "teach. Tools of an equal set, and twins on other servers, count as one. Four labelled catalogs tell how much more people find, and "
@@ -92,7 +92,7 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
 def _job(job: Job) -> bool:
     """Draw the progress, or why there is no result. Returns whether the view ends here."""
     if job.under_way:
-        _progress(job)
+        job_progress(job, _told, stop="catalog.findable.stop")
         return True
     if isinstance(job.error, WayfareError):
         st.warning(escaped(str(job.error), 600), icon=":material/info:")
@@ -101,14 +101,9 @@ def _job(job: Job) -> bool:
     return False
 
 
-@st.fragment(run_every=POLL_S)
-def _progress(job: Job) -> None:
-    if not job.under_way:
-        st.rerun()
-    share = job.done / job.of if job.of else 0.0
+def _told(job: Job) -> tuple[float, str]:
     words = f"{job.done:,} of {job.of:,} requests are ranked{units.time_left(job.left_s)}. You can continue to work."
-    st.progress(share, words)
-    st.button("Stop", key="catalog.findable.stop", on_click=job.stop.set)
+    return share_of(job), words
 
 
 def _button(app: App, catalog: str, words: str, *, primary: bool = False) -> None:

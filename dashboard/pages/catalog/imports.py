@@ -23,7 +23,7 @@ from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import reached_by
 from dashboard.ui.first_look import begin_first_look
 from dashboard.ui.table import table
-from dashboard.ui.text import counted, escaped
+from dashboard.ui.text import counted, error_kept, escaped, kept_error
 
 LONGEST_NAME = 80
 
@@ -226,8 +226,7 @@ def import_dialog(app: App) -> None:
         return
     _preview(read.reading.imported)
     _buttons(app, read, connectable=bool(read.reading.imported.needs_discovery))
-    if sentence := st.session_state.get(PROBLEM, ""):
-        st.error(escaped(sentence), icon=":material/error:")
+    kept_error(PROBLEM)
 
 
 def _buttons(app: App, read: Read, *, connectable: bool) -> None:
@@ -288,16 +287,16 @@ def _import(app: App, read: Read, suggestion: str) -> None:
     imported = read.reading.imported
     if imported is None:
         return
-    try:
+    with error_kept(PROBLEM):
         name = chosen_name(app, suggestion)
         report = store_import(app, imported, name, source_of(read.documents))
-    except WayfareError as error:
-        st.session_state[PROBLEM] = str(error)
-        return
-    begin_first_look(app, name)
-    state.close_dialog()
-    state.go_to(name)
-    errors = report.lint_errors
+        begin_first_look(app, name)
+        state.close_dialog()
+        state.go_to(name)
+        _told(imported, name, report.lint_errors)
+
+
+def _told(imported: Imported, name: str, errors: int | None) -> None:
     found = (
         "Lint has not looked at it yet"
         if errors is None

@@ -18,8 +18,7 @@ from core.lint.texts import Passage, server_passages, tool_passages
 from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import beginning, matching
-from dashboard.ui.long_work import AT_ONCE, work_first
-from dashboard.ui.query_form import show_preparing
+from dashboard.ui.long_work import AT_ONCE, show_preparing, work_first
 from dashboard.ui.table import Column, choice_table, page_of, part, table_key
 from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import open_page

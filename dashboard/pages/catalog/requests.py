@@ -16,7 +16,7 @@ from core.domain.requests import MOST_CHARACTERS, MOST_REQUESTS, Request
 from core.learning.requests import MODEL
 from dashboard.ui.first_look import FOLD, begin_first_look
 from dashboard.ui.labels import labeller
-from dashboard.ui.pick import PLAIN
+from dashboard.ui.table import PLAIN
 from dashboard.ui.text import counted, escaped
 
 SAID = "catalog:requests.said"

@@ -19,7 +19,7 @@ from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import chosen_name, name_field
 from dashboard.ui.catalog_frames import M_USD, PERCENT
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import counted, errors_shown, escaped
+from dashboard.ui.text import counted, error_kept, errors_shown, escaped, kept_error
 
 FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROBLEM = (
     f"catalog.testbed.{name}"
@@ -51,8 +51,7 @@ def testbed_dialog(app: App, catalog: str) -> None:
             "Keep the catalog", type="primary", icon=":material/check:", key="catalog.testbed.go", disabled=not agreed or not testbed.chosen,
             on_click=_keep, args=(app,),
         )  # fmt: skip
-        if sentence := st.session_state.get(PROBLEM, ""):
-            st.error(escaped(sentence), icon=":material/error:")
+        kept_error(PROBLEM)
 
 
 def _fields(app: App, names: Sequence[str]) -> None:
@@ -136,22 +135,19 @@ def _preview(testbed: Testbed) -> None:
 
 
 def _keep(app: App) -> None:
-    try:
+    with error_kept(PROBLEM):
         testbed, registries = _drawn(app)
         if not testbed.chosen:
             raise WayfareError(NO_MATCH)
         name = chosen_name(app, _suggestion(testbed))
         app.testbeds.keep(testbed, name, registries=registries)
-    except WayfareError as error:
-        st.session_state[PROBLEM] = str(error)
-        return
-    made = testbed.catalog(name)
-    state.close_dialog()
-    state.go_to(name)
-    state.say(
-        f"{name} has {counted(len(made.servers), 'server')} with {counted(len(made.tools), 'tool')}. The Lab page offers "
-        f"its {counted(len(testbed.tasks), 'task')}."
-    )
+        made = testbed.catalog(name)
+        state.close_dialog()
+        state.go_to(name)
+        state.say(
+            f"{name} has {counted(len(made.servers), 'server')} with {counted(len(made.tools), 'tool')}. The Lab page offers "
+            f"its {counted(len(testbed.tasks), 'task')}."
+        )
 
 
 MULTIPLY_COPIES, MULTIPLY_SEED, MULTIPLY_SPREAD, REPLACE, TOOL, MULTIPLY_PROBLEM = (
@@ -185,8 +181,7 @@ def multiply_dialog(app: App) -> None:
         "Make the catalog", type="primary", icon=":material/check:", key="catalog.multiply.go", disabled=not agreed,
         on_click=_make, args=(app, catalog, name),
     )  # fmt: skip
-    if sentence := st.session_state.get(MULTIPLY_PROBLEM, ""):
-        st.error(escaped(sentence), icon=":material/error:")
+    kept_error(MULTIPLY_PROBLEM)
 
 
 def _recipe() -> Recipe:
@@ -243,12 +238,9 @@ def copies_frame(servers: Sequence[Server]) -> pd.DataFrame:
 
 def _make(app: App, catalog: str, server: str) -> None:
     recipe = _recipe()
-    try:
+    with error_kept(MULTIPLY_PROBLEM):
         name = chosen_name(app, multiplied_name(catalog, server, recipe.copies))
         made = app.catalog_editor.multiply(catalog, server, recipe, name=name)
-    except WayfareError as error:
-        st.session_state[MULTIPLY_PROBLEM] = str(error)
-        return
-    state.close_dialog()
-    state.go_to(name)
-    state.say(f"{name} has {recipe.copies} virtual copies of {server}: {len(made.servers):,} servers in total.")
+        state.close_dialog()
+        state.go_to(name)
+        state.say(f"{name} has {recipe.copies} virtual copies of {server}: {len(made.servers):,} servers in total.")

@@ -20,7 +20,7 @@ from core.governance.scope import Scope
 from core.governance.status import BudgetStatus, budgets, clients_today
 from dashboard.pages.govern.waiting import SAID, do
 from dashboard.session import origin
-from dashboard.ui.pick import PLAIN
+from dashboard.ui.table import PLAIN
 from dashboard.ui.text import as_html, escaped
 
 TOKEN = "govern:token"  # noqa: S105 - the session key of a new token until the visitor has copied it

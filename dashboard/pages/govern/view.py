@@ -18,7 +18,7 @@ from dashboard.pages.govern.budgets import budgets_view, clients_view
 from dashboard.pages.govern.waiting import do, said, waiting_view
 from dashboard.session import current_app, origin
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, segments
 
 TEXT = "govern:policy-text"
 
@@ -135,9 +135,7 @@ def page() -> None:
     seen = _state(app)  # before anything is drawn: later changes are drawn by the next beat
     try:
         _headline(app)
-        key = state.key("view")
-        st.session_state.setdefault(key, linked.get("view") if linked.get("view") in VIEWS else WAITING)
-        view = st.segmented_control("View", VIEWS, key=key, required=True, label_visibility="collapsed") or WAITING
+        view = segments(state, linked, "view", "View", VIEWS)
         said()
         DRAW[view](app)
     except WayfareError as error:

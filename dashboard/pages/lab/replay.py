@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from urllib.parse import urlencode
 
@@ -12,6 +13,8 @@ import streamlit as st
 from core.app import App
 from core.catalogs.background_jobs import Job
 from core.domain import units
+from core.domain.errors import WayfareError
+from core.domain.lab_runs import ConsoleState, Snapshot, differences
 from core.domain.params import Parameters
 from core.domain.untrusted_text import one_line
 from core.lab.lab import RANKED
@@ -21,7 +24,7 @@ from dashboard.pages.lab.run import begin, result, start_button
 from dashboard.ui.chart import chart
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState, select
+from dashboard.ui.url_state import UrlState, pages_state, restore_pages, select
 
 REPLAY = "replay"
 KNOBS, ROUTER, RECORDED = "knobs", "router", "recorded"
@@ -137,3 +140,141 @@ def _price(one: Chosen) -> str:
 
 def _seconds(one: Chosen) -> str:
     return "–" if one.s is None else f"{one.s:.2f} s"
+
+
+SAID = "lab:snapshot-said"
+FILE = "lab:snapshot-file"
+NOW = "\x00"  # never the name of a snapshot
+SHOWN = ("q", "catalog", "router", "profile")
+
+
+def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str) -> dict[str, str]:
+    """Draw the view. Returns the texts for the URL."""
+    _said()
+    st.caption(
+        "A snapshot keeps the state of every page (query, catalog, router, knobs, filters, network), the active calibrations and the "
+        "saved networks. Restoring a snapshot sets all of them again. Catalogs, labels and calls do not change."
+    )
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    row.text_input("Name", key="lab:snapshot-name", placeholder="before the new prices", width=300, max_chars=80)
+    row.button(
+        "Keep the current state", key="lab:snapshot-save", icon=":material/photo_camera:", type="primary",
+        on_click=_save, args=(app, catalog),
+    )  # fmt: skip
+    found = app.snapshots.all()
+    with st.expander("Import from a file", expanded=False):
+        st.file_uploader("An exported snapshot", type="json", key=FILE, on_change=_import, args=(app,))
+    if not found:
+        st.info("No snapshot is kept yet. Enter a name and press the button.", icon=":material/photo_camera:")
+        return {}
+    frame = pd.DataFrame([_snapshot_line(one) for one in found])
+    table(frame, key="lab:snapshots")
+    names = [one.name for one in found]
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    chosen = select(row, state, linked, "snapshot", "Snapshot", names, show=lambda one: one_line(one, 60), width=260)
+    key = state.key("snapshot")
+    row.button("Restore", key="lab:snapshot-return", icon=":material/history:", on_click=_return, args=(app, key))
+    row.download_button(
+        "Export", app.snapshots.export(chosen), file_name="wayfare-snapshot.json", mime="application/json", key="lab:snapshot-export",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    row.button("Remove", key="lab:snapshot-remove", icon=":material/delete:", on_click=_remove, args=(app, key))
+    with_ = select(
+        st.container(), state, linked, "beside", "Compare with", [NOW, *(name for name in names if name != chosen)], width=260,
+        show=lambda one: "the current state" if one == NOW else one_line(one, 60),
+    )  # fmt: skip
+    states = {one.name: one.state for one in found}
+    other = app.snapshots.state(pages_state(), catalog) if with_ == NOW else states[with_]
+    _compare(chosen, states[chosen], "now" if with_ == NOW else with_, other)
+    return {"snapshot": chosen, "beside": "" if with_ == NOW else with_}
+
+
+def _compare(name: str, one: ConsoleState, other_name: str, other: ConsoleState) -> None:
+    found = [
+        one
+        for one in differences(one, other)
+        if (one.where, one.name) not in {("lab", "view"), ("lab", "snapshot"), ("lab", "beside")}
+    ]
+    if not found:
+        st.success("No differences.", icon=":material/check:")
+        return
+    rows = [
+        {
+            "page": one_line(each.where, 40),
+            "setting": one_line(each.name, 60),
+            one_line(name, 40): one_line(each.one, 160) or "–",
+            f"{one_line(other_name, 40)} ": one_line(each.other, 160) or "–",
+        }
+        for each in found
+    ]
+    table(rows, key="lab:snapshot-difference")
+    st.caption(
+        "A dash is the default, or a page that was not visited. Catalogs are compared by their fingerprint for routing."
+    )
+
+
+def _snapshot_line(snapshot: Snapshot) -> dict[str, str]:
+    pages = snapshot.state.pages
+    shown = {name: next((texts[name] for texts in pages.values() if texts.get(name)), "") for name in SHOWN}
+    return {
+        "name": one_line(snapshot.name, 80),
+        "kept": f"{snapshot.at:%Y-%m-%d %H:%M}",
+        "query": one_line(shown["q"], 80) or "–",
+        "catalogs": ", ".join(one_line(name, 40) for name in snapshot.state.catalogs),
+        "router": shown["router"] or "EHRR",
+        "network": shown["profile"] or "–",
+        "calibrations": f"{sum(bool(text) for text in snapshot.state.calibrations.values()):,}",
+        "pages": ", ".join(pages),
+    }
+
+
+def _save(app: App, catalog: str) -> None:
+    name = st.session_state["lab:snapshot-name"]
+    with _told():
+        kept = app.snapshots.save(name, app.snapshots.state(pages_state(), catalog))
+        st.session_state[SAID] = ("success", f"Kept as {kept.name}.")
+        st.session_state["lab:snapshot-name"] = ""
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell a WayfareError of the block in the next run."""
+    try:
+        yield
+    except WayfareError as error:
+        st.session_state[SAID] = ("error", str(error))
+
+
+def _import(app: App) -> None:
+    file = st.session_state[FILE]
+    if file is None:
+        return
+    with _told():
+        kept = app.snapshots.import_file(file.getvalue(), source=file.name)
+        st.session_state[SAID] = ("success", f"Imported as {kept.name}.")
+
+
+def _return(app: App, key: str) -> None:
+    name = str(st.session_state[key])  # it may be newer than the drawn buttons
+    with _told():
+        found = app.snapshots.restore(name)
+        restore_pages({**found.pages, "lab": {**found.pages.get("lab", {}), "view": "Snapshots", "snapshot": name}})
+        remarks = " ".join(found.remarks)
+        st.session_state[SAID] = ("warning" if remarks else "success", f"{name} is restored. {remarks}".strip())
+
+
+def _remove(app: App, key: str) -> None:
+    name = str(st.session_state[key])
+    app.snapshots.remove(name)
+    st.session_state[SAID] = ("success", f"{name} is removed.")
+
+
+def _said() -> None:
+    """Show the result of the last button."""
+    kind, sentence = st.session_state.pop(SAID, ("", ""))
+    if kind == "error":
+        st.error(escaped(sentence, 600), icon=":material/error:")
+    elif kind == "warning":
+        st.warning(escaped(sentence, 900), icon=":material/warning:")
+    elif kind:
+        st.success(escaped(sentence, 600), icon=":material/check:")

@@ -17,18 +17,18 @@ from core.domain.params import Knob, Parameters
 from core.lab.sweep import AGAINST, OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, gains, read_axis
 from core.lab.sweeps import SweepPlan
 from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
-from dashboard.pages.lab.run import Chosen, begin, busy, start_button, taken
+from dashboard.pages.lab.run import Chosen, begin, busy, choose_some, start_button, taken
 from dashboard.pages.lab.sweep import (
     CHOSEN_ON_THE_SAME,
     EXAMPLE,
     OBJECTIVE_WORDS,
     apply_point,
     example_points,
+    searchable,
     stored_sweeps,
     sweep_name,
     values_text,
 )
-from dashboard.pages.lab.words import choose_some
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.text import escaped
@@ -114,7 +114,7 @@ FIRST = ("alpha_s", "alpha_t", "kappa")
 
 def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
     """Draw the view. Returns the texts for the URL."""
-    knobs = {knob.name: knob for knob in chosen.parameters.knobs() if _searchable(knob)}
+    knobs = {knob.name: knob for knob in chosen.parameters.knobs() if searchable(knob)}
     names = choose_some(
         state, linked, "over", "Knobs to search with Optuna, each over its whole track", list(knobs),
         start=[name for name in FIRST if name in knobs] or list(knobs)[:2], most=MOST_KNOBS,
@@ -156,10 +156,6 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
         return {**texts, "search": id_}
     _go_on(app, chosen, sweep, axes)
     return {**texts, "search": id_, **search_result(app, state, linked, chosen, sweep, axes)}
-
-
-def _searchable(knob: Knob) -> bool:
-    return not knob.free_text and not (knob.optional and knob.low is None)
 
 
 def _axis(knob: Knob, parameters: type[Parameters]) -> Axis:

@@ -24,11 +24,22 @@ from core.lab.stored_runs import task_changes
 from core.lab.sweep import COMPARED, OBJECTIVES, SECONDS, SOLVED, USD, Axis, Change, evenly, refused
 from core.lab.sweeps import GRID, SweepPlan
 from dashboard.pages.lab.charts import sweep_lines, sweep_map
-from dashboard.pages.lab.run import BY_N, CHANGE, SWEEP, Chosen, begin, knob_prefix, result, start_button, taken
-from dashboard.pages.lab.words import MEASURE_WORDS, measure_name
+from dashboard.pages.lab.run import (
+    BY_N,
+    CHANGE,
+    MEASURE_WORDS,
+    SWEEP,
+    Chosen,
+    begin,
+    knob_prefix,
+    measure_name,
+    result,
+    start_button,
+    taken,
+)
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
-from dashboard.ui.query_form import DEFAULT_ROUTER
+from dashboard.ui.question import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, ask_with, select
 
@@ -217,11 +228,7 @@ AXES = ("axis1", "axis2")
 
 def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
     """Draw the view. Returns the texts for the URL."""
-    knobs = {
-        knob.name: knob
-        for knob in chosen.parameters.knobs()
-        if not knob.free_text and not (knob.optional and knob.low is None)
-    }
+    knobs = {knob.name: knob for knob in chosen.parameters.knobs() if searchable(knob)}
     texts, axes = dict[str, str](), list[Axis]()
     for place, name in enumerate(AXES):
         text, axis = _axis(state, linked, name, knobs, first=place == 0)
@@ -255,6 +262,11 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
         width=470,
     )  # fmt: skip
     return {**texts, "sweep": id_, **sweep_result(app, state, linked, chosen, stored[id_])}
+
+
+def searchable(knob: Knob) -> bool:
+    """Tells whether a sweep or a search can go through the values of a knob."""
+    return not knob.free_text and not (knob.optional and knob.low is None)
 
 
 def stored_sweeps(app: App, chosen: Chosen, linked: str = "", *, searches: bool = False) -> list[Sweep]:

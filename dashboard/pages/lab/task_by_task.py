@@ -15,7 +15,7 @@ from core.domain.untrusted_text import one_line
 from core.lab.benchmark import MEASURES
 from core.lab.stored_runs import STAGES as GROUPS
 from core.lab.stored_runs import Failed, TaskChange, Why, failures, stage, task_changes
-from dashboard.pages.lab.words import (
+from dashboard.pages.lab.run import (
     MEASURE_WORDS,
     STAGES,
     ShownRuns,

@@ -9,22 +9,29 @@ import streamlit as st
 from core.app import App
 from core.domain.params import Parameters
 from core.lab.lab import RANKED
-from dashboard.pages.lab.judgment_sets import judgments_view
 from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
-from dashboard.pages.lab.replay import replays
-from dashboard.pages.lab.run import RUN, Chosen, example_button, job_panel, knob_prefix, run_form, taken
+from dashboard.pages.lab.replay import replays, snapshots
+from dashboard.pages.lab.run import (
+    RUN,
+    Chosen,
+    ShownRuns,
+    example_button,
+    job_panel,
+    knob_prefix,
+    run_form,
+    run_names,
+    taken,
+)
 from dashboard.pages.lab.search import searches
-from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
 from dashboard.pages.lab.task_by_task import failed_tasks, task_by_task
-from dashboard.pages.lab.tasks import choose_tasks
-from dashboard.pages.lab.words import ShownRuns, run_names
+from dashboard.pages.lab.tasks import choose_tasks, judgments_view
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
-from dashboard.ui.presets import preset_choice
-from dashboard.ui.query_form import DEFAULT_ROUTER, show_preparing
+from dashboard.ui.long_work import show_preparing
+from dashboard.ui.question import DEFAULT_ROUTER, preset_choice
 from dashboard.ui.text import errors_shown, escaped
-from dashboard.ui.url_state import UrlState, select
+from dashboard.ui.url_state import UrlState, segments, select
 
 RUNS, TASKS, SWEEPS, SEARCHES = "Runs", "Task by task", "Sweep", "Search"
 JUDGMENTS, REPLAYS, SNAPSHOTS = "Judgments", "Replay", "Snapshots"  # these need no labelled tasks
@@ -51,7 +58,7 @@ def page() -> None:
     with errors_shown():
         without = st.session_state.get(state.key("view"), linked.get("view")) in (JUDGMENTS, REPLAYS, SNAPSHOTS)
         tasks = None if without else choose_tasks(app, row, state, linked, catalog)
-        view = _view(state, linked)
+        view = segments(state, linked, "view", "View", VIEWS)
         texts |= {"view": "" if view == RUNS else view}
         if without:
             with st.container():
@@ -88,12 +95,6 @@ def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str,
     for problem in problems:
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     return router, read_knobs(defaults, prefix)
-
-
-def _view(state: UrlState, linked: Mapping[str, str]) -> str:
-    key, wanted = state.key("view"), linked.get("view", RUNS)
-    st.session_state.setdefault(key, wanted if wanted in VIEWS else RUNS)
-    return st.segmented_control("View", VIEWS, key=key, required=True, label_visibility="collapsed") or RUNS
 
 
 def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chosen: Chosen) -> dict[str, str]:

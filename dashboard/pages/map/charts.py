@@ -19,8 +19,7 @@ from core.domain.catalog import Catalog, first_sentence
 from core.domain.decision import Decision
 from core.domain.findable import Confused
 from core.domain.statistics import CatalogMap, Placement
-from dashboard.pages.map.density import CROWD, WHOLE, Pointed, View, density, pointed
-from dashboard.pages.map.edges import edge_traces
+from dashboard.pages.map.traces import CROWD, WHOLE, Pointed, View, density, edge_traces, pointed
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from dashboard.ui.charts.base import figure, label
 

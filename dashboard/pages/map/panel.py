@@ -19,11 +19,11 @@ from core.domain.params import Parameters
 from core.domain.statistics import Neighbour, Placement, Statistics
 from core.importers.shipped_catalogs import starting_subtasks
 from core.routers.why import why
-from dashboard.pages.map.edges import SEPARATOR
+from dashboard.pages.map.traces import SEPARATOR
 from dashboard.theme import CHOSEN_SIGN
 from dashboard.ui.catalog_frames import M_USD
 from dashboard.ui.labels import asked_like_line
-from dashboard.ui.query_form import QueryForm
+from dashboard.ui.question import QueryForm
 from dashboard.ui.table import Column, choice_table, table_key
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, open_page

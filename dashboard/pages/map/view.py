@@ -14,16 +14,15 @@ from core.domain.catalog import Catalog
 from core.domain.errors import WayfareError
 from core.domain.statistics import CatalogMap
 from dashboard.pages.map.charts import CONFIG, MapData, tool_map
-from dashboard.pages.map.density import View, density_words
-from dashboard.pages.map.edges import LEAST_TIMES, drawn_edges
 from dashboard.pages.map.panel import MapContent, chosen_row, click, map_content, panel
+from dashboard.pages.map.traces import LEAST_TIMES, MOST_POINTS, Pointed, View, drawn_edges
 from dashboard.session import here
 from dashboard.ui.catalog_frames import matching_rows
 from dashboard.ui.chart import chart
-from dashboard.ui.pick import PLAIN
-from dashboard.ui.query_form import show_preparing
+from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Asks, Question
-from dashboard.ui.text import escaped
+from dashboard.ui.table import PLAIN
+from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState
 
 CATEGORY, SERVER = "category", "server"
@@ -206,3 +205,17 @@ def _look(view: object) -> None:
     """Keep the part of the map that came into sight."""
     of, _ = st.session_state[VIEW]
     st.session_state[VIEW] = (of, view)
+
+
+def density_words(points: Pointed, tools: int) -> str:
+    """Returns what is drawn as points and how to see others, in one sentence.
+
+    >>> density_words(Pointed(np.arange(3), 40_000, dense=True), 100_000)
+    'Colour says how many of 100,000 tools lie at a place. Zoom in: 2,000 or fewer in sight become points that can be clicked; now 40,000 are.'
+    """
+    if points.in_sight <= MOST_POINTS:
+        return f"{counted(points.in_sight, 'tool')} in sight {'is a point' if points.in_sight == 1 else 'are points'}; colour says how many lie at a place."
+    return (
+        f"Colour says how many of {tools:,} tools lie at a place. Zoom in: {MOST_POINTS:,} or fewer in sight become points that can be clicked; "
+        f"now {points.in_sight:,} are."
+    )

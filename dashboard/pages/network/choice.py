@@ -15,8 +15,7 @@ from core.domain.params import Value
 from core.lab.scenario_runs import TASKS, TESTBED
 from core.lab.scenarios.measures import SETTINGS, Setting, parameters_under
 from core.network.profiles import Profile
-from dashboard.pages.network.editor import editor
-from dashboard.pages.network.editor_state import after_editing, open_editor
+from dashboard.pages.network.editor import after_editing, editor, open_editor
 from dashboard.ui.calling import MODES
 from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
 from dashboard.ui.text import escaped

@@ -17,12 +17,12 @@ from core.lab.scenario_runs import planned
 from core.lab.scenarios.measures import RankingCollector, ScenarioRun
 from core.lab.scenarios.records import changes, curves
 from core.lab.scenarios.simulation import Step, World
+from dashboard.pages.network.charts.latency import RunTimeline
 from dashboard.pages.network.charts.runs import LiveCall, calls_so_far
 from dashboard.pages.network.choice import Choice, calls_button, calls_wanted
-from dashboard.pages.network.run_timeline import RunTimeline
 from dashboard.session import here
 from dashboard.ui.chart import chart
-from dashboard.ui.query_form import show_preparing
+from dashboard.ui.long_work import show_preparing
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 

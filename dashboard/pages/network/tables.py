@@ -13,7 +13,7 @@ from core.domain.lab_runs import LIVE
 from core.domain.untrusted_text import visible
 from core.lab.scenarios.measures import ScenarioRun
 from core.network.traces import OUTAGE_S
-from dashboard.pages.network.run_timeline import Event, RunTimeline
+from dashboard.pages.network.charts.latency import Event, RunTimeline
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped, injected_badge
 

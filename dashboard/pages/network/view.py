@@ -8,11 +8,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.domain.errors import WayfareError
-from dashboard.pages.network.charts.latency import latency_curves
+from dashboard.pages.network.charts.latency import RunTimeline, latency_curves
 from dashboard.pages.network.charts.timeline import TOTALS, event_strip, server_history, totals_so_far
 from dashboard.pages.network.choice import choose_run, whole_number
 from dashboard.pages.network.job import finished_timeline, forget, other_live_run
-from dashboard.pages.network.run_timeline import RunTimeline
 from dashboard.pages.network.runs import chosen_runs, earlier_runs
 from dashboard.pages.network.tables import SIGNS, events_table, measures_table, step_cards
 from dashboard.session import current_app

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from urllib.parse import urlencode
@@ -21,7 +21,7 @@ from dashboard.pages.papers.charts import paper_chart
 from dashboard.session import current_app
 from dashboard.ui.chart import chart
 from dashboard.ui.text import errors_shown, escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, segments
 
 DEFAULT_PAGE = "route"
 WORDS = {"route": "Decision", "compare": "Compare", "network": "Network", "lab": "Lab", "catalog": "Catalog"}
@@ -157,8 +157,8 @@ def page() -> None:
         reports = {name: app.papers.report(name) for name in names}
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             titles = {name: "" if report is None else report.name for name, report in reports.items()}
-            paper = _choice(state, linked, "paper", "Paper", names, titles)
-            view = _choice(state, linked, "view", "View", VIEWS, {})
+            paper = segments(state, linked, "paper", "Paper", names, lambda one: titles[one] or one)
+            view = segments(state, linked, "view", "View", VIEWS)
         report = reports[paper]
         if report is None:
             st.info("No results yet. Run make papers, or wayfare papers.", icon=":material/article:")
@@ -169,21 +169,6 @@ def page() -> None:
             else:
                 _figures(app, report)
         state.end({"paper": "" if paper == names[0] else paper, "view": "" if view == TABLES else view})
-
-
-def _choice(
-    state: UrlState,
-    linked: Mapping[str, str],
-    name: str,
-    label: str,
-    options: tuple[str, ...],
-    titles: Mapping[str, str],
-) -> str:
-    key, wanted = state.key(name), linked.get(name, options[0])
-    st.session_state.setdefault(key, wanted if wanted in options else options[0])
-    return st.segmented_control(
-        label, options, key=key, required=True, label_visibility="collapsed", format_func=lambda one: titles.get(one) or one
-    ) or options[0]  # fmt: skip
 
 
 def _heading(app: App, report: Report) -> None:

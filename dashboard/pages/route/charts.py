@@ -206,14 +206,8 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
         "hovertext": [_server_hover(decision, row) for row in rows], "hoverinfo": "text",
     }  # fmt: skip
     names = [f"{sign} {label(row.server)}" for row, (sign, _) in zip(rows, marks, strict=True)]
-    listed = [place for place, row in enumerate(rows) if row.shortlisted]
-    others = [place for place, row in enumerate(rows) if not row.shortlisted]
     return figure(
-        [
-            trace,
-            row_texts([names[place] for place in listed], listed),
-            row_texts([names[place] for place in others], others, faded=True),
-        ],
+        [trace, *_names(names, [not row.shortlisted for row in rows])],
         title=f"1 · Servers by {label(decision.score, 30)}",
         height=height,
         xaxis2=EDGES,
@@ -223,6 +217,12 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
         },
         yaxis=rows_axis(len(rows), shown=SERVERS_SHOWN),
     )
+
+
+def _names(names: Sequence[str], faded: Sequence[bool]) -> list[dict[str, object]]:
+    """Returns the traces of the names at the left, those that are still in the race before the faded ones."""
+    places = {kind: [place for place, fades in enumerate(faded) if fades is kind] for kind in (False, True)}
+    return [row_texts([names[place] for place in of], of, faded=kind) for kind, of in places.items()]
 
 
 def _range(utilities: list[float]) -> list[float]:
@@ -254,7 +254,7 @@ def sign(row: ToolRow) -> str:
     return DROPPED_SIGN if row.dropped_by is Drop.OUTRANKED else REJECTED_SIGN
 
 
-def state(row: ToolRow) -> str:
+def _state(row: ToolRow) -> str:
     """Returns `candidate`, or the stage that dropped the tool."""
     return "candidate" if row.dropped_by is None else row.dropped_by.replace("_", " ")
 
@@ -268,9 +268,8 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     shown = decision.rivals(TOOLS_SHOWN)[::-1]
     rows = decision.tools_at(shown)
     alpha = _alpha(decision)
-    names = [f"{sign(row)} {label(row.tool, NAME_CHARS)}" for row in rows]
     places = list(range(len(rows)))
-    faded = [1.0 if row.dropped_by in {None, Drop.OUTRANKED} else 0.35 for row in rows]
+    opacity = [0.35 if _is_out(row) else 1.0 for row in rows]
     hover = [_breakdown_hover(decision, place, row, alpha) for place, row in zip(shown, rows, strict=True)]
     parts = (
         ("similarity", SIMILARITY, [row.similarity for row in rows]),
@@ -280,7 +279,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     bars = [
         {
             "type": "bar", "orientation": "h", "name": name, "x": values, "y": places, "width": 0.34,
-            "marker": {"color": colour, "opacity": faded}, "customdata": [row.tool for row in rows],
+            "marker": {"color": colour, "opacity": opacity}, "customdata": [row.tool for row in rows],
             "hovertext": hover, "hoverinfo": "text",
         }
         for name, colour, values in parts
@@ -290,25 +289,54 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
         "marker": {"symbol": "diamond", "size": 9, "color": CHOSEN, "line": {"width": 1, "color": "white"}},
         "customdata": [row.tool for row in rows], "hoverinfo": "skip",
     }  # fmt: skip
-    dropped = [place for place in places if faded[place] < 1]
-    feasible = [place for place in places if faded[place] == 1]
-    texts = (
-        row_texts([names[place] for place in feasible], feasible),
-        row_texts([names[place] for place in dropped], dropped, faded=True),
-        row_texts(_figures(decision, shown), places, right=True),
+    title = (
+        f"3 · Tools: {_in(CHOSEN, '◆')} = {_in(SIMILARITY, 'similarity')} − {_in(TIME, 'time')} − {_in(MONEY, 'money')}"
     )
+    return _tools(
+        decision,
+        [*bars, utility],
+        title=title,
+        score="U = Sim − αt·(time + κ·price)",
+        height=height,
+        barmode="relative",
+    )
+
+
+def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
+    """Draws bars of the score, best on top: the winner, the other candidates, and dropped tools."""
+    shown = decision.rivals(TOOLS_SHOWN)[::-1]
+    rows = decision.tools_at(shown)
+    bars = {
+        "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": list(range(len(rows))), "width": 0.34,
+        "marker": {"color": [_colour(row) for row in rows]}, "customdata": [row.tool for row in rows],
+        "hovertext": [_score_hover(decision, place, row) for place, row in zip(shown, rows, strict=True)], "hoverinfo": "text",
+    }  # fmt: skip
+    return _tools(
+        decision, [bars], title=f"3 · Tools by {label(decision.score, 30)}", score=label(decision.score), height=height
+    )
+
+
+def _tools(
+    decision: Decision, traces: list[dict[str, object]], *, title: str, score: str, height: int, **layout: object
+) -> go.Figure:
+    """Draws traces over the rivals, with their names and figures. The axis says under which condition the tools fit."""
+    shown = decision.rivals(TOOLS_SHOWN)[::-1]
+    rows = decision.tools_at(shown)
+    names = [f"{sign(row)} {label(row.tool, NAME_CHARS)}" for row in rows]
+    beside = "" if decision.fit is None else condition(decision.fit)
     return figure(
-        [*bars, utility, *texts],
-        title=f"3 · Tools: {_in(CHOSEN, '◆')} = {_in(SIMILARITY, 'similarity')} − {_in(TIME, 'time')} − {_in(MONEY, 'money')}",
-        height=height, barmode="relative", xaxis2=EDGES, yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
-        xaxis=_tools_axis(decision, "U = Sim − αt·(time + κ·price)"),
+        [
+            *traces,
+            *_names(names, [_is_out(row) for row in rows]),
+            row_texts(_figures(decision, shown), range(len(rows)), right=True),
+        ],
+        title=title, height=height, xaxis2=EDGES, yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
+        xaxis={"title": {"text": f"{score} · fits{beside}" if beside else score, "font": {"size": 11}}}, **layout,
     )  # fmt: skip
 
 
-def _tools_axis(decision: Decision, score: str) -> dict[str, object]:
-    """Returns the axis of a score. Its title says under which condition the tools beside it fit."""
-    beside = "" if decision.fit is None else condition(decision.fit)
-    return {"title": {"text": f"{score} · fits{beside}" if beside else score, "font": {"size": 11}}}
+def _is_out(row: ToolRow) -> bool:
+    return row.dropped_by not in {None, Drop.OUTRANKED}
 
 
 def _in(colour: str, word: str) -> str:
@@ -342,37 +370,9 @@ def _why_not(decision: Decision, place: int) -> str:
 
 def _breakdown_hover(decision: Decision, place: int, row: ToolRow, alpha: float) -> str:
     return (
-        f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{state(row)}, U = {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
+        f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{_state(row)}, U = {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
         f"<br>time {units.seconds(row.time_cost_s)} × αt {alpha:g} = {alpha * row.time_cost_s:z.3f}"
         f"<br>price {units.price(row.price_usd)} → {alpha * row.money_cost_s:.4f}"
-    )
-
-
-def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
-    """Draws bars of the score, best on top: the winner, the other candidates, and dropped tools."""
-    shown = decision.rivals(TOOLS_SHOWN)[::-1]
-    rows = decision.tools_at(shown)
-    places = list(range(len(rows)))
-    bars = {
-        "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": places, "width": 0.34,
-        "marker": {"color": [_colour(row) for row in rows]}, "customdata": [row.tool for row in rows],
-        "hovertext": [_score_hover(decision, place, row) for place, row in zip(shown, rows, strict=True)], "hoverinfo": "text",
-    }  # fmt: skip
-    names = [f"{sign(row)} {label(row.tool, NAME_CHARS)}" for row in rows]
-    dropped = [place for place in places if rows[place].dropped_by not in {None, Drop.OUTRANKED}]
-    racing = [place for place in places if place not in dropped]
-    return figure(
-        [
-            bars,
-            row_texts([names[place] for place in racing], racing),
-            row_texts([names[place] for place in dropped], dropped, faded=True),
-            row_texts(_figures(decision, shown), places, right=True),
-        ],
-        title=f"3 · Tools by {label(decision.score, 30)}",
-        height=height,
-        xaxis2=EDGES,
-        xaxis=_tools_axis(decision, label(decision.score)),
-        yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
     )
 
 
@@ -384,6 +384,6 @@ def _colour(row: ToolRow) -> str:
 
 def _score_hover(decision: Decision, place: int, row: ToolRow) -> str:
     return (
-        f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{state(row)}, {label(decision.score)} {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
+        f"{label(row.tool, 70)}<br>{_why_not(decision, place)}<br>{_state(row)}, {label(decision.score)} {units.plain(row.utility)}<br>similarity {row.similarity:.3f}"
         f"<br>expected time {units.seconds(row.time_cost_s)}, price {units.price(row.price_usd)}"
     )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-import plotly.graph_objects as go
 import streamlit as st
-from streamlit.components.v2 import component
 
 from core.app import App
 from core.decisions.curves import posted, utilities
@@ -20,12 +18,10 @@ from core.domain.feedback import RefusalCurve
 from core.domain.params import Knob, Parameters, Value
 from core.domain.trace import ServerRow, ToolRow
 from core.routers.parameters import RefusingParameters
-from core.routers.why import condition, fit_sentence, why
+from core.routers.why import IF_ANYTHING, condition, fit_sentence, why
 from dashboard.lane import lanes
-from dashboard.pages.route.candidates import candidate_cards
 from dashboard.pages.route.charts import refusal_curve, sign
-from dashboard.pages.route.plan import agent_state
-from dashboard.pages.route.turned import (
+from dashboard.pages.route.drawing import (
     AUCTION,
     COLUMN_PX,
     HEADLINE,
@@ -33,32 +29,28 @@ from dashboard.pages.route.turned import (
     STAGES,
     TOOLS,
     TRIES,
-    figures,
+    Parts,
+    card_key,
+    drawing,
     lane_answers,
-    texts,
+    numbers_key,
+    show,
 )
+from dashboard.pages.route.plan import agent_state
 from dashboard.pages.route.why import explain, why_panel
-from dashboard.session import visitor
 from dashboard.theme import ACCEPTED_SIGN, REJECTED_SIGN
-from dashboard.ui.chart import chart, live
+from dashboard.ui.chart import chart, component
 from dashboard.ui.charts.shared import curve_chart
-from dashboard.ui.labels import Labelling, labelling
-from dashboard.ui.layer import supposed
-from dashboard.ui.query_form import QueryForm
-from dashboard.ui.question import winner_colours
+from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like, label_bar, label_notice, labelling, moved_words
+from dashboard.ui.question import Question, winner_colours
 from dashboard.ui.text import as_html, counted, escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import open_page
 
-ASSETS = Path(__file__).parents[2] / "assets"
 SHOWN, OTHERS = 5, 3  # rows of a step and losers that are explained: what the last row of a room can read
 
 _present = component(
-    "wayfare.present",
-    html='<button class="wayfare-present-open" type="button">Present</button>',
-    css=(ASSETS / "present.css").read_text(encoding="utf-8"),
-    js=(ASSETS / "present.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
+    "present", '<button class="wayfare-present-open" type="button">Present</button>', "present.css", "present.js"
 )
 
 
@@ -225,72 +217,48 @@ WHY, WHY_PANEL = "route.why", "route:why-panel"
 HEIGHT_PX = 280  # of a cost curve
 
 
-def decision_body(
-    app: App,
-    state: UrlState,
-    query: QueryForm,
-    parameters: Parameters,
-    linked: Mapping[str, str],
-    knobs: str,
-    token: str,
-) -> None:
-    """Route the query and show the decision. Raises WayfareError if the router fails.
-
-    `linked` are the texts of a link to it, `knobs` is the prefix of the router's knobs, `token` that of the fast lane. Nothing is
-    recorded with supposed figures.
-    """
-    asked = Asked(
-        query.subtask, parameters, query.catalog, query.router, query.hint, supposed(query.catalog), at_once=True
-    )
-    if asked.supposed:
-        decision = app.routing.preview(asked)
-    else:
-        decision = app.routing.route(
-            query.subtask, visitor=visitor(), catalog=query.catalog, router=query.router, parameters=parameters,
-            server_hint=query.hint, at_once=True,
-        )  # fmt: skip
+def decision_body(question: Question, token: str) -> None:
+    """Route the question and show the decision. Raises WayfareError if the router fails. `token` is that of the fast lane."""
+    app, parameters, asked = question.app, question.parameters, replace(question.asked, at_once=True)
+    decision = question.decide(at_once=True)
     lanes.open(token, lane_answers(app, asked, winner_colours(asked)))
-    known, html = labelling(app, decision, asked.supposed), texts(decision, asked.supposed)
+    known, parts = labelling(app, decision, asked.supposed), drawing(decision, asked.supposed)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:winner"):
         with st.container(width="stretch"):
-            live(html[HEADLINE], key=HEADLINE, lane=token)
+            show(parts, HEADLINE, lane=token)
         present(decision)
-    agent_state(app, [decision], knobs)
-    _columns(known, html, linked, partial(explain, WHY))
+    agent_state(app, [decision], question.prefix)
+    _columns(known, parts, question.texts, partial(explain, WHY))
     with st.container(key=WHY_PANEL):
         why_panel(known, WHY)
     refusing(app, decision, parameters)
     _cost_curves(app, asked)
-    folded_meter(app, state, read_meter(state), decision)
+    folded_meter(app, question.state, read_meter(question.state), decision)
 
 
-def _columns(
-    known: Labelling, html: Mapping[str, str], linked: Mapping[str, str], choose: Callable[[str], None]
-) -> None:
+def _columns(known: Labelling, parts: Parts, linked: Mapping[str, str], choose: Callable[[str], None]) -> None:
     """Draw four columns: servers, auction or stages, tools, candidates. A click calls `choose` with a name."""
-    decision = known.decision
-    drawn = figures(decision)
     grid = st.container(key="route:columns").grid(4, min_column_width=235, gap="xsmall")
     with grid.cell():
-        chart(drawn[SERVERS], key=SERVERS, choose=choose)
+        show(parts, SERVERS, choose=choose)
     with grid.cell():
-        if TRIES in html:
+        if TRIES in parts:
             with st.container(height=COLUMN_PX, border=False):
-                live(html[TRIES], key=TRIES)
-        elif AUCTION in drawn:
-            chart(drawn[AUCTION], key=AUCTION, choose=choose)
+                show(parts, TRIES)
+        elif AUCTION in parts:
+            show(parts, AUCTION, choose=choose)
         else:
-            _stages(decision, drawn[STAGES])
+            _stages(known.decision, parts)
     with grid.cell():
-        chart(drawn[TOOLS], key=TOOLS, choose=choose)
+        show(parts, TOOLS, choose=choose)
     with grid.cell():
-        candidate_cards(known, html, linked, height=COLUMN_PX)
+        candidate_cards(known, parts, linked, height=COLUMN_PX)
 
 
-def _stages(decision: Decision, drawn: go.Figure) -> None:
+def _stages(decision: Decision, parts: Parts) -> None:
     with st.container(height=COLUMN_PX, border=False, gap="xsmall"):
         st.markdown("**2 · Stages**", help="The number of items that each stage kept.")
-        chart(drawn, key=STAGES)
+        show(parts, STAGES)
         for stage in decision.stages:
             by = f" ({escaped(stage.by, 40)})" if stage.by else ""
             st.markdown(f":small[**{escaped(stage.name, 40)}**{by}: {escaped(stage.note, 240)}]")
@@ -309,3 +277,60 @@ def _cost_curves(app: App, asked: Asked) -> None:
             st.caption(winning_interval(strips[axis], knobs[axis], getattr(asked.parameters, axis)))
     with grid.cell():
         chart(curve_chart(posted(case), height=HEIGHT_PX), key="route:posted")
+
+
+CARDS_HELP = f"Calibrated probability that the tool fits{IF_ANYTHING}, price of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
+CARD = "card"
+ACTIONS = "route:actions"
+
+
+def candidate_cards(known: Labelling, parts: Parts, linked: Mapping[str, str], *, height: int) -> None:
+    """Draw a card for each candidate, best first. `linked` are the texts of a link to this query."""
+    decision, texts = known.decision, dict(linked)
+    with st.container(height=height, border=False, gap="xxsmall", key="route:candidates"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown("**4 · Candidates**", help=CARDS_HELP, width="content")
+            _links(texts)
+        label_notice(known, CARD, now=decision)
+        asked = asked_like(known.app, decision, [decision.tools.ids[row] for row in decision.candidates])
+        for place, row in enumerate(decision.candidates):
+            with st.container(border=True, gap="xxsmall"):
+                about, button = st.columns([3, 1.15], vertical_alignment="center", gap="xxsmall")
+                with about:
+                    show(parts, card_key(place))
+                with button, st.container(key=f"{ACTIONS}:call:{place}"):
+                    _call(known, decision.tool_at(row), texts)
+                show(parts, numbers_key(place))
+                with st.container(gap="xxsmall", key=f"{ACTIONS}:{place}"):
+                    _judge(known, decision.tool_at(row), asked)
+
+
+def _links(texts: dict[str, str]) -> None:
+    """Draw buttons that open the query on other pages."""
+    with st.container(horizontal=True, width="content", gap="xsmall"):
+        if st.button(
+            "", icon=":material/compare_arrows:", key="route:compare", type="tertiary", help="Compare routers"
+        ):
+            open_page("compare", **texts)
+        if st.button("", icon=":material/tune:", key="route:whatif", type="tertiary", help="What if"):
+            open_page("whatif", **texts)
+        if st.button("", icon=":material/scatter_plot:", key="route:map", type="tertiary", help="Show on the map"):
+            open_page("map", **texts)
+
+
+def _call(known: Labelling, tool: ToolRow, texts: dict[str, str]) -> None:
+    """Draw the button to the Call page, with the decision if it is recorded."""
+    decision = known.decision
+    kind = "primary" if tool.rank == 1 else "secondary"
+    if st.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):
+        recorded = {} if known.supposed else {"decision": decision.id}
+        open_page("call", **{**texts, "catalog": decision.catalog, "tool": tool.tool, **recorded})
+
+
+def _judge(known: Labelling, tool: ToolRow, asked: Mapping[str, str]) -> None:
+    """Draw the near request of a candidate, its shift by labels, and the label buttons."""
+    if tool.tool in asked:
+        st.markdown(asked[tool.tool])
+    if moved := moved_words(known.moves.get(tool.tool, ()), known.learnt(tool.tool)):
+        st.markdown(f":small[{moved}]", help=LABELS_HELP)
+    label_bar(known, tool.tool, CARD)

@@ -10,14 +10,14 @@ import streamlit as st
 from core.app import App
 from core.domain import units
 from core.domain.decision import Decision
-from core.domain.params import NOTHING, Parameters
+from core.domain.params import NOTHING
 from core.domain.preconditions import EVERYTHING, AgentState, Precondition
 from core.planning.plans import Plan
 from core.routers.attention import HeldBack, StateView
 from dashboard.pages.route.charts import plan_steps
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
-from dashboard.ui.query_form import QueryForm
+from dashboard.ui.question import Question
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -182,26 +182,23 @@ def plan_choice(app: App, state: UrlState, subtask: str) -> str:
     return ""
 
 
-def plan_body(
-    app: App, query: QueryForm, parameters: Parameters, planner: str, texts: Mapping[str, str], knobs: str
-) -> None:
-    """Plan the query and show the steps over time, each with buttons to its decision and its call.
-
-    `texts` are those of a link to it, `knobs` is the prefix of the router's knobs. Raises WayfareError if the planner fails.
-    """
+def plan_body(question: Question, planner: str) -> None:
+    """Plan the question and show the steps over time, each with buttons to its decision and its call. Raises WayfareError if the planner
+    fails."""
+    app, query = question.app, question.query
     plan = app.routing.plan(
         query.subtask, visitor=visitor(), planner=planner, catalog=query.catalog, router=query.router,
-        parameters=parameters, at_once=True,
+        parameters=question.parameters, at_once=True,
     )  # fmt: skip
     _totals(plan)
-    agent_state(app, [step.decision for step in plan.steps], knobs)
+    agent_state(app, [step.decision for step in plan.steps], question.prefix)
     grid = st.grid(2, min_column_width=400, gap="medium")
     with grid.cell():
         chart(plan_steps(plan), key="route:plan")
         st.caption("Violet steps are on the longest path. An arrow leads from a step to one that needs its result.")
     with grid.cell():
         for position in range(len(plan.steps)):
-            _step(app, plan, position, texts)
+            _step(app, plan, position, question.texts)
 
 
 def _option(name: str, title: str, count: int) -> str:

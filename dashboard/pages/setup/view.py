@@ -10,7 +10,6 @@ import streamlit as st
 from core.app import App
 from core.catalogs.background_jobs import Job
 from core.catalogs.catalog_editor import ImportReport
-from core.domain.errors import WayfareError
 from core.domain.untrusted_text import visible
 from core.gateway.endpoint import own_tokens
 from core.governance.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
@@ -18,7 +17,7 @@ from core.governance.client_texts import CLIENTS, SetupClient, Way, client_of
 from core.governance.clients import ANONYMOUS, Visit
 from dashboard.session import current_app, first_catalog, known_job, origin, start_job
 from dashboard.ui.first_look import begin_first_look, first_look
-from dashboard.ui.text import escaped
+from dashboard.ui.text import error_kept, escaped, kept_error
 from dashboard.ui.url_state import UrlState, open_page, select
 
 JOB = "setup:import"
@@ -184,20 +183,15 @@ def _token_form(app: App, client: SetupClient) -> None:
         row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
         name = row.text_input("Name of the client", client.id, key=f"setup:name-{client.id}", max_chars=80, width=220)
         row.button("Make a token", key="setup:make-token", icon=":material/key:", on_click=_make, args=(app, name))
-        if problem := st.session_state.pop(PROBLEM, ""):
-            st.error(escaped(problem, 400), icon=":material/error:")
+        kept_error(PROBLEM)
 
 
 def _make(app: App, name: str) -> None:
-    try:
+    with error_kept(PROBLEM):
         token = app.governance.clients.make(name.strip(), origin=origin())
-    except WayfareError as error:
-        st.session_state[PROBLEM] = str(error)
-        return
-    if token:
+        if not token:
+            raise ValueError(f"{ANONYMOUS!r} is for requests without a token; choose another name.")
         st.session_state[TOKEN] = (name.strip(), token)
-    else:
-        st.session_state[PROBLEM] = f"{ANONYMOUS!r} is for requests without a token; choose another name."
 
 
 def _forget() -> None:

@@ -18,12 +18,12 @@ from dashboard.pages.network.charts.latency import (
     FIXED,
     LEFT_PX,
     ROUTER_LOOKS,
+    RunTimeline,
     boxes,
     server_look,
     step_axis,
     step_marker,
 )
-from dashboard.pages.network.run_timeline import RunTimeline
 from dashboard.theme import MUTED
 from dashboard.ui.charts.base import figure, label, money_unit
 

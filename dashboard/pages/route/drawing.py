@@ -1,8 +1,8 @@
-"""The parts of a decision that follow a knob while it is turned."""
+"""The drawing of a decision in parts, the same for the page and for the fast lane while a knob is turned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isinf
 from typing import Any
@@ -16,6 +16,7 @@ from core.decisions.strips import Segment, Strip
 from core.domain import units
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
 from core.domain.params import Knob, Value
+from core.domain.trace import ToolRow
 from core.domain.untrusted_text import one_line
 from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
@@ -23,10 +24,9 @@ from core.routers.parameters import PlanningParameters
 from core.routers.presets import PRESETS
 from core.routers.why import IF_ANYTHING, condition, fit_sentence
 from dashboard.lane import Answer, Refused, Values
-from dashboard.pages.route.candidates import card, card_key, numbers, numbers_key
 from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown, tool_scores
 from dashboard.theme import WinnerColours
-from dashboard.ui.chart import noted
+from dashboard.ui.chart import chart, live, noted
 from dashboard.ui.charts.base import figure_json
 from dashboard.ui.charts.shared import stages
 from dashboard.ui.layer import MARK
@@ -39,6 +39,7 @@ SIGNALS = {
 }  # fmt: skip
 
 
+WRITES = ' <span class="wayfare-badge" title="It changes something, and the question asks to know: look at the others first.">writes</span>'
 CONFIDENCE = {
     "sure": (
         "sure",
@@ -68,7 +69,7 @@ SCORED = (
 FOREIGN = "The encoder knows English. Of 20 everyday questions it found a right tool first for 13 in English, and for 0 to 3 in other languages."
 
 
-def headline(decision: Decision, *, what_if: bool = False) -> str:
+def _headline(decision: Decision, *, what_if: bool = False) -> str:
     """Returns HTML: the winner with its metrics, or the reason without a winner. `what_if` marks supposed figures."""
     winner, mark = decision.winner, MARK if what_if else ""
     if winner is None:
@@ -112,9 +113,7 @@ def _metrics(decision: Decision) -> list[Metric]:
     return [
         *([] if decision.fit is None else [_fit_metric(decision.candidates[0], decision.fit)]),
         ("Price a call", units.price(winner.price_usd), "Declared or set price of one call."),
-        (
-            "Expected time", units.seconds(winner.time_cost_s), EXPECTED_TIME,
-        ),
+        ("Expected time", units.seconds(winner.time_cost_s), EXPECTED_TIME),
         ("Success", units.share(winner.success), ATTEMPT_SUCCESS),
         (
             "Tokens exposed", f"{tokens['exposed']:,}",
@@ -148,7 +147,7 @@ HELP = (
 )
 
 
-def order_of_tries(plan: TryPlan) -> str:
+def _order_of_tries(plan: TryPlan) -> str:
     """Returns HTML: the tries in order, their expected result, and the value from which the next tool is worth a try."""
     tries = "".join(_try(number, one) for number, one in enumerate(plan.tries, 1))
     together = (
@@ -240,28 +239,75 @@ HEADLINE, SERVERS, AUCTION, TRIES, STAGES, TOOLS = (
 )
 
 
-def figures(decision: Decision) -> dict[str, go.Figure]:
-    """Returns the charts of the three steps by key, from left to right. The order of tries has no chart."""
-    middle = (
-        {}
-        if decision.tries is not None
-        else {AUCTION: auction(decision, height=COLUMN_PX)}
-        if decision.economic
-        else {STAGES: stages(decision.stages)}
-    )
-    of_tools = tool_breakdown if decision.economic else tool_scores
-    return {SERVERS: server_ranking(decision, height=COLUMN_PX), **middle, TOOLS: of_tools(decision, height=COLUMN_PX)}
+Parts = Mapping[str, str | go.Figure]
 
 
-def texts(decision: Decision, supposed: Sequence[Supposed] = ()) -> dict[str, str]:
-    """Returns HTML by key: the headline, the order of tries, and a card for each candidate. `supposed` figures are marked."""
+def drawing(decision: Decision, supposed: Sequence[Supposed] = ()) -> Parts:
+    """Returns the parts of a decision by key, HTML or charts: the headline, the three steps from left to right, and a card and numbers
+    for each candidate. `supposed` figures are marked."""
     tools = {one.tool for one in supposed}
+    if decision.tries is not None:
+        middle: Parts = {TRIES: _order_of_tries(decision.tries)}
+    elif decision.economic:
+        middle = {AUCTION: auction(decision, height=COLUMN_PX)}
+    else:
+        middle = {STAGES: stages(decision.stages)}
+    of_tools = tool_breakdown if decision.economic else tool_scores
     return {
-        HEADLINE: headline(decision, what_if=bool(tools)),
-        **({} if decision.tries is None else {TRIES: order_of_tries(decision.tries)}),
-        **{card_key(place): card(decision, row, tools) for place, row in enumerate(decision.candidates)},
-        **{numbers_key(place): numbers(decision.tool_at(row)) for place, row in enumerate(decision.candidates)},
+        HEADLINE: _headline(decision, what_if=bool(tools)),
+        SERVERS: server_ranking(decision, height=COLUMN_PX),
+        **middle,
+        TOOLS: of_tools(decision, height=COLUMN_PX),
+        **{card_key(place): _card(decision, row, tools) for place, row in enumerate(decision.candidates)},
+        **{numbers_key(place): _numbers(decision.tool_at(row)) for place, row in enumerate(decision.candidates)},
     }
+
+
+def show(parts: Parts, key: str, *, lane: str = "", choose: Callable[[str], None] | None = None) -> None:
+    """Draw one part on the page. `lane` is the token of the fast lane, `choose` is called with the name of a clicked bar."""
+    part = parts[key]
+    if isinstance(part, str):
+        live(part, key=key, lane=lane)
+    else:
+        chart(part, key=key, choose=choose)
+
+
+def card_key(place: int) -> str:
+    """Returns the key of the card of a candidate, counted from 0."""
+    return f"route:card:{place}"
+
+
+def numbers_key(place: int) -> str:
+    """Returns the key of the numbers of a candidate."""
+    return f"route:card:{place}:numbers"
+
+
+def _card(decision: Decision, row: int, supposed: Collection[str]) -> str:
+    """Returns HTML: a candidate with its score, marked if one of its figures is `supposed`."""
+    tool = decision.tool_at(row)
+    server, name = tool.tool.split("::", 1)
+    star = '<span class="wayfare-star">★</span> ' if tool.rank == 1 else ""
+    score = "U" if decision.economic else as_html(decision.score)
+    return (
+        f'{star}<strong>{as_html(name, 40)}</strong> <small class="wayfare-faint">{as_html(server, 40)}</small>'
+        f"{MARK if tool.tool in supposed else ''}{WRITES if row in decision.writing else ''}<br>"
+        f"<small>{score} <strong>{units.plain(tool.utility)}</strong>{_fit(decision, row)}</small>"
+    )
+
+
+def _numbers(tool: ToolRow) -> str:
+    """Returns HTML: price, expected time, success and tokens of a candidate."""
+    figures = (
+        units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
+    )  # fmt: skip
+    return f"<small>{' · '.join(as_html(figure) for figure in figures)}</small>"
+
+
+def _fit(decision: Decision, row: int) -> str:
+    """Returns the probability that the tool fits, or "" if it was not estimated."""
+    if decision.fit is None:
+        return ""
+    return f" · fits {units.share(float(decision.fit.tools[row]))}{condition(decision.fit)}"
 
 
 def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str, Answer]:
@@ -272,9 +318,9 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
         if isinstance(chosen, PlanningParameters) and chosen.planner != "rules":
             raise Refused(409, "The model is asked when the knob is released.")
         turned = app.routing.preview(replace(asked, parameters=chosen))
-        drawn = {key: figure_json(figure) for key, figure in figures(turned).items()}
+        parts = drawing(turned, asked.supposed)
         return {
-            "parts": {**texts(turned, asked.supposed), **drawn},
+            "parts": {key: part if isinstance(part, str) else figure_json(part) for key, part in parts.items()},
             "winner": turned.winner.tool if turned.winner else "",
         }
 
