@@ -60,15 +60,5 @@ def test_a_server_that_is_connected_called_and_lost(
         learnt = call.learnt("server: calls", "1", "2")
         assert learnt["server: success r"][0] == success
         assert learnt["server: success r"][2].startswith("▼")
-        visit.open("catalog", view="connections")
-        held = visit.table("units")
-        assert "✗ failed" in held[1]
-
-        # everybody else is well
-        visit.open("call", catalog="sample", tool="unit-exchange::convert_units")
-        call.run("success", **ARGUMENTS)
-        visit.see(re.compile(r"482\.8032"))
-        visit.open("activity")
-        assert visit.metric("Calls") == "3"
     finally:
         server.kill()

@@ -1,4 +1,4 @@
-"""The Lab in a real browser: measure, compare, sweep, apply the best point and take it back."""
+"""The Lab in a real browser: sweep, apply the best point and take it back."""
 
 from __future__ import annotations
 
@@ -12,17 +12,8 @@ from .visit import LIMIT_MS
 pytestmark = pytest.mark.browser
 
 
-def test_run_compare_sweep_apply_and_undo(console: ConsoleProgram, visitor: Visitor) -> None:
+def test_the_best_point_is_applied_to_the_knobs_and_undone(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console)
-    visit.open("lab", catalog="attention-120", also="rag_mcp")
-    visit.see("No run over these tasks is stored yet")
-    visit.press("Run")
-    visit.see("Stored as")
-    visit.settled()
-    assert {row[0] for row in visit.table("Judged@10")[1:]} == {"EHRR", "RAG-MCP"}
-    assert len(visit.table("p (Holm)")) == 2  # one pair
-    assert visit.too_wide() == []
-
     visit.open("lab", catalog="attention-120", view="Sweep", alpha_t="1", axis1="alpha_t:0.01:0.2:3")
     visit.see("3 points over")
     visit.press("Sweep")
