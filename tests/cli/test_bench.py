@@ -76,31 +76,6 @@ def test_the_measures_are_those_computed_by_hand(bench) -> None:
     assert {id_: task["rank"] for id_, task in run["tasks"].items()} == ranks
 
 
-def test_set_n_changes_how_deep_it_looks(bench) -> None:
-    (run,) = bench("n=1")
-    assert run["parameters"]["n"] == 1
-    assert [run[name] for name in ("mrr", "hit@1", "hit@10", "recall@10")] == pytest.approx(
-        [1 / 4, 1 / 4, 1 / 4, 1 / 4]
-    )
-
-
-def test_a_task_without_a_result_counts_as_0(bench) -> None:
-    (run,) = bench("k=1")  # the only server on the list for "too dear" rejects
-    assert run["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 2 + 0) / 4)
-    assert run["hit@10"] == 3 / 4
-
-
-def test_where_every_server_rejects_the_impossible_task_is_refused(bench) -> None:
-    (run,) = bench("budget_usd=0")
-    assert [run[name] for name in MEASURES] == [0] * len(MEASURES)
-    assert run["rejection"] == 1
-
-
-def test_without_the_auction_the_dear_tool_is_found(bench) -> None:
-    (run,) = bench("auction=off")
-    assert run["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 2 + 1) / 4)
-
-
 def test_two_routers_are_two_runs(bench) -> None:
     one, two = bench("alpha_t=0.5", options=("--router", "ehrr", "--router", "ehrr"))
     assert [one[name] for name in ("router", "parameters", *MEASURES)] == [

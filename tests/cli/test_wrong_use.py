@@ -94,7 +94,6 @@ TWICE = {"servers": [server("files", tool("read"), tool("read"))]}
 NAN = '{"servers": [{"name": "files", "tools": [{"name": "read", "price_usd": NaN}]}]}'
 
 
-@each("command", ["import {}", "route words --catalog {}", "call files read --catalog {}"])
 @each(
     ("content", "words"),
     [
@@ -108,9 +107,13 @@ NAN = '{"servers": [{"name": "files", "tools": [{"name": "read", "price_usd": Na
         ({"servers": [server("files", tool("read", price_usd=-1))]}, ("price_usd", "-1")),
     ],
 )
-def test_catalog_files(wayfare: Command, write, command: str, content: Any, words: tuple[str, ...]) -> None:
-    file = write("broken.json", content)
-    refused(wayfare(*command.format(file).split()), "broken.json", *words)
+def test_catalog_files(wayfare: Command, write, content: Any, words: tuple[str, ...]) -> None:
+    refused(wayfare("import", write("broken.json", content)), "broken.json", *words)
+
+
+@each("command", ["route words --catalog {}", "call files read --catalog {}"])
+def test_a_broken_catalog_file_of_other_commands(wayfare: Command, write, command: str) -> None:
+    refused(wayfare(*command.format(write("broken.json", TWICE)).split()), "broken.json", "read")
 
 
 @pytest.mark.parametrize("command", ["import", "discover"])
