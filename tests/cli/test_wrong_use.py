@@ -165,17 +165,9 @@ def test_a_name_too_long_for_a_file(wayfare: Command) -> None:
     refused(wayfare("route", "words", "--catalog", "x" * 300), "There is no catalog")
 
 
-def test_the_store_is_a_directory(wayfare: Command, tmp_path: Path) -> None:
-    refused(wayfare("catalogs", "--db", tmp_path), str(tmp_path), "directory", "--db")
-
-
 def test_what_would_not_work_on_a_page_stops_the_console_from_starting(process: Command, tmp_path: Path) -> None:
     refused(process("up", "--port", free_port(), "--db", tmp_path), "directory", "--db")
     refused(process("up", "--port", free_port(), "--catalog", "nope"), "nope", "wayfare catalogs")
-
-
-def test_the_store_is_below_a_file(wayfare: Command, write) -> None:
-    refused(wayfare("catalogs", "--db", write("file", "") / "wayfare.duckdb"), "cannot be made", "--db")
 
 
 def test_the_store_is_no_database(wayfare: Command, write) -> None:
