@@ -126,7 +126,8 @@ def test_a_long_command_that_came_first_keeps_nobody_out_and_its_outcome_reaches
     )
     assert wayfare("import", tmp_path / "raw.json", "--name", "raw").code == 0
     flag = tmp_path / "go on"
-    line = ["call", "raw", "nap", "--catalog", "raw", "--args", json.dumps({"seconds": 600, "until": str(flag)})]
+    nap = json.dumps({"seconds": 600, "until": str(flag)})
+    line = ["call", "raw", "nap", "--catalog", "raw", "--timeout", "300", "--args", nap]
     environment = {**os.environ, "WAYFARE_DB": str(db), "WAYFARE_CACHE": str(encoder_cache)}
     with subprocess.Popen([*program(), *line], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as long:
 
