@@ -141,8 +141,6 @@ def test_decided_called_and_looked_up(hostile: ConsoleProgram, visitor: Visitor)
     visit.show("Decisions")
     choose_first_row(visit, "Candidates, by utility")
     is_text(visit, NEED)
-    visit.show("Charts")
-    is_text(visit)
 
 
 def test_in_the_catalog_and_on_the_map(hostile: ConsoleProgram, visitor: Visitor) -> None:

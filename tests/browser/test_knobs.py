@@ -61,27 +61,6 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     assert route.headline() == after
 
 
-def test_what_one_visitor_turns_another_does_not_see(console: ConsoleProgram, visitor: Visitor) -> None:
-    first, second = visitor(console), visitor(console)
-    one, two = Route(first), Route(second)
-    first.open("", q=AIR)
-    one.decided()
-    second.open("", q="convert 300 miles to kilometres", hint="units")
-    two.until_winner("unit-exchange::convert_units")
-    here, there = one.headline(), two.headline()
-    field = one.knob("αt").get_by_role("spinbutton")
-    field.fill("0.5")  # turned, and not let go
-    expect(first.main.locator(".wayfare-winner strong")).not_to_have_text(here[0], timeout=LIMIT_MS)
-    two.slider("αs").press("ArrowRight")
-    second.until_query(alpha_s="0.02", alpha_t=None)
-    two.decided()
-    assert two.headline() == there
-    expect(two.slider("αt")).to_have_value("0.02")
-    field.press("Enter")
-    first.until_query(q=AIR, hint=None, alpha_t="0.5", alpha_s=None)
-    assert one.headline()[0] not in {here[0], there[0]}
-
-
 def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_acts_when_it_is_let_go(
     console: ConsoleProgram, visitor: Visitor
 ) -> None:

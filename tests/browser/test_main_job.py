@@ -59,15 +59,7 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     visit.until_query(alpha_t=dearer, q=AIR)
     assert route.headline()[1] != utility
 
-    # the way to a call of the winner
-    route.call("where_is_it_on")
-    assert visit.query["tool"] == QUICK
-    visit.see(re.compile("candidate 1 of"))
-    visit.see("Not called yet")
-
     # another question, its own tool, a real call
-    visit.go("Decision")
-    route.decided()
     route.ask(NEED)
     route.until_winner(TOOL)
     route.call("convert_units")
@@ -102,10 +94,6 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     row = next(row for row in decided[1:] if NEED in row)
     assert TOOL in " ".join(row)
     assert decision
-
-    visit.open("catalog", catalog="sample", view="tools", tool=TOOL)
-    figures = visit.table("statistic")
-    assert [row[2] for row in figures[1:]] == ["measured · 1 call"] * 2
 
     visit.open("", q=NEED, alpha_t=dearer)
     route.decided()

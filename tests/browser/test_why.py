@@ -29,11 +29,6 @@ def test_a_click_or_a_choice_explains_anyone(console: ConsoleProgram, visitor: V
     route.click_bar("1 · Servers", off)
     route.until_why(off, rf"{off} ranks \w+ of 81 servers with utility {NUMBER}; the short-list takes 5")
 
-    # one that is on it: a double click leaves list and sentence about the same
-    on = route.names("1 · Servers")[-1]
-    route.click_bar("1 · Servers", on, times=2)
-    route.until_why(on, rf"{on} ranks 1st with utility {NUMBER}; offered [\d.]+ m\$ a call it accepts")
-
     # a tool, by its bar
     tool = route.names("3 · Tools")[-2]
     route.click_bar("3 · Tools", tool)

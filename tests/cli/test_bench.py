@@ -1,18 +1,16 @@
-"""`wayfare bench`: measures of a small world with known right tools, and of real data."""
+"""`wayfare bench`: measures of a small world with known right tools."""
 
 from __future__ import annotations
 
 import math
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.app import Settings, open_app
-from tests.cli.conftest import ROOT, Command, server, tool
+from tests.cli.conftest import Command, server, tool
 
-DATA = ROOT.parent / "shared" / "data" / "livemcpbench"
 MEASURES = ["mrr", "hit@1", "hit@3", "hit@5", "hit@10", "recall@3", "recall@10", "ndcg@10"]
 KEYS = [
     "router", "parameters", "n", *MEASURES, "P@3", "P@10", "rejection", "judged@1", "judged@3", "judged@5", "judged@10", "latency_ms_p50", "latency_ms_p95",
@@ -78,31 +76,6 @@ def test_the_measures_are_those_computed_by_hand(bench) -> None:
     assert {id_: task["rank"] for id_, task in run["tasks"].items()} == ranks
 
 
-def test_set_n_changes_how_deep_it_looks(bench) -> None:
-    (run,) = bench("n=1")
-    assert run["parameters"]["n"] == 1
-    assert [run[name] for name in ("mrr", "hit@1", "hit@10", "recall@10")] == pytest.approx(
-        [1 / 4, 1 / 4, 1 / 4, 1 / 4]
-    )
-
-
-def test_a_task_without_a_result_counts_as_0(bench) -> None:
-    (run,) = bench("k=1")  # the only server on the list for "too dear" rejects
-    assert run["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 2 + 0) / 4)
-    assert run["hit@10"] == 3 / 4
-
-
-def test_where_every_server_rejects_the_impossible_task_is_refused(bench) -> None:
-    (run,) = bench("budget_usd=0")
-    assert [run[name] for name in MEASURES] == [0] * len(MEASURES)
-    assert run["rejection"] == 1
-
-
-def test_without_the_auction_the_dear_tool_is_found(bench) -> None:
-    (run,) = bench("auction=off")
-    assert run["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 2 + 1) / 4)
-
-
 def test_two_routers_are_two_runs(bench) -> None:
     one, two = bench("alpha_t=0.5", options=("--router", "ehrr", "--router", "ehrr"))
     assert [one[name] for name in ("router", "parameters", *MEASURES)] == [
@@ -136,30 +109,6 @@ def test_nothing_is_recorded(bench, db: Path) -> None:
     bench()
     with open_app(Settings.from_environment(db=db)) as app:
         assert app.store.activity.latest_sequence() == 0
-
-
-@pytest.fixture
-def kept_vectors(db: Path, encoder_cache: Path) -> Path:
-    """Where the vectors of the real catalog are kept between sessions; the store of the test starts with them."""
-    kept = encoder_cache / "livemcpbench.duckdb"
-    db.parent.mkdir()
-    if kept.is_file():
-        shutil.copy(kept, db)
-    return kept
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is absent: the real data are not part of the project")
-def test_real_sub_tasks_over_a_real_catalog(wayfare: Command, db: Path, write, kept_vectors: Path) -> None:
-    lines = [line for line in (DATA / "subtasks.jsonl").read_text(encoding="utf-8").splitlines() if line.strip()][::5]
-    files = ("--tasks", write("some.jsonl", "\n".join(lines)), "--catalog", DATA / "tools.json")
-    (run,) = wayfare("bench", *files, "--json").json()["runs"]
-    shutil.copy(db, kept_vectors.with_suffix(".new"))
-    kept_vectors.with_suffix(".new").replace(kept_vectors)
-    assert run["n"] == len(lines)
-    assert run["mrr"] >= 0.55
-    assert run["hit@1"] <= run["mrr"] <= run["hit@10"]
-    assert run["hit@1"] <= run["hit@3"] <= run["hit@5"] <= run["hit@10"]
-    assert run["recall@3"] <= run["recall@10"] <= run["hit@10"]
 
 
 def test_tasks_of_a_level_are_also_asked_as_a_person_would(wayfare: Command, write) -> None:

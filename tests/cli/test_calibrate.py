@@ -29,7 +29,7 @@ def catalog(wayfare, raw_catalog):
     return "own"
 
 
-def test_it_prints_before_and_after_and_is_undone(wayfare, tasks, catalog):
+def test_it_prints_before_and_after_is_undone_and_goes_out_and_in(wayfare, tasks, catalog, tmp_path):
     run = wayfare("calibrate", "--tasks", tasks, "--catalog", catalog, "--name", "spring", "--apply")
     assert (run.code, run.err) == (0, "")
     lines = run.out.splitlines()
@@ -45,6 +45,14 @@ def test_it_prints_before_and_after_and_is_undone(wayfare, tasks, catalog):
     assert undone.out == "The shipped calibration is in force for own.\n"
     assert wayfare("calibrate", "--use", "spring", "--catalog", catalog, "--json").json() == {"active": "spring"}
     assert wayfare("calibrate", "--use", "", "--catalog", catalog, "--json").json() == {"active": None}
+    file = tmp_path / "spring.json"
+    assert wayfare("calibrate", "--use", "spring", "--catalog", catalog).code == 0
+    assert wayfare("calibrate", "--export", file, "--catalog", catalog).out == f"Written to {file}.\n"
+    assert json.loads(file.read_text())["wayfare_calibration"] == 1
+    run = wayfare("calibrate", "--import", file, "--catalog", catalog, "--name", "copied", "--apply")
+    assert run.out == "Calibration copied kept and switched on.\n"
+    listed = wayfare("calibrate", "--list", "--catalog", catalog, "--json").json()["calibrations"]
+    assert [(one["name"], one["active"]) for one in listed] == [("copied", True), ("spring", False)]
 
 
 def test_its_document_has_every_measure_and_the_sweep(wayfare, tasks, catalog):
@@ -57,22 +65,6 @@ def test_its_document_has_every_measure_and_the_sweep(wayfare, tasks, catalog):
     assert threshold["best"] in threshold["points"]
     assert threshold["best"]["f1"] == max(point["f1"] for point in threshold["points"])
     assert threshold["today"] == 0.28
-
-
-def test_a_calibration_goes_out_and_comes_in(wayfare, tasks, catalog, tmp_path):
-    file = tmp_path / "spring.json"
-    wayfare("calibrate", "--tasks", tasks, "--catalog", catalog, "--name", "spring", "--apply")
-    assert wayfare("calibrate", "--export", file, "--catalog", catalog).out == f"Written to {file}.\n"
-    assert json.loads(file.read_text())["wayfare_calibration"] == 1
-    run = wayfare("calibrate", "--import", file, "--catalog", catalog, "--name", "copied", "--apply")
-    assert run.out == "Calibration copied kept and switched on.\n"
-    listed = wayfare("calibrate", "--list", "--catalog", catalog, "--json").json()["calibrations"]
-    assert [(one["name"], one["active"]) for one in listed] == [("copied", True), ("spring", False)]
-
-
-def test_the_labels_of_the_catalog_are_used_where_no_tasks_are_given(wayfare, tasks, catalog):
-    assert "24 labels added" in wayfare("label", "--import", tasks, "--catalog", catalog).out
-    assert wayfare("calibrate", "--catalog", catalog, "--json").json()["labels"] == 24
 
 
 def test_too_few_labels_are_refused_and_it_says_how_many_more(wayfare, write, raw_catalog):

@@ -62,11 +62,6 @@ def test_a_polite_failure_is_an_outcome_said_once(wayfare: Command) -> None:
     assert "tool error" in run.out
 
 
-def test_progress_is_taken(wayfare: Command) -> None:
-    d = wayfare("call", "gremlin", "report_progress", "--args", '{"steps": 3, "pause_s": 0}', "--json").json()
-    assert (d["outcome"], d["content"][0]["text"]) == ("ok", "3 steps done")
-
-
 def test_a_crash(wayfare: Command) -> None:
     d = wayfare("call", "gremlin", "crash", "--json").json_with(1)
     assert (d["outcome"], d["price_usd"], d["content"]) == ("crash", 0, [])
@@ -144,10 +139,6 @@ class TestSimulate:
         )
         assert [call.simulated for call in calls(db)] == [True]
 
-    def test_works_where_nothing_can_be_called(self, wayfare: Command, raw_catalog: Path) -> None:
-        d = wayfare("call", "island", "swim", "--catalog", raw_catalog, "--simulate", "--json").json()
-        assert d["outcome"] in {"ok", "tool_error", "crash"}
-
 
 class TestLearning:
     """A call in one process changes the next decision in another, as EHRR (8) says."""
@@ -172,11 +163,11 @@ class TestLearning:
         cost_s = self.row(wayfare, "servers", "raw")["cost_s"]
         assert cost_s == pytest.approx((conn_s + call_s) / ((1 - failure) * safe))
 
-    def test_bad_calls_one_in_a_process_of_its_own(self, wayfare: Command, process: Command, raw_catalog: Path) -> None:
+    def test_bad_calls(self, wayfare: Command, raw_catalog: Path) -> None:
         wayfare("import", raw_catalog)
         nap = ("--args", '{"seconds": 0.5}', "--timeout", "0.1")
         call = ("call", "raw", "nap", *nap, "--catalog", "tools", "--json")
-        assert process(*call).json_with(1)["outcome"] == "timeout"
+        assert wayfare(*call).json_with(1)["outcome"] == "timeout"
         d = wayfare(*call).json_with(1)
         conn_s = d["connect_s"]
         assert d["statistics"]["server_before"]["calls"] == 1
@@ -185,11 +176,3 @@ class TestLearning:
         attempt = (1 - (0.85**2 * 0.1 + 0.85 * 0.15 + 0.15)) * 0.85**2 * 0.8
         assert after["time_cost_s"] > (0.15 * conn_s + 0.85**2 * 0.5) / attempt
         assert after["cost_s"] > self.row(wayfare, "tools", "raw::echo")["cost_s"]
-
-    def test_other_tools_of_the_server_keep_their_own_statistics(self, wayfare: Command, raw_catalog: Path) -> None:
-        wayfare("import", raw_catalog)
-        d = wayfare("call", "raw", "echo", "--catalog", "tools", "--json").json()
-        conn_s = 0.85 * 0.2 + 0.15 * d["connect_s"]
-        assert self.row(wayfare, "tools", "raw::nap")["time_cost_s"] == pytest.approx(
-            (conn_s + 0.5) / ((1 - 0.085) * 0.8)
-        )

@@ -123,8 +123,7 @@ def test_the_command_says_what_is_missing_and_a_gate_without_an_estimate_is_wron
         ("two", {"tools": [{**tool, "requests": ["do b", "b, please"]}]}, ""),
     ):
         wayfare("import", write(f"{name}.json", {"servers": [{"name": "a", **server}]}))
-        for options in ([], ["--json"], ["--min", "0.8"]):
-            run = wayfare("findable", "--catalog", name, *options)
-            assert (run.code, said in run.err) == (2 if said else 0, True), (name, options)
-            assert not (said and run.out)
+        run = wayfare("findable", "--catalog", name, "--min", "0.8")
+        assert (run.code, said in run.err) == (2 if said else 0, True), name
+        assert not (said and run.out)
     assert "Every request that was left out finds its tool first." in wayfare("findable", "--catalog", "two").out

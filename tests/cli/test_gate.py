@@ -34,16 +34,14 @@ def baseline(wayfare: Command, write) -> Path:
     return write("baseline.json", wayfare("bench", *line, *SETTINGS, "--json").json())
 
 
-def test_nothing_is_lost_where_nothing_changed(wayfare: Command, baseline: Path) -> None:
+def test_what_fell_since_the_baseline_is_named_and_the_command_fails(wayfare: Command, baseline: Path, write) -> None:
     """Tasks, catalog, router and settings are those of the baseline where nothing else is said."""
     run = wayfare("bench", "--baseline", baseline)
     assert run.code == 0
     assert "ehrr: no measure fell by more than 0.02 (3 tasks, lost 0, won 0)." in run.out
     assert "changed" not in run.out
 
-
-def test_a_lost_task_is_named_and_the_command_fails(wayfare: Command, baseline: Path, write) -> None:
-    """Another tool describes itself as the right one does, and its server's name comes first in the alphabet."""
+    # another tool describes itself as the right one does, and its server's name comes first in the alphabet
     write("world.json", world(dig=READ))
     run = wayfare("bench", "--baseline", baseline)
     assert run.code == 1
@@ -53,8 +51,6 @@ def test_a_lost_task_is_named_and_the_command_fails(wayfare: Command, baseline: 
     assert "Tasks at risk:" in run.out
     assert wayfare("bench", "--baseline", baseline, "--tolerance", "1").code == 0
 
-
-def test_the_document_has_the_gate(wayfare: Command, baseline: Path, write) -> None:
     write("world.json", {"servers": world()["servers"][:2]})
     run = wayfare("bench", "--baseline", baseline, "--json")
     gate = json.loads(run.out)["gate"]
@@ -64,8 +60,8 @@ def test_the_document_has_the_gate(wayfare: Command, baseline: Path, write) -> N
     fell = {one["measure"]: (one["was"], one["now"]) for one in gate["runs"][0]["fell"]}
     assert fell["mrr"] == pytest.approx((1, 2 / 3))
 
-
-def test_new_tasks_are_left_out_of_the_comparison(wayfare: Command, baseline: Path, write) -> None:
+    # new tasks are left out of the comparison
+    write("world.json", world())
     hard = {"id": "new", "subtask": "Fly to the moon.", "relevant": ["files::read"]}
     write("tasks.jsonl", [*TASKS[:2], hard])
     run = wayfare("bench", "--baseline", baseline)

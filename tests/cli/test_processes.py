@@ -11,11 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from core.network.profiles import Profile
-from core.network.states import Ideal
-from tests.cli.conftest import ROOT, Command, command, server, tool, wait_for
+from tests.cli.conftest import ROOT, Command, command, wait_for
 
 
 def test_the_entry_point_lists_the_catalogs() -> None:
@@ -60,22 +57,6 @@ def test_ctrl_c_during_a_call_ends_the_command_and_its_server(raw_catalog: Path,
     assert (child.returncode, out) == (130, "")
     assert "Traceback" not in err
     wait_for(lambda: not alive(started))
-
-
-def test_ctrl_c_during_a_live_scenario_ends_the_command_and_its_servers(write: Any) -> None:
-    far = Profile("far", default=(Ideal(base_ms=900),)).to_json()
-    task = {"id": "t", "subtask": "search the web", "relevant": ["a::look"]}
-    catalog = write("c.json", {"servers": [server("a", tool("look", "Search the web."))]})
-    files = ("--catalog", catalog, "--tasks", write("t.jsonl", [task]), "--no-store")
-    line = command("scenario", write("far.json", far), *files, "--router", "prag", "--live", "--steps", "300")
-    with interruptible(line) as child:
-        wait_for(lambda: bool(children(child.pid)))
-        (played,) = [int(word) for word in children(child.pid)]
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=30)
-    assert (child.returncode, out) == (130, "")
-    assert "Traceback" not in err
-    wait_for(lambda: not alive(played))
 
 
 @contextmanager

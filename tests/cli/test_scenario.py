@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -18,18 +17,6 @@ from tests.cli.test_wrong_use import refused
 
 KEYS = ["router", "setting", "ssr", "ee", "al_ms", "sl_ms", "fr"]
 SEARCH = "search the web"
-
-
-@pytest.fixture
-def kept_vectors(db: Path, encoder_cache: Path):
-    """The testbed's vectors are kept between sessions."""
-    kept = encoder_cache / "search-15.duckdb"
-    db.parent.mkdir()
-    if kept.is_file():
-        shutil.copy(kept, db)
-    yield
-    shutil.copy(db, kept.with_suffix(".new"))
-    kept.with_suffix(".new").replace(kept)
 
 
 @pytest.fixture
@@ -62,37 +49,6 @@ def test_the_document_is_the_one_of_the_contract(wayfare: Command, small) -> Non
     assert [row.split()[:2] for row in table[1:]] == [["prag", "s3t6"], ["sonar", "s3t6"], ["ehrr", "s3t6"]]
 
 
-def test_the_hybrid_network_of_the_paper_on_its_testbed(wayfare: Command, kept_vectors) -> None:
-    """FR: published 91 to 96 % for PRAG, 0 for SONAR; AL: about 900 against 22 ms."""
-    table_v = (
-        "similarity=views",
-        "alpha_s=0.1",
-        "alpha_t=0.25",
-        "kappa=1",
-        "p_bs=0.0025",
-        "worthwhile=off",
-        "half_life_s=0",
-    )
-    knobs = [part for value in table_v for part in ("--set", value)]
-    line = ("scenario", "hybrid", "--steps", "300", "--setting", "s3t6", "--setting", "s6t12", *knobs, "--json")
-    runs = {(run["router"], run["setting"]): run for run in wayfare(*line).json()["runs"]}
-    for setting in ("s3t6", "s6t12"):
-        assert runs["prag", setting]["fr"] > 0.5
-        assert runs["sonar", setting]["fr"] == runs["ehrr", setting]["fr"] == 0
-        assert runs["prag", setting]["al_ms"] > 10 * runs["sonar", setting]["al_ms"]
-        assert runs["prag", setting]["al_ms"] > 5 * runs["ehrr", setting]["al_ms"]
-        assert runs["prag", setting]["ssr"] == pytest.approx(runs["sonar", setting]["ssr"], abs=0.03)
-
-
-def test_prediction_finds_a_search_server_for_a_raw_query(wayfare: Command, kept_vectors) -> None:
-    """Published for the ideal network: the three that predict are alike, RAG is far below."""
-    routers = ("--router", "rag_bm25", "--router", "prag", "--router", "sonar")
-    line = ("scenario", "ideal", "--question", "--steps", "156", "--setting", "s3t6", *routers, "--json")
-    rag, prag, sonar = (run["ssr"] for run in wayfare(*line).json()["runs"])
-    assert prag > 2 * rag
-    assert sonar == pytest.approx(prag, abs=0.03)
-
-
 def test_live_calls_are_made_and_marked_as_such(wayfare: Command, small, db: Path) -> None:
     profile, files = small
     line = ("scenario", profile, *files, "--steps", "2", "--router", "prag", "--router", "sonar", "--live")
@@ -116,13 +72,14 @@ def test_live_calls_are_made_and_marked_as_such(wayfare: Command, small, db: Pat
 
 def test_the_seed_decides_and_nothing_is_recorded(wayfare: Command, small) -> None:
     _, files = small
-    line = ("scenario", "chaos_monday", *files, "--steps", "50", "--setting", "s3t6", "--json")
+    line = ("scenario", "chaos_monday", *files, "--router", "sonar", "--steps", "20", "--setting", "s3t6", "--json")
 
     def runs(seed):
         return [{**run, "sl_ms": 0} for run in wayfare(*line, "--seed", seed).json()["runs"]]
 
-    assert runs(1) == runs(1)
-    assert runs(1) != runs(2)
+    first = runs(1)
+    assert first == runs(1)
+    assert first != runs(2)
 
 
 def test_a_parameter_is_for_the_routers_that_have_it(wayfare: Command, small) -> None:

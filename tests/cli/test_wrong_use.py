@@ -94,7 +94,6 @@ TWICE = {"servers": [server("files", tool("read"), tool("read"))]}
 NAN = '{"servers": [{"name": "files", "tools": [{"name": "read", "price_usd": NaN}]}]}'
 
 
-@each("command", ["import {}", "route words --catalog {}", "call files read --catalog {}"])
 @each(
     ("content", "words"),
     [
@@ -108,9 +107,13 @@ NAN = '{"servers": [{"name": "files", "tools": [{"name": "read", "price_usd": Na
         ({"servers": [server("files", tool("read", price_usd=-1))]}, ("price_usd", "-1")),
     ],
 )
-def test_catalog_files(wayfare: Command, write, command: str, content: Any, words: tuple[str, ...]) -> None:
-    file = write("broken.json", content)
-    refused(wayfare(*command.format(file).split()), "broken.json", *words)
+def test_catalog_files(wayfare: Command, write, content: Any, words: tuple[str, ...]) -> None:
+    refused(wayfare("import", write("broken.json", content)), "broken.json", *words)
+
+
+@each("command", ["route words --catalog {}", "call files read --catalog {}"])
+def test_a_broken_catalog_file_of_other_commands(wayfare: Command, write, command: str) -> None:
+    refused(wayfare(*command.format(write("broken.json", TWICE)).split()), "broken.json", "read")
 
 
 @pytest.mark.parametrize("command", ["import", "discover"])
@@ -162,17 +165,9 @@ def test_a_name_too_long_for_a_file(wayfare: Command) -> None:
     refused(wayfare("route", "words", "--catalog", "x" * 300), "There is no catalog")
 
 
-def test_the_store_is_a_directory(wayfare: Command, tmp_path: Path) -> None:
-    refused(wayfare("catalogs", "--db", tmp_path), str(tmp_path), "directory", "--db")
-
-
 def test_what_would_not_work_on_a_page_stops_the_console_from_starting(process: Command, tmp_path: Path) -> None:
     refused(process("up", "--port", free_port(), "--db", tmp_path), "directory", "--db")
     refused(process("up", "--port", free_port(), "--catalog", "nope"), "nope", "wayfare catalogs")
-
-
-def test_the_store_is_below_a_file(wayfare: Command, write) -> None:
-    refused(wayfare("catalogs", "--db", write("file", "") / "wayfare.duckdb"), "cannot be made", "--db")
 
 
 def test_the_store_is_no_database(wayfare: Command, write) -> None:

@@ -58,9 +58,6 @@ def store(app: App) -> Store:
     return app.store
 
 
-INJECTED = replace(CALL, id="o5", kind="timeout", simulated=True, injected="no answer", origin="scenario")
-
-
 def shown(styler: pd.io.formats.style.Styler) -> str:
     return styler.to_html()
 

@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
 DECISIONS = tuple(sorted(f"docs/decisions/{path.name}" for path in (ROOT / "docs/decisions").glob("*.md")))
 ROOMS = "core|dashboard|tests|sample_catalog"
-SUFFIXES = "py|sql|toml|json|jsonl|js|css|md"
 
 
 @cache

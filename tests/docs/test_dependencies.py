@@ -6,7 +6,8 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -24,6 +25,12 @@ def imports(file: Path) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
+@cache
+def distributions() -> Mapping[str, list[str]]:
+    """The distributions of each package that is installed."""
+    return packages_distributions()
+
+
 def declared() -> set[str]:
     """The names of all distributions that are declared, with those of the extras."""
     extras = PYPROJECT["optional-dependencies"]
@@ -38,7 +45,7 @@ def canonical(name: str) -> str:
 def test_every_import_is_of_a_declared_package() -> None:
     files = [file for folder in OURS for file in (ROOT / folder).rglob("*.py")]
     used = {name for file in files for name in imports(file)} - {*OURS, *sys.stdlib_module_names}
-    known = packages_distributions()
+    known = distributions()
     missing = {
         name: sorted(known.get(name, ()))
         for name in used
@@ -50,7 +57,7 @@ def test_every_import_is_of_a_declared_package() -> None:
 def test_every_package_of_a_run_is_imported_or_named_as_needed_by_another() -> None:
     files = [file for folder in OURS for file in (ROOT / folder).rglob("*.py")]
     text = "\n".join(file.read_text("utf-8") for file in files)
-    known = packages_distributions()
+    known = distributions()
     modules = {}
     for module, names in known.items():
         for name in names:

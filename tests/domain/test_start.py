@@ -53,7 +53,6 @@ def imported(code: str, cache: Path) -> set[str]:
 @each(
     ("code", "packages", "rooms"),
     [
-        ("import core.app", (), ()),
         (COMMAND.format(["--help"]), (), ()),
         (COMMAND.format(["routers"]), OF_A_LIST, ("core.governance", "core.virtual")),
         (DECISION, OF_A_DECISION, ("core.governance", "core.decisions")),

@@ -24,8 +24,7 @@ TOOL = "unit-exchange::convert_units"
 MILES = {"value": 300, "source": "mi", "target": "km"}
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_an_agent_searches_describes_executes_and_reports(console: Console, mode: str) -> None:
+def test_an_agent_searches_describes_executes_and_reports(console: Console) -> None:
     async def script(client: Client) -> None:
         assert client.instructions.startswith("Wayfare stands for")
         found = await ask(client, "search_tools", task=TASK)
@@ -42,7 +41,7 @@ def test_an_agent_searches_describes_executes_and_reports(console: Console, mode
         told = await ask(client, "report_outcome", route_id=found["route_id"], useful=True, note="it did")
         assert told == {"route_id": found["route_id"], "tool": TOOL, "useful": True}
 
-    talk(console.mcp, script, mode=mode)
+    talk(console.mcp, script, mode="legacy")
 
 
 def test_content_of_every_kind_is_passed_on_and_a_long_text_is_cut_and_read_on(console: Console) -> None:

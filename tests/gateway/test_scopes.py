@@ -56,7 +56,7 @@ def endpoint_for(app: App) -> Any:
     return of
 
 
-@pytest.mark.parametrize("router", ["ehrr", "expected_value", "tool_attention", "react"])
+@pytest.mark.parametrize("router", ["ehrr", "react"])
 def test_nothing_is_said_of_tools_outside_a_scope(world: App, router: str) -> None:
     said: list[Any] = []
 

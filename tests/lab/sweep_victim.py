@@ -18,7 +18,7 @@ from tests.lab.test_lab_runs import TASKS
 from tests.world import document, open_test_app
 
 KINDS = {  # router, method, count, axes
-    "grid": ("ehrr", GRID, 0, ("alpha_t=0:1:0.01", "auction=on,off")),
+    "grid": ("ehrr", GRID, 0, ("alpha_t=0:1:0.02", "auction=on,off")),
     "one by one": ("rag_mcp", GRID, 0, ("n=1:10",)),
     "random": ("ehrr", RANDOM, 150, ("alpha_t=0:1", "kappa=0:1000", "w_names=0,0.5", "similarity=fit,views")),
     "optuna": ("ehrr", OPTUNA, 14, ("alpha_t=0:1", "kappa=0:1000:10", "auction=on,off")),

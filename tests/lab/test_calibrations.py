@@ -16,7 +16,7 @@ from core.domain.tasks import Task
 from core.lab.calibrations import CalibrationResult
 from core.relevance.learnt import LearntValues
 from tests.cases import each
-from tests.world import open_test_app
+from tests.world import open_test_app, open_world
 
 JARGON = {"frobnicate": "files::read", "zorp": "files::write", "quux": "mail::send", "blarg": "raw::echo"}
 OBJECTS = ("apples", "bridges", "clouds", "dragons", "engines", "forests", "giants", "houses")
@@ -27,10 +27,11 @@ TASKS = [
 ]
 
 
-@pytest.fixture
-def fitted(app: App) -> CalibrationResult:
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> CalibrationResult:
     """A fit to words that no tool knows."""
-    return app.calibrations.fit("world", TASKS)
+    with open_world(tmp_path_factory.mktemp("fit") / "wayfare.duckdb", in_memory=True) as app:
+        return app.calibrations.fit("world", TASKS)
 
 
 def rank(app: App, text: str, tool: str) -> int:

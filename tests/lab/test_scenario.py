@@ -15,26 +15,7 @@ from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
 from tests.cases import each
 from tests.lab import search_world as searching
-from tests.lab.scenario_worlds import FLUCTUATING, HYBRID, WIDE, parameters_of, run
-
-
-def test_in_the_hybrid_network_sonar_and_ehrr_avoid_what_prag_runs_into(world) -> None:
-    """PRAG goes by words; alpha says them best and is down most of the time. Published: 91 to 96 % against 0."""
-    hybrid = world(HYBRID)
-    prag, sonar, ehrr = (run(hybrid, name) for name in ("prag", "sonar", "ehrr"))
-    assert prag.fr > 0.5
-    assert (sonar.fr, ehrr.fr) == (0, 0)
-    assert prag.al_ms > 10 * sonar.al_ms
-    assert (prag.ssr, sonar.ssr, ehrr.ssr) == (1, 1, 1)
-
-
-def test_in_the_fluctuating_network_sonar_goes_where_the_trough_is(world) -> None:
-    """At equal success: published 161 to 4 ms at s5t10."""
-    fluctuating = world(FLUCTUATING)
-    prag, sonar = run(fluctuating, "prag"), run(fluctuating, "sonar")
-    assert prag.al_ms > 5 * sonar.al_ms
-    assert abs(prag.ssr - sonar.ssr) <= 0.03
-    assert sonar.ee < prag.ee  # what it costs
+from tests.lab.scenario_worlds import HYBRID, WIDE, parameters_of, run
 
 
 def test_in_the_ideal_network_the_network_costs_nothing(world) -> None:

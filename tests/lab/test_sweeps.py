@@ -18,7 +18,7 @@ from tests.lab.test_lab_runs import TASKS
 from tests.world import ROOT, open_test_app
 
 
-@pytest.mark.parametrize(("kind", "stop_after"), [("grid", 64), ("one by one", 4), ("optuna", 5)])
+@pytest.mark.parametrize(("kind", "stop_after"), [("grid", 64), ("optuna", 5)])
 def test_a_killed_sweep_is_taken_up_and_ends_with_the_same_bytes(
     app: App, tmp_path: Path, kind: str, stop_after: int
 ) -> None:

@@ -14,7 +14,7 @@ from core.domain.feedback import By
 from core.learning.requests import lines
 from core.relevance.requests import GENERAL_KIND
 
-TOOLS, EACH, QUESTIONS = 42, 24, 12
+TOOLS, EACH, QUESTIONS = 42, 24, 6
 TASKS = [json.loads(line) for line in (sample_catalog.TASKS_DIR / "everyday.jsonl").read_text("utf-8").splitlines()]
 SAID = [task["subtask"] for task in TASKS]
 ASKED = SAID[:: len(SAID) // QUESTIONS][:QUESTIONS]

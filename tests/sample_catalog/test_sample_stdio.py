@@ -62,18 +62,6 @@ def test_each_server_starts_as_the_program_that_the_catalog_names(tmp_path: Path
     assert done.stdout.splitlines() == list(started)
 
 
-def test_a_server_works_over_stdio(tmp_path: Path) -> None:
-    example = EXAMPLES["larder::run_query"]
-
-    async def run() -> Any:
-        async with Client(process("larder_sql", tmp_path), read_timeout_seconds=60) as client:
-            await client.list_tools()
-            return await client.call_tool("run_query", example.arguments)
-
-    assert example.check is not None
-    assert example.check(asyncio.run(run()))
-
-
 def test_state_outlives_the_process(tmp_path: Path) -> None:
     async def run(tool: str, **arguments: Any) -> Any:
         async with Client(process("marginalia", tmp_path), read_timeout_seconds=60) as client:

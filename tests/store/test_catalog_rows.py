@@ -160,7 +160,7 @@ def rearranged(catalog: Catalog, kind: str, to: int, fresh: Server) -> Catalog:
     return replace(catalog, servers=tuple(on), off=tuple(off))
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.DataObject) -> None:
     columns, objects = shared.catalogs.save_catalog(WORLD, ""), WORLD

@@ -40,21 +40,6 @@ def test_killed(app: App, path: Path) -> None:
     assert_gone(int(server_pid))
 
 
-def test_a_catalog_that_was_being_saved_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
-    path = tmp_path / "db"
-    line = [FORKS.python, "-m", "tests.store.victim", str(path), "save"]
-    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
-        for _ in range(30):
-            assert victim.stdout.readline() == "saving\n"
-        FORKS.kill(victim)
-    with Store(path) as store:
-        found = store.catalogs.load_catalog("large")
-        assert found in (large("old"), large("new"))
-        assert store.catalogs.list_catalogs()[0].tools == len(found.tools) == 4_000
-        store.catalogs.save_catalog(large("again"), "")
-        assert store.catalogs.load_catalog("large") == large("again")
-
-
 def test_a_catalog_that_was_being_edited_is_that_of_the_last_edit_or_the_next(tmp_path: Path) -> None:
     path = tmp_path / "db"
     line = [FORKS.python, "-m", "tests.store.victim", str(path), "edit"]

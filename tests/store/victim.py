@@ -1,9 +1,8 @@
-"""A process with an app that is killed on purpose: `python -m tests.store.victim DB call|answer|save|edit`.
+"""A process with an app that is killed on purpose: `python -m tests.store.victim DB call|answer|edit`.
 
 For `call` a call hangs, and it prints the ids of its decision, which is on the disk, and of the server's process. For `answer`
 it answers an agent's calls as fast as it can, and prints of each answered one the id of its outcome and that of its spending. For
-`save` it saves two large catalogs under one name by turns, and prints a line every few milliseconds. For `edit` it changes one of them
-and prints the number of each change once it is saved as well.
+`edit` it changes a large catalog, and prints the number of each change once it is saved, and a line every few milliseconds.
 """
 
 from __future__ import annotations
@@ -41,16 +40,6 @@ def large(description: str) -> Catalog:
     return packed(Catalog("large", tuple(servers)))
 
 
-def save(path: Path) -> None:
-    """Save without an end."""
-    with Store(path) as store:
-        turns = [large("old"), large("new")]
-        store.catalogs.save_catalog(turns[0], "")
-        threading.Thread(target=tick, daemon=True).start()
-        for catalog in itertools.cycle(turns):
-            store.catalogs.save_catalog(catalog, "")
-
-
 def edit(path: Path) -> None:
     """Change the first and the last server of a large catalog without an end: the one has other tools each time, and its rows others' places."""
     with Store(path) as store:
@@ -77,8 +66,8 @@ def tick() -> None:
 def main() -> None:
     """Do one of them until the end."""
     path, what = sys.argv[1:]
-    if what in {"save", "edit"}:
-        (save if what == "save" else edit)(Path(path))
+    if what == "edit":
+        edit(Path(path))
     with open_test_app(Path(path), caller=Scripted if what == "answer" else None) as app:
         if what == "answer":
             answer(app)

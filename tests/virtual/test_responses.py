@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 from core.domain.catalog import Tool, ToolHints
@@ -44,19 +45,20 @@ def test_every_tool_of_the_sample_returns_what_its_schema_says() -> None:
 
 
 def test_the_same_call_has_the_same_result_in_every_process() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"code": {"type": "string", "pattern": "^[^a-c]{8}$"}, "books": {"type": "array"}},
+        "required": ["code"],
+    }
+    made = simulated_result(replace(SEARCH, output_schema=schema), {"query": "tides", "n": 2}, seed=5).value
     code = (
         "from core.virtual.server import simulated_result; from core.domain.catalog import Tool; import json; "
-        "tool = Tool('shop', 'search_books', 'Returns title, price and author of each book.', output_schema={'type': 'object',"
-        " 'properties': {'code': {'type': 'string', 'pattern': '^[^a-c]{8}$'}, 'books': {'type': 'array'}}, 'required': ['code']});"
-        "print(json.dumps([simulated_result(SEARCH_, {'query': 'tides', 'n': 2}, seed=5).value for SEARCH_ in (tool,)]))"
+        f"tool = Tool('shop', 'search_books', {SEARCH.description!r}, output_schema={schema!r});"
+        "print(json.dumps(simulated_result(tool, {'query': 'tides', 'n': 2}, seed=5).value))"
     )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
-        ).stdout
-        for hash_seed in ("1", "2")
-    }
-    assert len(outputs) == 1
+    line, environment = [sys.executable, "-c", code], {"PYTHONHASHSEED": "7"}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == made
 
 
 def test_another_seed_tool_or_argument_has_another_result() -> None:
