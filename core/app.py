@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from core.catalogs.followed import FollowedFiles
     from core.catalogs.lint_reports import LintReports
     from core.catalogs.maps import CatalogMaps
-    from core.catalogs.readiness import Readiness
     from core.catalogs.server_sign_ins import ServerSignIns
     from core.catalogs.server_values import ServerValues
     from core.catalogs.servers import ServerEditor
-    from core.catalogs.upkeep import Upkeep
+    from core.catalogs.upkeep import Readiness, Upkeep
     from core.catalogs.wordings import Wordings
     from core.decisions.examples import ExampleService
     from core.decisions.routing import RefusalService, RoutingService
@@ -205,7 +204,7 @@ class App:
 
     @built
     def readiness(self) -> Readiness:
-        from core.catalogs.readiness import Readiness
+        from core.catalogs.upkeep import Readiness
 
         return Readiness(
             self.catalogs,

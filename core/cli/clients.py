@@ -18,7 +18,7 @@ from core.domain.untrusted_text import visible
 from core.governance.approval_rules import PartDifference
 from core.governance.clients import ANONYMOUS, Client
 from core.governance.definitions import HeldDefinition
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 
 LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 

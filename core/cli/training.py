@@ -19,8 +19,7 @@ from core.domain.progress import Step
 from core.store.sharing import COMMAND
 
 if TYPE_CHECKING:  # torch is loaded when a training begins, not for --help
-    from core.relevance.tuning.judging import Judgement
-    from core.relevance.tuning.pairs import LabelledCatalog
+    from core.relevance.tuning.judging import Judgement, LabelledCatalog
 
 FORM = "CATALOG=TASKS"
 
@@ -69,8 +68,7 @@ def _train(file: Path, more: Sequence[LabelledCatalog], *, seed: int, steps: int
     from core.relevance.onnx_encoder import model_folder
     from core.relevance.tuning.difference import low_rank, write_difference
     from core.relevance.tuning.graph import frozen_model
-    from core.relevance.tuning.judging import shipped_catalogs
-    from core.relevance.tuning.pairs import TuningSettings
+    from core.relevance.tuning.judging import TuningSettings, shipped_catalogs
     from core.relevance.tuning.training import tune
 
     options, catalogs = TuningSettings(seed=seed, steps=steps), [*shipped_catalogs(), *more]

@@ -21,8 +21,7 @@ from core.governance import refusals
 from core.governance.calls import NotAllowedError
 from core.governance.clients import ANONYMOUS, OWN_NAMES, ClientRegister
 from core.governance.definitions import KnownDefinitions
-from core.governance.policy import Policy
-from core.governance.scope import Scope
+from core.governance.policy import Policy, Scope
 from core.routers.context import per_catalog
 from core.store import Store
 

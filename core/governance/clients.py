@@ -19,7 +19,7 @@ from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.governance_events import OPERATOR, ClientChange
 from core.domain.limits import Breaker, BreakerRules
 from core.domain.untrusted_text import one_line
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from core.store import Store
 
 MOST_NAME_CHARS = 80

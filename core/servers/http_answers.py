@@ -19,8 +19,7 @@ from mcp_types import JSONRPCMessage, RequestId
 from pydantic_core import from_json
 
 from core.domain.untrusted_text import one_line
-from core.servers.bodies import EVENTS, Body
-from core.servers.messages import AnswerLimit, dumped, failed, mended, message_of, read
+from core.servers.messages import EVENTS, AnswerLimit, Body, dumped, failed, mended, message_of, read
 from core.servers.oauth import REFUSED
 
 JSON = "application/json"

@@ -35,8 +35,7 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
-from core.servers.bodies import PLAIN, Body, TooLargeError, unchanged
-from core.servers.messages import AnswerLimit
+from core.servers.messages import PLAIN, AnswerLimit, Body, TooLargeError, unchanged
 from core.servers.sdk import AuthorizationFlow
 from core.servers.secrets import Launch
 from core.servers.threads import said

@@ -27,9 +27,8 @@ from mcp_types import JSONRPCRequest, JSONRPCResponse, RequestId
 
 from core.domain.environment import inherited
 from core.domain.settings import MAX_ANSWER_BYTES
-from core.servers.bodies import PLAIN
 from core.servers.http_answers import Tell, heard
-from core.servers.messages import AnswerLimit
+from core.servers.messages import PLAIN, AnswerLimit
 from core.servers.oauth import ServerGrant, TokenAuth
 from core.servers.results import mended
 from core.servers.secrets import Launch, SecretVault

@@ -18,7 +18,7 @@ from core.domain.settings import Launch, set_launch
 from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
 from core.governance.calls import NotAllowedError, Wanted
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of
 from tests.importing import import_text
 

@@ -16,7 +16,7 @@ from core.app import App
 from core.catalogs.server_sign_ins import CALLBACK
 from core.cli import main
 from core.gateway.http_app import TAKEN
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from dashboard.app import app as whole
 from dashboard.app import pages as console
 from dashboard.lane import PATH as LANE

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from core.app import App
-from core.decisions.auction import auction_of
 from core.decisions.routing import Asked
+from core.decisions.whatif import auction_of
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.params import Parameters
 from core.domain.tasks import Task

@@ -94,7 +94,7 @@ def test_nothing_else_looks_at_the_environment() -> None:
     }
     for_other_programs = {
         "core/servers/transports.py",
-        "core/cli/last_up.py",
+        "core/cli/owner.py",
     }  # servers, and the console of an agent
     assert looks == {"core/domain/settings.py"} | for_a_library | for_other_programs
 

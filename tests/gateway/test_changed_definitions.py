@@ -15,7 +15,7 @@ from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import Endpoint
 from core.gateway.server import mcp_server
 from core.governance.approval_rules import ApprovalRules
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from tests.gateway.conftest import ask, policy, refused, served, talk
 from tests.gateway.serving import served as served_over_http
 from tests.gateway.test_status import get

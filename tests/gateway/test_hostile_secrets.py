@@ -16,7 +16,7 @@ from mcp import Client
 
 from core.app import App, Settings, build_app
 from core.governance.approval_rules import ApprovalRules
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from core.governance.status import Metrics
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store

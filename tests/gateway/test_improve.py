@@ -17,7 +17,7 @@ from core.domain.requests import MOST_REQUESTS
 from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import Endpoint
 from core.gateway.server import mcp_server
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from tests.gateway.conftest import Console, ask, refused, talk, with_token
 from tests.importing import import_text
 from tests.planning import endpoints

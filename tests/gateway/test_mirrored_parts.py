@@ -15,7 +15,7 @@ from core.app import App
 from core.domain.catalog import ServerId
 from core.gateway.mirrored_parts import fits_template
 from core.governance.budgets import Budget, day_of
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from tests.benchmarks.measuring import free_port, running
 from tests.gateway.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT_URI, WATCHED_URI
 from tests.gateway.conformance_server import SCHEMAS, conformance_server

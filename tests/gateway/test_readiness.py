@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from core.app import App
-from core.catalogs.readiness import Readiness
+from core.catalogs.upkeep import Readiness
 from core.gateway.http_app import EndpointApp, status_routes
 from tests.forking import FORKS
 

@@ -14,7 +14,7 @@ from core.domain.events import ActivityFilter
 from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import Endpoint
 from core.gateway.server import mcp_server
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from tests.gateway.conftest import ask, refused, served, talk
 from tests.importing import import_text
 from tests.world import RAW

@@ -16,7 +16,7 @@ from mcp import Client, MCPError
 from core.app import App
 from core.cli import main
 from core.gateway.http_app import EndpointApp
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from tests.benchmarks.measuring import free_port
 from tests.gateway.conftest import START_MESSAGE, Console, ask, policy, refused, status, stdio, talk, with_token
 from tests.world import open_test_app

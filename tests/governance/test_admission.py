@@ -16,8 +16,7 @@ from core.domain.outcome import OutcomeKind
 from core.governance.approval_rules import ApprovalRules
 from core.governance.calls import NotAllowedError
 from core.governance.governance import GovernanceService
-from core.governance.policy import Policy
-from core.governance.scope import Scope
+from core.governance.policy import Policy, Scope
 from core.governance.status import Metrics, servers
 from tests.governance.conftest import policy, refused, wanted
 from tests.importing import import_text

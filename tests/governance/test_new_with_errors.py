@@ -10,7 +10,7 @@ import pytest
 from core.app import App
 from core.domain.catalog import Tool
 from core.governance.calls import NotAllowedError
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from tests.governance.conftest import policy
 from tests.importing import import_text
 

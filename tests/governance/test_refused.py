@@ -13,7 +13,7 @@ from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
 from core.governance.calls import NotAllowedError
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from core.governance.status import budgets
 from tests.governance.conftest import Clock, policy, refused, wanted
 

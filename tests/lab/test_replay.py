@@ -10,7 +10,7 @@ import pytest
 from core.app import App
 from core.domain.errors import ParameterError, WayfareError
 from core.domain.events import OutcomeEvent, Override
-from core.lab.replayed import Chosen, Replayed, ReplayTotals
+from core.lab.replay import Chosen, Replayed, ReplayTotals
 from tests.importing import import_text
 from tests.world import NOON
 

@@ -12,8 +12,7 @@ import pytest
 
 from core.domain.catalog import ToolHints
 from core.domain.outcome import Outcome, OutcomeKind
-from core.servers.bodies import Body, TooLargeError
-from core.servers.messages import AnswerLimit
+from core.servers.messages import AnswerLimit, Body, TooLargeError
 from core.servers.pool import PoolConfig
 from core.servers.stdio import Lines
 

@@ -7,8 +7,15 @@ import pytest
 from core.domain.catalog import Tool
 from core.domain.errors import ParameterError
 from core.relevance.text_views import full
-from core.relevance.tuning.judging import SAMPLE_TASKS, shipped_catalogs
-from core.relevance.tuning.pairs import TuningSettings, labelled, synthetic, training_pairs, views_of
+from core.relevance.tuning.judging import (
+    SAMPLE_TASKS,
+    TuningSettings,
+    labelled,
+    shipped_catalogs,
+    synthetic,
+    training_pairs,
+    views_of,
+)
 from tests.cases import each
 
 from .toys import CATALOG, TASKS, TOOLS

@@ -13,7 +13,7 @@ from core.domain.progress import Step
 from core.relevance.encoder import EncoderError
 from core.relevance.onnx_encoder import changes
 from core.relevance.tuning.difference import Change, low_rank
-from core.relevance.tuning.pairs import TuningSettings
+from core.relevance.tuning.judging import TuningSettings
 
 from .toys import CATALOG, ToyTransformer
 

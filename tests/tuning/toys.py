@@ -10,7 +10,7 @@ from typing import Any
 
 from core.domain.catalog import Tool
 from core.domain.tasks import Step, Task
-from core.relevance.tuning.pairs import LabelledCatalog
+from core.relevance.tuning.judging import LabelledCatalog
 
 TOOLS = tuple(
     Tool(server, name, text, input_schema={"properties": {"target": {"description": "What it is done to"}}})

@@ -25,7 +25,7 @@ from core.domain.progress import Report, Step, silent
 from core.relevance.encoder import EncoderError, Vectors, cleaned
 from core.relevance.text_views import full
 from core.relevance.tuning.difference import Change, Matrix
-from core.relevance.tuning.pairs import LabelledCatalog, Pair, TuningSettings, training_pairs, views_of
+from core.relevance.tuning.judging import LabelledCatalog, Pair, TuningSettings, training_pairs, views_of
 
 # torch and sentence-transformers carry few types
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false

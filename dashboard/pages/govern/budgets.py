@@ -16,7 +16,7 @@ from core.domain import units
 from core.domain.errors import WayfareError
 from core.governance.budgets import AT_LIMIT, EACH, Budget
 from core.governance.clients import ANONYMOUS, Client
-from core.governance.scope import Scope
+from core.governance.policy import Scope
 from core.governance.status import BudgetStatus, budgets, clients_today
 from dashboard.pages.govern.waiting import SAID, do
 from dashboard.session import origin

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.domain.params import Value
-from core.lab.replayed import Replayed
+from core.lab.replay import Replayed
 from core.lab.sweep import SECONDS, SOLVED, USD, Axis
 from dashboard.theme import CHOSEN, GRID, MONEY, MUTED, SIMILARITY, TIME
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis

@@ -18,7 +18,7 @@ from core.domain.lab_runs import ConsoleState, Snapshot, differences
 from core.domain.params import Parameters
 from core.domain.untrusted_text import one_line
 from core.lab.lab import RANKED
-from core.lab.replayed import Chosen, Replayed, ReplayTotals
+from core.lab.replay import Chosen, Replayed, ReplayTotals
 from dashboard.pages.lab.charts import replay_change
 from dashboard.pages.lab.run import begin, result, start_button
 from dashboard.ui.chart import chart

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from core.decisions.auction import Payoff
 from core.decisions.plane import Plane
 from core.decisions.strips import Segment, Strip
 from core.decisions.tornado import Bar, Tornado
+from core.decisions.whatif import Payoff
 from core.domain import units
 from core.domain.params import Knob
 from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SIMILARITY

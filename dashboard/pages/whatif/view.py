@@ -9,11 +9,11 @@ import streamlit as st
 
 from core.app import App
 from core.decisions import curves
-from core.decisions.auction import Offer, auction_of, payoff
 from core.decisions.curves import Curve, utilities
 from core.decisions.preset_comparison import Against
 from core.decisions.routing import Asked
 from core.decisions.tornado import Bar, Tornado
+from core.decisions.whatif import Offer, auction_of, payoff
 from core.domain import units
 from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
