@@ -46,7 +46,7 @@ class ToolAttentionParameters(SimilarityParameters):
         help="Active tools, top-k by ISO, (7).")  # fmt: skip
     theta: float = knob(0.28, FINE_SHARE, group=SIMILARITY, symbol="θ", label="Least overlap",
         help="Least overlap of intent and summary (ISO) of an active tool, (6), if similarity is the paper's; `wayfare calibrate` fits it to labelled tasks.")  # fmt: skip
-    least_fit: float = knob(0.01, FINE_SHARE, group=SIMILARITY, symbol="p₀", label="Least fit",
+    least_fit: float = knob(0.05, FINE_SHARE, group=SIMILARITY, symbol="p₀", label="Least fit",
         help="Least probability of fit of an active tool: learnt gating, the paper's outlook.")  # fmt: skip
     summary_tokens: int = knob(MAX_TOKENS, Range(20, MAX_TOKENS, 5, "tokens"), group=SIMILARITY, symbol="summary", label="Length of a summary", advanced=True,
         help="Most tokens of one summary; all summaries together are phase 1.")  # fmt: skip
