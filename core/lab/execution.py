@@ -78,6 +78,7 @@ def dropped_by(task: Task, decision: Decision) -> str:
 def sub_tasks(task: Task) -> tuple[Task, ...]:
     """Returns the parts of a task with several steps, split by rules, each with the whole task's right tools. Other tasks are whole.
 
+    >>> from core.domain.tasks import Step
     >>> plan = (Step("a::x"), Step("b::y", needs=(0,)))
     >>> whole = Task("1", "find the report, then mail it to Bo", relevant=("a::x", "b::y"), plan=plan)
     >>> [(part.id, part.subtask) for part in sub_tasks(whole)]

@@ -136,7 +136,7 @@ class CascadeParameters(RerankingParameters, RetrievalParameters):
     w_server_summary: float = weight_knob(0.35, "w summary", "its tools' names in its functional summary", label="Weight of its summary")  # fmt: skip
     w_server_best_tool: float = weight_knob(0.0, "w best tool", "the similarity of a server's best tool: no part of a server index", label="Weight of its best tool")  # fmt: skip
     w_server_lexical: float = weight_knob(0.3, "w srv BM25", "words in common with the functional summary", label="Weight of words, servers")  # fmt: skip
-    pool: int = knob(40, Range(1, 200), group=SIMILARITY, symbol="p", label="Servers before reranking",
+    pool: int = knob(40, Range(1, 200), group=SIMILARITY, symbol="p", label="Servers before reranking", advanced=True,
         help="Servers retrieved before reranking.")  # fmt: skip
     k: int = knob(3, Range(1, 100), group=SIMILARITY, symbol="k", label="Servers kept",
         help="Servers kept after reranking.")  # fmt: skip

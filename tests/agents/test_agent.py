@@ -199,7 +199,7 @@ def test_a_missing_argument_is_named_and_stops_the_step_and_those_that_need_it(s
 
 
 def test_no_candidate_is_given_back_with_the_reason(app: App, start: Start) -> None:
-    parameters = app.routing.parameters("tool_attention", {"theta": 0.99})
+    parameters = app.routing.parameters("tool_attention", {"similarity": "views", "theta": 0.99})
     routed, stopped = start(replace(TASK, router="tool_attention", parameters=parameters)).events()
     assert not routed.decision.candidates
     assert stopped.words == routed.decision.reason

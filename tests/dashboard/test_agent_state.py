@@ -131,7 +131,7 @@ def test_one_click_holds_nothing_or_everything_and_a_reset_everything() -> None:
 
 
 def test_where_all_is_left_out_the_page_still_offers_a_way_out() -> None:
-    page = visit(**NOTHING, theta="0.99", q="Sends a letter. mail send")
+    page = visit(**NOTHING, similarity="views", theta="0.99", q="Sends a letter. mail send")
     assert candidates(page) == set()
     assert "The agent's state holds back the only tool above the threshold" in text_of(page)
     click(page, "route:grant:mail::send")

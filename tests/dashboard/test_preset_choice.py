@@ -45,10 +45,5 @@ def test_a_link_that_is_a_preset_says_so_and_one_that_is_none_is_ones_own() -> N
     assert page.session_state[ALPHA] == 0.02
 
 
-def test_a_router_that_no_preset_changes_offers_none() -> None:
-    page = visit(router="tool_attention")
-    assert [box for box in page.selectbox if box.label == "Preset"] == []
-
-
 def test_a_late_message_about_a_choice_that_is_gone_changes_nothing() -> None:
     _apply(EhrrParameters(), "ask.knob.ehrr", "ask.knob.ehrr:preset.0", "balanced")

@@ -62,10 +62,6 @@ def test_fit_and_that_nothing_fits_are_one_statement(app: App) -> None:
     assert places == [[True] * 4, [True] * 4, [False] * 4]
 
 
-def test_a_router_without_the_knob_has_no_such_part() -> None:
-    assert "P(nothing fits)" not in markdown_of(visit(router="tool_attention"))
-
-
 @each("percent", [0.0, 5.0, 50.0])
 def test_the_chart_marks_the_setting_on_the_line(percent: float) -> None:
     curve = measured_curve([0.1, 0.5, 0.8], [0.4, 0.9])

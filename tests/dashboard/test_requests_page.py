@@ -32,7 +32,7 @@ def test_a_decision_says_which_request_was_near_without_embedding_again(app: App
     encoder = app.encoders[0].encoder()
     encode = encoder.encode
     encoder.encode = lambda texts: (embedded.extend(texts), encode(texts))[1]  # type: ignore[method-assign]
-    pages = {"route": 2, "compare": 3, "whatif": 1, "map": 1, "call": 1}  # card and Why; the routers that know the fit
+    pages = {"route": 2, "compare": 5, "whatif": 1, "map": 1, "call": 1}  # card and Why; each router
     for name, places in pages.items():
         asked = {"decision": app.routing.route(TASK, catalog="small").id} if name == "call" else {"q": TASK}
         text = text_of(open_page(name, catalog="small", tool=READ, **asked))

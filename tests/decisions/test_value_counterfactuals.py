@@ -14,7 +14,7 @@ from core.decisions.plane import value_plane
 from core.routers.expected_value import ExpectedValue
 from tests.decisions.test_value_strips import drawn
 
-SEEDS = range(8)
+SEEDS = range(16)
 
 
 def first(case: ValueCase, *supposed: Supposed, **values: float) -> str | None:

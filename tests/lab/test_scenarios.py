@@ -111,7 +111,8 @@ def test_without_a_profile_sonar_reads_the_latencies_of_real_calls(app) -> None:
     app.catalogs.save(Catalog("pair", tuple(servers)), "test")
 
     def decided():
-        return app.routing.route(SEARCH, catalog="pair", router="sonar", record=False)
+        by_words = app.routing.parameters("sonar", {"similarity": "views"})
+        return app.routing.route(SEARCH, catalog="pair", router="sonar", parameters=by_words, record=False)
 
     assert (decided().winner.server, "No latency is known for 2 of 2" in decided().stages[3].note) == ("a", True)
     app.catalogs.observe(called("a", "ok", 5.0, simulated=True))
