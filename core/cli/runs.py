@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from core.app import App
-from core.cli.lab import print_changes, print_measures, print_played
+from core.cli.lab_tables import print_changes, print_measures, print_played
 from core.cli.options import (
     catalog_option,
     common,

@@ -15,17 +15,9 @@ from core.decisions.strips import REFUSAL, Segment, Strip, against, asked, at_va
 from core.domain import units
 from core.domain.params import Knob
 from core.domain.trace import Array
+from core.routers.crossings import Lines, crossings, relevant
 from core.routers.expected_value import ValueEngine, prospects, rivals_of
-from core.routers.order_of_tries import (
-    LARGEST_SEARCH,
-    POOL,
-    POOL_OF_LONG_ORDERS,
-    Lines,
-    OrderLines,
-    crossings,
-    relevant,
-    upper_envelope,
-)
+from core.routers.order_of_tries import LARGEST_SEARCH, POOL, POOL_OF_LONG_ORDERS, OrderLines, upper_envelope
 from core.routers.utility import Rows
 
 VALUES = ("worth_usd", "wrong_usd", "unsafe_usd", "kappa")

@@ -21,6 +21,7 @@ from core.learning.feedback import OPERATOR, FeedbackService
 from core.relevance.calibration import LEAST_LABELS, CalibrationFit, Progress, fit, sampled
 from core.relevance.learnt import LearntValues
 from core.relevance.learnt_models import LearntModels
+from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.store import Store
 
@@ -150,7 +151,7 @@ class CalibrationService:
         `attention` holds Tool Attention's threshold in use and its k. Raises WayfareError where there are too few labels.
         """
         every = self.feedback.queries(catalog) if tasks is None else _queries(tasks)
-        parameters = attention or ToolAttentionParameters()
+        parameters = (attention or ToolAttentionParameters()).replaced({"similarity": VIEW_WEIGHTS})  # theta is of ISO
         scorer, tool_row = self.catalogs.scorer(catalog), self.catalogs.catalog(catalog).tool_row
         queries = sampled(every, tool_row)
         labelled = _tasks(queries) if tasks is None or len(queries) < len(every) else tasks

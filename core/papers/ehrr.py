@@ -6,8 +6,8 @@ import numpy as np
 
 from core.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Row, Series, Table, pair, rounded
 from core.routers.auction import accepts, affordable, posted_price
+from core.routers.crossings import Lines, crossings
 from core.routers.ehrr import EhrrParameters
-from core.routers.order_of_tries import Lines, crossings
 from core.routers.presets import applied
 from core.routers.utility import Array, attempt_success, expected_time_to_success, money_cost, utility
 

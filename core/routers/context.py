@@ -193,7 +193,7 @@ class Query:
             if text is None or text == self.text:
                 fit = self.fit()
             else:
-                fit, embed_ms = self._matcher.fit(text, self.hint)
+                fit, embed_ms = self._matcher.fit(text, self.hint if parameters.hint_weight > 0 else "")
                 self.embed_ms += embed_ms
             return Match(fit.servers, fit.tools)
         found = self._matcher.match(self.text if text is None else text, self.hint, parameters)

@@ -21,7 +21,7 @@ from core.domain.decision import Decision, Explored, Fit, Stage
 from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.trace import DROPS, KEPT, Array, Drop, ServerEstimates, ServerTrace, ToolEstimates, ToolTrace, columns
 from core.routers import auction, utility
-from core.routers.base import EHRR, Router, RoutingResult, asks_to_know, writing_tools
+from core.routers.base import EHRR, Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.estimates import (
     Beliefs,
@@ -44,6 +44,7 @@ from core.routers.parameters import (
     MatchingParameters,
 )
 from core.routers.ranked_result import NO_TOOLS, winning_reason
+from core.routers.side_effects import asks_to_know, writing_tools
 from core.routers.utility import Mask, Rows
 
 # Parameters

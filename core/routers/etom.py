@@ -137,8 +137,8 @@ class FusionParameters(RerankingParameters, OrchestratorParameters):
         help="Tools that each wording brings up (tool_top_k).")  # fmt: skip
     variations: int = knob(3, Range(0, 8), group=SIMILARITY, symbol="|Q|", label="Other wordings",
         help="Other wordings of the question that are looked up too (query_expansion_count).")  # fmt: skip
-    threshold: float = knob(0.0, FINE_SHARE, group=SIMILARITY, symbol="cos₀", label="Least cosine",
-        help="Least cosine of a tool that comes up.")  # fmt: skip
+    threshold: float = knob(0.0, FINE_SHARE, group=SIMILARITY, symbol="cos₀", label="Least similarity",
+        help="Least similarity of a tool that comes up.")  # fmt: skip
     rerank_top_k: int = knob(20, Range(1, 100), group=RERANK, symbol="k'", label="Candidates reranked",
         help="Candidates that are reranked.")  # fmt: skip
 

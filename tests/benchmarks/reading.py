@@ -14,9 +14,9 @@ from core.app import App
 from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.rules import RulesPlanner
-from core.routers.base import asks_to_know, writing_tools
 from core.routers.context import Query
 from core.routers.ehrr import EhrrEngine, EhrrParameters
+from core.routers.side_effects import asks_to_know, writing_tools
 from core.routers.utility import ranking
 from tests.benchmarks import labelled
 from tests.benchmarks.attending import LIVE

@@ -58,6 +58,19 @@ def test_fitting_keeps_nothing(app: App, fitted: CalibrationResult) -> None:
     assert app.feedback.labels("world") == ()
 
 
+def test_the_threshold_is_fitted_to_the_overlap_of_the_paper(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[object]()
+    route = app.routing.route
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        asked.append(options["parameters"].similarity)
+        return route(*arguments, **options)
+
+    monkeypatch.setattr(app.routing, "route", noted)
+    app.calibrations.fit("world", TASKS)
+    assert set(asked) == {"views"}
+
+
 def test_it_is_kept_switched_on_and_undone(app: App, fitted: CalibrationResult) -> None:
     before, context = mean_rank(app), app.catalogs.context("world")
     kept = app.calibrations.save(fitted, by=By("ann"))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Server
 from core.domain.trace import Drop
+from core.routers.crossings import Lines, crossings
 from core.routers.ehrr import Ehrr
-from core.routers.order_of_tries import Lines, crossings
 from tests.routers import worlds
 
 promise = settings(derandomize=True, max_examples=50)

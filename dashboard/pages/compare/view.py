@@ -310,7 +310,8 @@ def _show(played: Played) -> None:
     st.caption(
         f":gray-badge[simulated] {escaped(played.tasks, 60)} of {escaped(played.catalog, 60)}, {played.runs[0].n:,} answerable tasks. "
         "Outcomes are drawn from declared statistics. ◆: no other router solves as much for less money. Bars are 95 % intervals over seeds, "
-        "not over tasks."
+        "not over tasks. All routers find tools by the probability of fit, except those with similarity = views. The "
+        "encoder was tuned on all shipped tasks but the everyday questions."
     )
     best = unbeaten([(run.success_rate.mean, run.usd_per_solved.mean) for run in played.runs])
     table([_line(*entry) for entry in zip(played.names, played.runs, best, strict=True)], key="compare:outcome-table")

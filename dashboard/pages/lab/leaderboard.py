@@ -100,7 +100,9 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
         "Means over answerable tasks, with 95 % intervals by bootstrap over tasks. Names are those of ir_measures. "
         "**Refused rightly**: impossible tasks without a candidate. **Judged@k**: share of the first k tools with a judgment; "
         "unjudged tools count as wrong until they are judged under Judge. **Median**: time of a decision on the machine of the run. "
-        "**Solved** and its money: simulated with declared statistics; intervals over seeds."
+        "**Solved** and its money: simulated with declared statistics; intervals over seeds. A task of several steps is solved if all steps "
+        "are. Routers find tools by the probability of fit, except in runs named with *similarity = views*. "
+        "The encoder was tuned on all shipped tasks but the everyday questions."
     )
     compared = replace(shown, runs=[run for run in ordered if run.id in chosen])
     texts = _compare(compared, results, measure) | breakdown(compared, measure)

@@ -7,7 +7,7 @@ import pytest
 
 from core.routers.pa_rag import PaRag
 from core.routers.reranking import VARIABLE, RerankerError
-from tests.routers import scripted
+from tests.routers import scripted, worlds
 from tests.routers.pa_rag.case import WHOLE, stage
 
 PaRag = scripted.published(PaRag)
@@ -88,6 +88,16 @@ def test_a_hint_for_the_question_is_none_for_its_parts(planner, context, monkeyp
     monkeypatch.setattr(context.matcher, "match", recorded)
     PaRag({"rules": planner}).route(WHOLE, context, server_hint="news")
     assert weights == {WHOLE: 0.3, "find the news": 0.0, "mail them to Bo": 0.0}
+    hints = {}
+
+    def fit(text, hint):
+        hints[text] = hint
+        return worlds.fixed_fit(match(text, hint, None)), 0.0
+
+    monkeypatch.setattr(context.matcher, "fit", fit, raising=False)
+    router = PaRag({"rules": planner})
+    router.route(WHOLE, context, router.parameters(similarity="fit"), server_hint="news")
+    assert hints == {WHOLE: "news", "find the news": "", "mail them to Bo": ""}
 
 
 def test_a_cross_encoder_that_is_not_there_is_one_sentence(route) -> None:

@@ -1,0 +1,167 @@
+"""The tables of `wayfare bench` and `wayfare runs`: measures, comparisons, levels, played outcomes, and the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from core.cli.options import print_table, printable
+from core.domain.significance import Compared
+from core.lab.benchmark import BenchmarkRun
+from core.lab.execution import ExecutionRun
+from core.lab.gate import Change, Gate, Moved
+from core.lab.levels import LevelRun
+
+LISTED = 20  # changes; all tasks are listed
+
+
+def print_measures(runs: Sequence[BenchmarkRun]) -> None:
+    """Prints a line for each run."""
+    measures = list(runs[0].measures)
+    print_table(
+        ("router", "n", *measures, *runs[0].judged, "rejection", "p50 ms", "p95 ms"),
+        [
+            (
+                run.router,
+                str(run.n),
+                *(f"{run.measures[m]:.3f}" for m in measures),
+                *map(_optional, run.judged.values()),
+                _optional(run.rejection),
+                f"{run.latency_ms_p50:.2f}",
+                f"{run.latency_ms_p95:.2f}",
+            )
+            for run in runs
+        ],
+    )
+
+
+def print_comparisons(runs: Sequence[BenchmarkRun], found: Sequence[Compared]) -> None:
+    """Prints a line for each pair of runs."""
+    if not found:
+        return
+    click.echo()
+    print_table(
+        ("pair", found[0].measure, "95 %", "p", "p (Holm)", "effect d", "won/lost/same", "tasks needed"),
+        [
+            (
+                f"{runs[one.b].router} - {runs[one.a].router}",
+                f"{one.difference:+.3f}",
+                f"{one.low:+.3f} to {one.high:+.3f}",
+                f"{one.p:.4f}",
+                f"{one.p_holm:.4f}",
+                "–" if one.effect_size is None else f"{one.effect_size:+.2f}",
+                f"{one.won}/{one.lost}/{one.same}",
+                "–" if one.tasks_needed is None else f"{one.tasks_needed:,}",
+            )
+            for one in found
+        ],
+    )
+
+
+def print_played(played: Sequence[ExecutionRun]) -> None:
+    """Prints a line for each run that was played."""
+    if not played:
+        return
+    click.echo()
+    print_table(
+        (
+            "router",
+            "solved",
+            "steps",
+            "m$ each",
+            "s each",
+            "tokens each",
+            "invalid routes",
+            "invalid tools",
+            "value m$",
+        ),
+        [_outcome(one) for one in played],
+    )
+
+
+def print_levels(levelled: Sequence[LevelRun]) -> None:
+    """Prints a line for each run and level."""
+    if not levelled:
+        return
+    click.echo()
+    print_table(
+        ("router", "level", "n", "exact match", "F1", "p50 ms"),
+        [
+            (
+                run.router,
+                run.level,
+                str(run.n),
+                f"{run.scores['em']:.3f}",
+                f"{run.scores['f1']:.3f}" if "f1" in run.scores else "–",
+                f"{run.latency_ms_p50:.2f}",
+            )
+            for run in levelled
+        ],
+    )
+
+
+def print_missing(labels: Mapping[str, Any]) -> None:
+    """Prints the labels of tools that the catalog lacks, if there are any."""
+    if tools := labels["tools"]:
+        more = f" and {len(tools) - LISTED:,} more tools" if len(tools) > LISTED else ""
+        click.echo(
+            f"\n{labels['missing']:,} of {labels['labels']:,} labels ({labels['share']:.1%}) name tools that the catalog lacks, so no "
+            f"router can find them: {', '.join(map(printable, tools[:LISTED]))}{more}."
+        )
+
+
+def print_gate(gate: Gate) -> None:
+    """Prints the measures that fell, every lost and won task, the changes of the catalog, and the tasks that they
+    affect."""
+    for result in gate.runs:
+        fell = ", ".join(f"{one.measure} from {one.was:.3f} to {one.now:.3f}" for one in result.fell)
+        click.echo()
+        click.echo(
+            f"{result.router}: {f'quality fell: {fell}' if fell else f'no measure fell by more than {gate.tolerance:g}'}"
+            f" ({result.tasks} tasks, lost {len(result.lost)}, won {len(result.won)})."
+        )
+        for name, moved in (("lost", result.lost), ("won", result.won)):
+            for task in moved:
+                click.echo(f"  {name} {printable(task.id)}: {_place(task.was, task)}, now {_place(task.now, task)}")
+    if gate.changes:
+        click.echo()
+        print_changes(gate.changes)
+        click.echo(f"Tasks at risk: {', '.join(map(printable, gate.at_risk)) or 'none'}.")
+
+
+def print_changes(found: Sequence[Change]) -> None:
+    """Prints the changes of a catalog, if there are any."""
+    if found:
+        click.echo(f"The catalog has changed since, in {len(found)} servers and tools:")
+    for change in found[:LISTED]:
+        where = f" ({', '.join(change.fields)})" if change.fields else ""
+        click.echo(f"  {change.what} {printable(change.name)} {change.change}{where}")
+    if len(found) > LISTED:
+        click.echo(f"  and {len(found) - LISTED:,} more")
+
+
+def _place(rank: int | None, task: Moved) -> str:
+    impossible = 0 in (task.was, task.now)
+    if rank is None:
+        return "not refused" if impossible else "not found"
+    return "refused" if impossible else f"rank {rank}"
+
+
+def _optional(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _outcome(run: ExecutionRun) -> tuple[str, ...]:
+    return (
+        run.router,
+        f"{run.success_rate.mean:.3f} ±{run.success_rate.high - run.success_rate.mean:.3f}",
+        f"{run.step_success_rate.mean:.3f}",
+        f"{run.usd_per_solved.mean * 1e3:.2f}",
+        f"{run.s_per_solved.mean:.2f}",
+        f"{run.tokens_per_solved.mean:,.0f}",
+        f"{run.invalid_route_calls.mean:.2f}",
+        f"{run.invalid_tool_calls.mean:.2f}",
+        f"{run.value.mean * 1e3:.1f} ±{(run.value.high - run.value.mean) * 1e3:.1f}",
+    )
