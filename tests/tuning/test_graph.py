@@ -31,7 +31,7 @@ def torch_model() -> Any:
     return frozen_model()
 
 
-def test_vectors_and_token_vectors_are_torchs_frozen_and_tuned(torch_model: Any, encoder_cache: Path) -> None:
+def test_vectors_and_token_vectors_are_torchs_frozen_and_tuned(torch_model: Any, tmp_path: Path) -> None:
     import torch
 
     by_model = list[Vectors]()
@@ -41,7 +41,7 @@ def test_vectors_and_token_vectors_are_torchs_frozen_and_tuned(torch_model: Any,
             with torch.no_grad():
                 for name, values in changes(read_difference(folder.difference)[0]).items():
                     next(each for key, each in parameters.items() if key.endswith(name)).add_(torch.from_numpy(values))
-        vectors, tokens = OnnxEncoder(encoder_cache / "models", folder).with_tokens(TEXTS)
+        vectors, tokens = OnnxEncoder(tmp_path, folder).with_tokens(TEXTS)
         by_model.append(vectors)
         expected = torch_model.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
         of_tokens = torch_model.encode(TEXTS[:2], output_value="token_embeddings", show_progress_bar=False)

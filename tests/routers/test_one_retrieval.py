@@ -1,0 +1,72 @@
+"""Every router finds tools by the probability of fit, or in the form of its paper: what the two say differs here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.domain.catalog import Server
+from core.routers import ROUTERS
+from core.routers.base import AnyRouter
+from core.routers.etom import McpZero, zero_score
+from core.routers.sonar import Sonar
+from core.routers.tool_attention import ToolAttention
+from tests.cases import each
+from tests.routers import worlds
+
+FITS = {"mail::send": 0.9, "files::read": 0.06, "mail::find": 0.04}
+ALIKE = {"files::read": 0.9, "mail::send": 0.5, "mail::find": 0.1}
+CHOOSE = sorted(name for name, router in ROUTERS.items() if "similarity" in {k.name for k in router.parameters.knobs()})
+
+
+class TwoSided(worlds.FixedMatcher):
+    """Cosines, words and views prefer reading a file, and the probability of fit sending a mail."""
+
+    def fit(self, text, hint):
+        tools = np.array([FITS[tool] for tool in self.ids])
+        servers = np.maximum.reduceat(tools, [0, 2])
+        return worlds.fixed_fit(type(self.answer)(servers, tools)), 0.0
+
+
+@pytest.fixture(scope="module")
+def context():
+    catalog = worlds.catalog(
+        Server("mail", tools=(worlds.tool("send"), worlds.tool("find"))), Server("files", tools=(worlds.tool("read"),))
+    )
+    found = worlds.context(catalog, {"files": 0.9, "mail": 0.5}, ALIKE)
+    matcher = TwoSided(catalog, {"files": 0.9, "mail": 0.5}, ALIKE)
+    matcher.ids = catalog.tool_ids
+    object.__setattr__(found, "matcher", matcher)
+    return found
+
+
+@each("name", CHOOSE)
+def test_fit_decides_by_default_and_the_papers_form_if_it_is_chosen(name: str, context) -> None:
+    router: AnyRouter = ROUTERS[name]()
+    settings = {"reranker": "none"} if "reranker" in {k.name for k in router.parameters.knobs()} else {}
+    for similarity, first in (("fit", "mail::send"), ("views", "files::read")):
+        chosen = router.parameters().replaced({"similarity": similarity, **settings})
+        assert router.route("do it", context, chosen).winner.tool == first, similarity
+
+
+def test_every_router_but_the_one_that_needs_probabilities_has_the_choice() -> None:
+    assert set(ROUTERS) - set(CHOOSE) == {"expected_value"}
+
+
+def test_sonars_expertise_is_the_share_of_fit_among_the_kept_tools(context) -> None:
+    decision = Sonar().route("do it", context, Sonar.parameters(a=1.0, s=2, t=3, n=3))
+    assert dict(zip(decision.tools.ids, decision.tools.utility, strict=True)) == pytest.approx(FITS)
+
+
+def test_mcp_zero_joins_the_fit_of_server_and_tool(context) -> None:
+    decision = McpZero().route("do it", context, McpZero.parameters(decompose=False, n=3))
+    tools = dict(zip(decision.tools.ids, decision.tools.utility, strict=True))
+    assert tools["mail::find"] == pytest.approx(zero_score(np.array([0.9]), np.array([0.04]))[0])
+
+
+def test_tool_attention_has_a_threshold_of_its_own_for_fit(context) -> None:
+    def active(**values: float) -> int:
+        return len(ToolAttention().route("do it", context, ToolAttention.parameters(**values)).candidates)
+
+    assert [active(least_fit=least) for least in (0.0, 0.05, 0.5, 0.95)] == [3, 2, 1, 0]
+    assert active(least_fit=0.0, theta=0.99) == 3
