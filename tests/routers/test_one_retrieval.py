@@ -43,7 +43,8 @@ def context():
 @each("name", CHOOSE)
 def test_fit_decides_by_default_and_the_papers_form_if_it_is_chosen(name: str, context) -> None:
     router: AnyRouter = ROUTERS[name]()
-    settings = {"reranker": "none"} if "reranker" in {k.name for k in router.parameters.knobs()} else {}
+    known = {knob.name for knob in router.parameters.knobs()}
+    settings = {key: value for key, value in {"reranker": "none", "lines": 1}.items() if key in known}
     for similarity, first in (("fit", "mail::send"), ("views", "files::read")):
         chosen = router.parameters().replaced({"similarity": similarity, **settings})
         assert router.route("do it", context, chosen).winner.tool == first, similarity
