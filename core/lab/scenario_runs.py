@@ -30,6 +30,7 @@ from core.planning.base import Planner
 from core.routers import ROUTERS
 from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.presets import DEFAULT_PRESET, applied
+from core.routers.sonar import TwoStageParameters
 from core.servers.lazy_pool import load_protocol
 from core.servers.secrets import SecretVault
 from core.store import ScenarioRuns
@@ -218,10 +219,8 @@ def planned(
 def _parameters(router: str, setting: Setting, values: Mapping[str, object], preset: str) -> Parameters:
     parameters = ROUTERS[router].parameters
     names = [knob.name for knob in parameters.knobs()]
-    published = (
-        {"similarity": VIEW_WEIGHTS} if "similarity" in names and "s" in names else {}
-    )  # NetMCP's retrieval by words
-    return applied(parameters, preset, {**published, **parameters_under(setting, names), **values})
+    by_words = {"similarity": VIEW_WEIGHTS} if issubclass(parameters, TwoStageParameters) else {}
+    return applied(parameters, preset, {**by_words, **parameters_under(setting, names), **values})
 
 
 def _watched(

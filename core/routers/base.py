@@ -190,7 +190,7 @@ class Router(ABC, Generic[P]):
 
     def by_fit(self, parameters: P) -> bool:
         """Whether probabilities of fit are all that it compares texts by, so that words alone can decide while there are no vectors."""
-        return self.fit_alone and parameters.values().get("similarity", FIT) == FIT
+        return self.fit_alone and getattr(parameters, "similarity", FIT) == FIT
 
     def having_seen(self, parameters: P, tools: Sequence[str]) -> P:  # noqa: ARG002
         """The parameters of a step after calls of these tools; the same if outputs do not matter."""
