@@ -1,11 +1,12 @@
 // Calls that wait for a person, on every page: a number at Govern, at its group and in the title, and a desktop notification if
 // the visitor allowed it. The address /waiting tells how many there are; it needs the same sign-in as the pages.
-// A page that was open when the console was started again is loaded anew: its new session knows only the address. A question that is
-// being typed is left alone.
+// A page that was open when the console was started again is loaded anew: its new session knows only the address. A view that asks
+// is not: it takes its question from the open page, and a load would lose a question that is typed while the console is slow to answer.
 
 if (!window.wayfareWaiting) {
   const VISIBLE_MS = 3_000, HIDDEN_MS = 10_000;
   const told = new Set();
+  const ASKS = '[aria-label="What is needed?"]';
   let started;
   window.wayfareWaiting = true;
 
@@ -29,7 +30,8 @@ if (!window.wayfareWaiting) {
       const answer = await fetch("/waiting", { cache: "no-store" });
       if (answer.ok) {
         const found = await answer.json();
-        if (started && started !== found.started && !document.activeElement?.value) location.reload();
+        const again = started && started !== found.started;
+        if (again && !document.querySelector(ASKS) && !document.activeElement?.value) location.reload();
         started = found.started;
         show(found);
         notify(found);
