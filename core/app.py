@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from core.catalogs.server_sign_ins import ServerSignIns
     from core.catalogs.server_values import ServerValues
     from core.catalogs.servers import ServerEditor
+    from core.catalogs.simulated_networks import SimulatedNetworks
     from core.catalogs.upkeep import Readiness, Upkeep
     from core.catalogs.wordings import Wordings
     from core.decisions.examples import ExampleService
@@ -161,6 +162,12 @@ class App:
         return LazyPool(self.vault, *limits, chosen.greetings_file, chosen.inherit, self._list_changed)
 
     @built
+    def simulated_networks(self) -> SimulatedNetworks:
+        from core.catalogs.simulated_networks import SimulatedNetworks
+
+        return SimulatedNetworks(self.networks)
+
+    @built
     def networks(self) -> NetworkProfiles:
         from core.network.profiles import NetworkProfiles
 
@@ -281,7 +288,8 @@ class App:
         from core.catalogs.decision_log import DecisionLog
         from core.decisions.routing import RoutingService
 
-        return RoutingService(self.catalogs, DecisionLog(self.store, self.telemetry), self._planners)
+        log = DecisionLog(self.store, self.telemetry)
+        return RoutingService(self.catalogs, log, self._planners, self.simulated_networks)
 
     @built
     def trace_removals(self) -> TraceRemovals:
@@ -315,6 +323,8 @@ class App:
             self.store,
             self.catalogs,
             self._caller or self.pool.caller,
+            self.pool.caller_under,
+            self.simulated_networks,
             rng=np.random.default_rng(self.settings.seed),
             virtual_folder=self.settings.virtual_folder,
             telemetry=self.telemetry,

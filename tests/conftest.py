@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -290,7 +290,17 @@ def calls_of(app: App) -> Iterator[Callable[[Scripted], CallService]]:
 
     def make(caller: Scripted) -> CallService:
         rng = np.random.default_rng(1)
-        made.append(CallService(app.store, app.catalogs, lambda: caller, rng=rng, virtual_folder=folder))
+        made.append(
+            CallService(
+                app.store,
+                app.catalogs,
+                lambda: caller,
+                lambda _: nullcontext(caller),
+                app.simulated_networks,
+                rng=rng,
+                virtual_folder=folder,
+            )
+        )
         return made[-1]
 
     yield make

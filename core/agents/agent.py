@@ -16,6 +16,7 @@ from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
 from core.domain.errors import UnknownNameError
 from core.domain.json_schema import argument_problems
+from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.outcome import Outcome, ToolCall
 from core.domain.params import Parameters
 from core.domain.tokens import count_tokens, fits, piece
@@ -74,6 +75,7 @@ class AgentTask:
     """A question and its limits: at most `rounds` actions for a routed sub-task, calls and model within `budget_usd`.
 
     Without `live`, outcomes are drawn and no tool is called. With it, read-only tools are called; with `may_write`, all tools are.
+    Under a simulated `network` decisions are not recorded, and calls meet its delays and outages.
     """
 
     question: str
@@ -85,6 +87,7 @@ class AgentTask:
     budget_usd: float | None = None
     live: bool = False
     may_write: bool = False
+    network: NetworkMoment = AS_MEASURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ class AgentRun:
         with also_counted(self._model):  # a router may ask the model, too
             return self._services.routing.route(
                 subtask, catalog=task.catalog, router=task.router, parameters=task.parameters,
-                origin=AGENT, visitor=AGENT_LOOP, seen=tuple(self._seen), anew=True,
+                origin=AGENT, visitor=AGENT_LOOP, seen=tuple(self._seen), anew=True, network=task.network,
             )  # fmt: skip
 
     def _turn(self, decision: Decision, attempts: list[Attempt], left: int, *, last: bool) -> Turn:
@@ -216,7 +219,9 @@ class AgentRun:
             error, said = objection
             return Executed(0, decision.id, action.tool, arguments, said, error)
         server, _, tool = action.tool.partition("::")
-        call = ToolCall(server, tool, arguments, catalog=self._task.catalog, decision_id=decision.id)
+        network = self._task.network
+        recorded = None if network.simulated else decision.id
+        call = ToolCall(server, tool, arguments, catalog=self._task.catalog, decision_id=recorded, network=network)
         try:
             outcome, said = self._called(call, approved_by=action.approved_by)
         except NotAllowedError as refused:

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,12 +18,14 @@ import numpy as np
 
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.decision_log import AGENT
+from core.catalogs.simulated_networks import SimulatedNetworks
 from core.domain.catalog import Server, Tool
 from core.domain.errors import UnknownNameError
 from core.domain.events import OutcomeEvent, StatisticsEvent
 from core.domain.execution import SESSION_OWNER, TURN_ENDS, Progress, ToolCaller
 from core.domain.leaks import masked
 from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
+from core.network.traces import OUTAGE_S, Fault, FaultKind, Injection
 from core.routers.ema import Running
 from core.store import Store
 from core.telemetry.base import OFF, Telemetry
@@ -36,18 +39,26 @@ def simulated_outcome(
     post_accept_failure: float,
     latency_s: float,
     rng: np.random.Generator,
+    fault: Fault | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Outcome:
     """Draw one outcome: a post-accept failure with its probability, else success with probability `success`.
 
-    Latency is the expected one, in s; nothing waits. The result says that no tool was called.
+    Latency is the expected one, in s; nothing waits. The result says that no tool was called. The `fault` of a simulated network delays the
+    answer or keeps it away.
 
     >>> call = ToolCall("files", "read")
     >>> drawn = simulated_outcome(call, success=1, post_accept_failure=0, latency_s=0.5, rng=np.random.default_rng(1))
     >>> drawn.kind.value, drawn.latency_s, drawn.simulated
     ('ok', 0.5, True)
     """
-    if rng.random() < post_accept_failure:
+    down = fault is not None and fault.kind is not FaultKind.DELAYED
+    if down:
+        kind, text = (
+            OutcomeKind.TIMEOUT,
+            "Simulated: the server did not answer, because the simulated network is down there.",
+        )
+    elif rng.random() < post_accept_failure:
         kind, text = OutcomeKind.CRASH, "Simulated: the server failed after accepting the call."
     elif rng.random() < success:
         kind, text = OutcomeKind.OK, "Simulated: no tool was called. A real call would return the tool's result here."
@@ -57,10 +68,11 @@ def simulated_outcome(
         call=call,
         kind=kind,
         started_at=now(),
-        latency_s=latency_s,
+        latency_s=OUTAGE_S if down else latency_s + (0.0 if fault is None else fault.delay_s),
         content=(ContentBlock("text", text=text),) if kind is OutcomeKind.OK else (),
         error="" if kind is OutcomeKind.OK else text,
         mode=CallMode.DRAWN,
+        injected="" if fault is None else str(fault),
     )
 
 
@@ -162,6 +174,8 @@ class CallService:
     store: Store
     catalogs: CatalogService
     caller: Callable[[], ToolCaller]
+    caller_under: Callable[[Injection], AbstractContextManager[ToolCaller]]
+    networks: SimulatedNetworks
     _: KW_ONLY
     rng: np.random.Generator
     virtual_folder: Path
@@ -241,23 +255,36 @@ class CallService:
         owner = SESSION_OWNER.set(known if known.key else replace(known, key=origin, name=origin))
         TURN_ENDS.get()()
         try:
-            outcome = self.caller().call(
-                handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event
-            )
+            with self._caller(handle.call) as caller:
+                outcome = caller.call(
+                    handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event
+                )
         finally:
             SESSION_OWNER.reset(owner)
         return replace(outcome, mode=CallMode.VIRTUAL) if launched or server.virtual else outcome
+
+    def _caller(self, call: ToolCall) -> AbstractContextManager[ToolCaller]:
+        injection = self._injection(call)
+        return nullcontext(self.caller()) if injection is None else self.caller_under(injection)
+
+    def _injection(self, call: ToolCall) -> Injection | None:
+        """The faults of the call's network, None if it is as measured."""
+        if not call.network.simulated:
+            return None
+        return self.networks.injection(self.catalogs.catalog(call.catalog), call.network)
 
     def _drawn(self, call: ToolCall) -> Outcome:
         catalog, projection = self.catalogs.catalog(call.catalog), self.catalogs.projection(call.catalog)
         server = projection.server(catalog.server_row[call.server])
         tool = projection.tool(catalog.tool_row[f"{call.server}::{call.tool}"])
+        injection = self._injection(call)
         return simulated_outcome(
             call,
             success=tool.success,
             post_accept_failure=server.post_accept_failure,
             latency_s=tool.call_s,
             rng=self.rng,
+            fault=None if injection is None else injection.fault(call.server),
         )
 
     def _learn(self, outcome: Outcome, origin: str, client: str, at_start: _Before) -> CallReport:

@@ -10,8 +10,11 @@ import click
 
 from core.agents.agent import ROUNDS, AgentRun, AgentTask
 from core.cli.options import (
+    at_option,
     catalog_option,
     common,
+    moment,
+    network_option,
     opened,
     preset_option,
     print_json,
@@ -51,6 +54,8 @@ CANDIDATES_SHOWN = 3
     help="Limits the cost of all calls. Unpriced tools are not called.",
 )  # fmt: skip
 @click.option("--live/--simulate", default=False, show_default=True, help="Make real calls of read-only tools.")
+@network_option
+@at_option
 @click.option("--allow-writes", is_flag=True, help="With --live: also call tools that may write.")
 @catalog_option
 @common
@@ -63,6 +68,8 @@ def agent(
     rounds: int,
     budget_usd: float | None,
     live: bool,
+    network: str,
+    at: float,
     allow_writes: bool,
     catalog: str,
     db: Path | None,
@@ -86,6 +93,7 @@ def agent(
             budget_usd,
             live,
             allow_writes,
+            moment(network, at),
         )
         run = app.agent.start(task)
         events: list[AgentEvent] = []
@@ -114,6 +122,7 @@ def _document(
         "catalog": task.catalog,
         "router": task.router,
         "live": task.live,
+        **({"network": {"name": task.network.network, "at_s": task.network.at_s}} if task.network.simulated else {}),
         "rounds": task.rounds,
         "budget_usd": task.budget_usd,
         "calls_usd": run.calls_usd,

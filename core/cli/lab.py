@@ -14,9 +14,12 @@ from click.core import ParameterSource
 from core.app import App
 from core.cli.lab_tables import print_comparisons, print_gate, print_levels, print_measures, print_missing, print_played
 from core.cli.options import (
+    at_option,
     catalog_option,
     common,
     listed_run,
+    moment,
+    network_option,
     opened_even_if_busy,
     preset_option,
     print_json,
@@ -26,7 +29,8 @@ from core.cli.options import (
     settings_of,
     spread_over,
 )
-from core.domain.errors import StoreError
+from core.domain.errors import StoreError, WayfareError
+from core.domain.network_moment import MEASURED
 from core.domain.params import Parameters
 from core.domain.significance import compared
 from core.domain.tasks import Task
@@ -36,7 +40,7 @@ from core.lab.gate import Baseline, Gate, read_baseline
 from core.lab.lab import RANKED
 from core.lab.measuring import Measured, decisions, missing_labels
 
-MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgments")
+MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgments", "network", "at")
 
 
 @click.command()
@@ -98,6 +102,8 @@ MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgme
     type=click.FloatRange(0, min_open=True),
     help="The value's exchange rate of time: seconds for one dollar.",
 )
+@network_option
+@at_option
 @ray_option
 @set_option
 @preset_option
@@ -122,6 +128,8 @@ def bench(
     prices: str,
     value_usd: float,
     s_per_usd: float,
+    network: str,
+    at: float,
     ray: str,
     settings: tuple[str, ...],
     preset: str,
@@ -141,15 +149,16 @@ def bench(
         raise click.UsageError("Give one of --tasks and --judgments.")
     asked = Asked(
         "" if tasks is None else str(tasks), routers, hints, preset, catalog, prices, settings_of(settings), judgments,
+        network, at,
     )  # fmt: skip
     if earlier is not None:
         asked = _completed(ctx, asked, earlier)
+    if asked.network != MEASURED and (ray or live):
+        raise WayfareError("--network is simulated in this process alone; leave out --ray and --live.")
     if not asked.tasks and not asked.judgments:
         raise click.MissingParameter(param_hint="'--tasks'", param_type="option", ctx=ctx)
     with opened_even_if_busy(db) as app, listed_run(app, "Routing") as listed, spread_over(ray, app) as spread:
-        name = app.lab_runs.open(asked.catalog)
-        if asked.prices == "tiers":
-            name = app.lab.priced_by_tiers(name)
+        name = asked.opened(app)
         labelled, source = asked.labelled(app, name)
         storing = store and app.store.path is not None
         deep = [int(parameters.values()["n"] or 0) for _, parameters in asked.chosen(app)]
@@ -207,6 +216,15 @@ class Asked:
     prices: str
     settings: dict[str, str]
     judgments: str
+    network: str
+    at: float
+
+    def opened(self, app: App) -> str:
+        """Returns the name of the catalog, with its prices and its network. Raises WayfareError."""
+        name, under = app.lab_runs.open(self.catalog), moment(self.network, self.at)
+        if self.prices == "tiers":
+            name = app.lab.priced_by_tiers(name)
+        return app.lab.under_network(name, under) if under.simulated else name
 
     def labelled(self, app: App, catalog: str) -> tuple[tuple[Task, ...], str]:
         """Returns the tasks of the file or the judgment set, and their source. Raises WayfareError."""

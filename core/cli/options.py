@@ -20,6 +20,7 @@ import click
 from core.app import App, Settings, build_app, open_app
 from core.domain.catalog import FOLLOW
 from core.domain.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
+from core.domain.network_moment import MEASURED, NetworkMoment
 from core.domain.progress import Report, Step, reported, silent
 from core.domain.untrusted_text import one_line
 from core.routers.presets import DEFAULT_PRESET, PRESETS
@@ -47,6 +48,20 @@ follow_option = click.option(
 set_option = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter; may be repeated."
 )
+
+network_option = click.option(
+    "--network", default=MEASURED, show_default=True, metavar="NAME|FILE.json",
+    help="Decide under a simulated network: its delays and outages count, and nothing is recorded.",
+)  # fmt: skip
+at_option = click.option("--at", default=0.0, show_default=True, metavar="T", help="With --network: the moment in s.")
+
+
+def moment(network: str, at_s: float) -> NetworkMoment:
+    """Returns the network at the moment. Raises WayfareError."""
+    if at_s and network == MEASURED:
+        raise WayfareError("--at is a moment of a simulated network; give --network NAME with it.")
+    return NetworkMoment(network, at_s)
+
 
 preset_option = click.option(
     "--preset", default=DEFAULT_PRESET, show_default=True, metavar="NAME",

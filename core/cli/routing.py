@@ -15,8 +15,11 @@ import click
 from core.app import App
 from core.calls.calls import CallReport
 from core.cli.options import (
+    at_option,
     catalog_option,
     common,
+    moment,
+    network_option,
     opened,
     preset_or_file_option,
     print_json,
@@ -46,6 +49,8 @@ from core.routers.why import fit_sentence
 @click.option("--hint", default="", help="The kind of server that is wanted.")
 @set_option
 @preset_or_file_option
+@network_option
+@at_option
 @click.option("--at-once", is_flag=True, help="Decide by words alone if the catalog's vectors are not there yet.")
 @catalog_option
 @common
@@ -55,6 +60,8 @@ def route(
     hint: str,
     settings: tuple[str, ...],
     preset: str,
+    network: str,
+    at: float,
     at_once: bool,
     catalog: str,
     db: Path | None,
@@ -75,6 +82,7 @@ def route(
             server_hint=hint,
             origin="cli",
             at_once=at_once,
+            network=moment(network, at),
         )
     if as_json:
         print_json(decision.to_json())

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.decision_log import ChosenParameters, DecisionLog
+from core.catalogs.simulated_networks import SimulatedNetworks
 from core.decisions.layer import Supposed, layered
 from core.domain.catalog import Catalog
 from core.domain.decision import SURE_FROM, Decision
 from core.domain.errors import UnknownNameError
 from core.domain.feedback import LabelledQuery, RefusalCurve
+from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.params import Parameters
 from core.importers.shipped_catalogs import SAMPLE
 from core.learning.feedback import FeedbackService
@@ -35,7 +37,7 @@ from core.routers.base import AnyRouter
 from core.routers.context import RoutingContext
 from core.routers.parameters import LearningParameters
 from core.routers.presets import DEFAULT_PRESET, applied, preset_of
-from core.routers.why import fit_note, language_note, words_note
+from core.routers.why import fit_note, language_note, network_note, words_note
 
 KEPT = 8
 MOST_MEASURED = 500  # the newest; each takes some milliseconds
@@ -96,8 +98,8 @@ CONSOLE = "console"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A sub-task with catalog, router and parameters. `supposed` figures replace known ones. `at_once` does not wait for the vectors of
-    the catalog, where words alone can decide."""
+    """A sub-task with catalog, router and parameters. `supposed` figures replace known ones, those of a simulated `network`, too. `at_once`
+    does not wait for the vectors of the catalog, if words alone can decide."""
 
     subtask: str
     parameters: Parameters
@@ -106,13 +108,22 @@ class Asked:
     hint: str = ""
     supposed: tuple[Supposed, ...] = ()
     at_once: bool = False
+    network: NetworkMoment = AS_MEASURED
+
+    @property
+    def hypothetical(self) -> bool:
+        """Whether figures are supposed or simulated: such a decision is not recorded."""
+        return bool(self.supposed) or self.network.simulated
 
 
 class RoutingService:
     """Asks the routers, records decisions, and keeps the latest ones. Thread-safe."""
 
-    def __init__(self, catalogs: CatalogService, log: DecisionLog, planners: Mapping[str, Planner]) -> None:
+    def __init__(
+        self, catalogs: CatalogService, log: DecisionLog, planners: Mapping[str, Planner], networks: SimulatedNetworks
+    ) -> None:
         self._catalogs = catalogs
+        self.networks = networks
         self._log = log
         self._planners = planners
         self._routers: dict[str, AnyRouter] = {name: router(planners) for name, router in ROUTERS.items()}
@@ -147,20 +158,25 @@ class RoutingService:
         anew: bool = False,
         at_once: bool = False,
         scope: Scope | None = None,
+        network: NetworkMoment = AS_MEASURED,
     ) -> Decision:
-        """Decide, and record the decision as an event if `record` is set. The same query over unchanged statistics gives the
-        same decision again, recorded once; `anew` makes and records another one. `visitor` is
+        """Decide, and record the decision as an event if `record` is set and the network is not simulated. The same query over unchanged
+        statistics gives the same decision again, recorded once; `anew` makes and records another one. `visitor` is
         named as the origin of changed parameters; `seen` are tools whose output the agent has, for a router that knows its state. `at_once` does not
         wait for the vectors of the catalog, where words alone can decide. `scope` returns the tools (rows) that may be seen, None for all:
-        the decision is that of a catalog without the others.
+        the decision is that of a catalog without the others. A simulated network has no scope.
         """
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
         set_by = ChosenParameters(chosen, origin, visitor)
         if record:
             chosen = algorithm.having_seen(chosen, seen)
-        asked = Asked(subtask, chosen, catalog, router, server_hint, at_once=at_once)
-        context = self.context(asked)
+        asked = Asked(subtask, chosen, catalog, router, server_hint, at_once=at_once, network=network)
+        if scope is not None and network.simulated:
+            raise ValueError("A decision within a scope has no simulated network.")
+        if record and network.simulated:
+            return self.preview(asked)
+        context = self.figures(asked)
         tools = None if scope is None else scope(context.catalog)
         if tools is not None:
             context = self._catalogs.part(context, tools)
@@ -178,7 +194,7 @@ class RoutingService:
             decision = replace(previewed[1], at=datetime.now(UTC))
         else:
             decision = algorithm.route(subtask, context, chosen, server_hint=server_hint)
-            decision = replace(_completed(decision, context, chosen), client=set_by.client)
+            decision = replace(_completed(decision, context, chosen, network), client=set_by.client)
         self._log.decision(algorithm, decision, set_by)
         with self._lock:
             self._by_id[decision.id] = decision
@@ -186,8 +202,8 @@ class RoutingService:
         return decision
 
     def preview(self, asked: Asked) -> Decision:
-        """The decision of `route`, without recording it. If `route` is asked afterwards, it records this decision, unless figures were
-        `supposed` for it."""
+        """The decision of `route`, without recording it. If `route` is asked afterwards, it records this decision, unless it is
+        hypothetical."""
         algorithm = self._router(asked.router)
         chosen = algorithm.checked(asked.parameters)
         context = self.context(asked)
@@ -196,8 +212,9 @@ class RoutingService:
             known = self._recorded.get((query, CONSOLE)) or self._previewed.get(query)
         if known is not None and known[0]() is context:
             return known[1]
-        figures = layered(context, asked.supposed)
-        decision = _completed(algorithm.route(asked.subtask, figures, chosen, server_hint=asked.hint), figures, chosen)
+        figures = self.figures(asked)
+        decision = algorithm.route(asked.subtask, figures, chosen, server_hint=asked.hint)
+        decision = _completed(decision, figures, chosen, asked.network)
         with self._lock:
             self._previewed[query] = (ref(context), decision)
         return decision
@@ -223,6 +240,7 @@ class RoutingService:
         origin: str = CONSOLE,
         visitor: str = "",
         at_once: bool = False,
+        network: NetworkMoment = AS_MEASURED,
     ) -> Plan:
         """A question divided into parts, each with a recorded decision.
 
@@ -233,7 +251,7 @@ class RoutingService:
         def decide(text: str, seen: Sequence[str]) -> Decision:
             return self.route(
                 text, catalog=catalog, router=router, parameters=parameters, origin=origin, visitor=visitor, seen=seen,
-                at_once=at_once,
+                at_once=at_once, network=network,
             )  # fmt: skip
 
         parts = [(part.text, part.needs) for part in self.parts(question, planner=planner)]
@@ -258,10 +276,14 @@ class RoutingService:
         return algorithm.by_fit(algorithm.checked(parameters))
 
     def context(self, asked: Asked) -> RoutingContext:
-        """The catalog with its statistics as the parameters weigh them, without the supposed figures."""
+        """The catalog with its statistics as the parameters weigh them, without supposed and simulated figures."""
         learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
         at_once = asked.at_once and self.by_fit(asked.router, asked.parameters)
         return self._catalogs.context(asked.catalog, learning, at_once=at_once)
+
+    def figures(self, asked: Asked) -> RoutingContext:
+        """The context with the figures of a simulated network and the supposed ones. Raises UnknownNameError, CatalogError for a network."""
+        return layered(self.networks.context(self.context(asked), asked.network), asked.supposed)
 
     def _router(self, name: str) -> AnyRouter:
         if name not in self._routers:
@@ -271,11 +293,12 @@ class RoutingService:
 
 def _key(context: RoutingContext, asked: Asked) -> tuple[object, ...]:
     """The key of a query: equal for equal queries of any visitor."""
-    return id(context), asked.router, asked.parameters, asked.subtask.strip(), asked.hint.strip(), asked.supposed
+    text, hint = asked.subtask.strip(), asked.hint.strip()
+    return id(context), asked.router, asked.parameters, text, hint, asked.supposed, asked.network
 
 
-def _completed(decision: Decision, context: RoutingContext, parameters: Parameters) -> Decision:
-    """A router's decision with what pages say beside it: how likely each tool fits, and the preset that the parameters are."""
+def _completed(decision: Decision, context: RoutingContext, parameters: Parameters, network: NetworkMoment) -> Decision:
+    """A router's decision with what pages say beside it: how likely each tool fits, the network, and the preset that the parameters are."""
     # a router that ranks by something else has no fit
     fit = decision.fit or context.matcher.fit(decision.subtask, decision.server_hint)[0]
     fit = understood(fit, decision.subtask)
@@ -284,9 +307,13 @@ def _completed(decision: Decision, context: RoutingContext, parameters: Paramete
         # "sure" is said of the tool that wins, not of a likelier one that it beats by time or price
         if winner in decision.writing or fit.tools[winner] < SURE_FROM:
             fit = replace(fit, confidence="unsure")
-    decision = replace(decision, fit=fit)
+    decision = replace(decision, fit=fit, network=network)
     return replace(
         decision,
         preset=preset_of(parameters),
-        reason=decision.reason + fit_note(decision) + language_note(decision) + words_note(decision),
+        reason=decision.reason
+        + fit_note(decision)
+        + language_note(decision)
+        + words_note(decision)
+        + network_note(decision),
     )

@@ -23,7 +23,6 @@ from core.decisions.ehrr_strips import near_the_short_list
 from core.decisions.ehrr_strips import strips as ehrr_strips
 from core.decisions.expected_value import ValueCase
 from core.decisions.expected_value import strips as value_strips
-from core.decisions.layer import layered
 from core.decisions.plane import Plane, plane, value_plane, values_of
 from core.decisions.preset_comparison import Compared, compared
 from core.decisions.routing import Asked, RoutingService
@@ -168,7 +167,7 @@ class WhatIfService:
 
     def decision(self, asked: Asked) -> Decision:
         """The decision with the supposed figures; not recorded."""
-        context = layered(self.routing.context(asked), asked.supposed)
+        context = self.routing.figures(asked)
         return self.routing.decide(asked.subtask, context, asked.router, asked.parameters, server_hint=asked.hint)
 
     def case(self, asked: Asked) -> Case | None:
@@ -178,7 +177,7 @@ class WhatIfService:
 
     def value_case(self, asked: Asked) -> ValueCase:
         """The sub-task under expected value, with its own parameters or the defaults."""
-        context = layered(self.routing.context(asked), asked.supposed)
+        context = self.routing.figures(asked)
         parameters = asked.parameters if isinstance(asked.parameters, ExpectedValueParameters) else None
         return _value_case(context, self._query(context, asked), parameters or ExpectedValueParameters())
 
@@ -229,7 +228,9 @@ class WhatIfService:
         if not isinstance(asked.parameters, EhrrParameters):
             raise WayfareError("Only EHRR is measured this way; choose it as the router.")
         possible, decisions = self._possible(asked, tasks)
-        return tornado.measured(self.routing.context(asked), possible, decisions, asked.parameters)
+        return tornado.measured(
+            self.routing.figures(replace(asked, supposed=())), possible, decisions, asked.parameters
+        )
 
     def presets(
         self, asked: Asked, tasks: Sequence[Task], own: Mapping[str, Parameters] | None = None
@@ -239,18 +240,22 @@ class WhatIfService:
         named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}, **(own or {})}
         sets = {name: one for name, one in named.items() if isinstance(one, EhrrParameters)}
         winners = decisions.winners(list(sets.values()))
-        return compared(self.routing.context(asked), possible, dict(zip(sets, winners, strict=True)))
+        return compared(
+            self.routing.figures(replace(asked, supposed=())), possible, dict(zip(sets, winners, strict=True))
+        )
 
     def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], ManyTasks]:
-        """The tasks that a tool can do, and the decisions on them."""
-        matcher, planner = self.routing.context(asked).matcher, RulesPlanner()
+        """The tasks that a tool can do, and the decisions on them, without the supposed figures."""
+        matcher, planner, known = self.routing.context(asked).matcher, RulesPlanner(), replace(asked, supposed=())
         possible = [task for task in tasks if task.relevant]
         queries = [Query(checked_subtask(one.subtask), one.server_hint.strip(), matcher, planner) for one in possible]
-        return possible, ManyTasks(queries, lambda parameters: self.catalogs.context(asked.catalog, parameters))
+        return possible, ManyTasks(
+            queries, lambda parameters: self.routing.figures(replace(known, parameters=parameters))
+        )
 
     def _nothing(self, asked: Asked) -> float | None:
         """P(nothing fits), None while it is not known."""
-        context = layered(self.routing.context(asked), asked.supposed)
+        context = self.routing.figures(asked)
         return self._query(context, asked).fit().nothing
 
     def _query(self, context: RoutingContext, asked: Asked) -> Query:
@@ -267,7 +272,7 @@ class WhatIfService:
         return query
 
     def _case(self, asked: Asked) -> Case | ValueCase | None:
-        context = layered(self.routing.context(asked), asked.supposed)
+        context = self.routing.figures(asked)
         query = self._query(context, asked)
         if not context.tool_ids:
             return None

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.params import Value
 from core.domain.trace import Array, ServerRow, ServerTrace, ToolRow, ToolTrace
 
@@ -172,7 +173,7 @@ class Decision:
     means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
     probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
     is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know. `by_words` means that the
-    catalog had no vectors yet: words alone decided, and P(nothing fits) is not known.
+    catalog had no vectors yet: words alone decided, and P(nothing fits) is not known. `network` is the network that times and failures are of.
     """
 
     id: str
@@ -203,6 +204,7 @@ class Decision:
     client: str = ""
     writing: tuple[int, ...] = ()
     by_words: bool = False
+    network: NetworkMoment = AS_MEASURED
 
     @property
     def winner(self) -> ToolRow | None:
@@ -293,6 +295,9 @@ class Decision:
             **({"writing": [self.tools.ids[row] for row in self.writing]} if self.writing else {}),
             **({} if scored is None else {"looked_at": {"tools": len(scored), "of": len(self.tools.ids)}}),
             **({"by_words": True} if self.by_words else {}),
+            **(
+                {"network": {"name": self.network.network, "at_s": self.network.at_s}} if self.network.simulated else {}
+            ),
             "stages": [stage.to_json() for stage in self.stages],
             **({"steps": [self._step(step) for step in self.steps]} if self.steps else {}),
             **({"remarks": {self.tools.ids[row]: said for row, said in self.remarks.items()}} if self.remarks else {}),

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from core.domain.catalog import ServerId
+from core.domain.network_moment import AS_MEASURED, NetworkMoment
 
 SIMULATED_MARK = "wayfare/simulated"
 """The key under `_meta` of a result, and the extension among a server's capabilities, that say: it is simulated."""
@@ -79,7 +80,7 @@ class ContentBlock:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call to make. `timeout_s` bounds the call itself, not the connection."""
+    """One call to make. `timeout_s` bounds the call itself, not the connection. A simulated `network` troubles it."""
 
     server: str
     tool: str
@@ -87,6 +88,7 @@ class ToolCall:
     timeout_s: float = 30.0
     catalog: str = ""
     decision_id: str | None = None
+    network: NetworkMoment = AS_MEASURED
 
     @property
     def server_id(self) -> ServerId:

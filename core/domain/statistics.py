@@ -19,6 +19,7 @@ class Source(IntEnum):
     EDITED = 2  # the operator set it by hand
     MEASURED = 3  # folded from real calls, EHRR (8)
     MEDIAN = 4  # an ask that was not advertised: the median of the prices of the server's tools
+    SIMULATED = 5  # as a network profile would make it
 
     @property
     def label(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -13,6 +14,7 @@ from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
 from core.domain.decision import Decision
 from core.domain.errors import CatalogError, WayfareError
+from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.outcome import CallMode, ToolCall
 from core.domain.params import Parameters
 from core.domain.tasks import Task
@@ -26,6 +28,7 @@ from core.lab.execution import S_PER_USD, ExecutionRun, LiveCall, Playing, Route
 from core.lab.levels import LevelRun, run_levels
 from core.lab.testbed import priced_by_tiers
 from core.lab.threshold import Calibration, fit_threshold
+from core.routers.context import RoutingContext
 from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.servers.lazy_pool import load_protocol
@@ -33,6 +36,7 @@ from core.servers.lazy_pool import load_protocol
 LIVE_LIMIT_S = 10.0
 RANKED = "10"  # candidates in the lab, more than in a decision, unless the parameter n is given
 BY_TIERS = " (prices by tiers)"
+UNDER_NETWORK = re.compile(r"(?P<catalog>.+) under (?P<network>.+) at (?P<at_s>[\d.e+]+) s")
 TASK_SETS: Mapping[str, Mapping[str, Path]] = {
     SAMPLE: {
         "everyday questions": sample_catalog.TASKS_DIR / "everyday.jsonl",
@@ -55,6 +59,7 @@ class LabService:
     catalogs: CatalogService
     calls: GovernedCalls
     equal_sets: EqualSetsService
+    _moments: dict[str, NetworkMoment] = field(default_factory=dict[str, NetworkMoment])
 
     def read_tasks(self, path: Path) -> tuple[Task, ...]:
         """Read labelled tasks from a JSON Lines file. Raises CatalogError that names the line."""
@@ -115,7 +120,13 @@ class LabService:
             yield Routed.of(
                 task,
                 self.routing.route(
-                    task.subtask, catalog=catalog, router=router, parameters=parameters, server_hint=hint, record=False
+                    task.subtask,
+                    catalog=catalog,
+                    router=router,
+                    parameters=parameters,
+                    server_hint=hint,
+                    record=False,
+                    network=self._moment(catalog),
                 ),
             )
 
@@ -130,7 +141,7 @@ class LabService:
             router,
             tasks,
             routed,
-            self.catalogs.context(catalog),
+            self._context(catalog, self._moment(catalog)),
             playing,
             live=self._live(catalog) if playing.live else None,
         )
@@ -144,6 +155,7 @@ class LabService:
         parameters: Parameters,
         seeds: int = 20,
         progress: Callable[[int], None] | None = None,
+        network: NetworkMoment = AS_MEASURED,
     ) -> ExecutionRun:
         """Play the routed tasks out: tasks solved, money, time, tokens, invalid calls; see `core.lab.execution`.
 
@@ -151,7 +163,7 @@ class LabService:
         """
         if not any(task.relevant for task in tasks):
             raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
-        context = self.catalogs.context(catalog)
+        context = self._context(catalog, network)
         routed = count(1)
 
         def route(task: Task) -> Decision:
@@ -162,6 +174,7 @@ class LabService:
                 parameters=parameters,
                 server_hint=task.server_hint,
                 record=False,
+                network=network,
             )
             if progress is not None:
                 progress(next(routed))
@@ -174,6 +187,19 @@ class LabService:
         name = f"{catalog}{BY_TIERS}"
         self.catalogs.add(priced_by_tiers(self.catalogs.catalog(catalog), name=name, seed=seed), "prices by tiers")
         return name
+
+    def under_network(self, catalog: str, moment: NetworkMoment) -> str:
+        """The name of a copy of a catalog, for this process, that is measured under a simulated network."""
+        name = f"{catalog} under {moment}"
+        self.catalogs.add(replace(self.catalogs.catalog(catalog), name=name), f"the network {moment}")
+        self._moments[name] = moment
+        return name
+
+    def _moment(self, catalog: str) -> NetworkMoment:
+        return self._moments.get(catalog, AS_MEASURED)
+
+    def _context(self, catalog: str, network: NetworkMoment) -> RoutingContext:
+        return self.routing.networks.context(self.catalogs.context(catalog), network)
 
     def _live(self, catalog: str) -> LiveCall:
         load_protocol()

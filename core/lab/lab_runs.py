@@ -20,6 +20,7 @@ from core.domain import documents
 from core.domain.catalog import Catalog
 from core.domain.errors import CatalogError, WayfareError
 from core.domain.lab_runs import OPTUNA, ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
+from core.domain.network_moment import NetworkMoment
 from core.domain.params import Parameters
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
@@ -27,7 +28,7 @@ from core.importers.reading import name_fault
 from core.lab.calibrations import CalibrationService
 from core.lab.execution import Playing
 from core.lab.gate import CatalogDigest
-from core.lab.lab import BY_TIERS, LabService
+from core.lab.lab import BY_TIERS, UNDER_NETWORK, LabService
 from core.network.profiles import NetworkProfiles, read_profile
 from core.store import Store
 
@@ -54,6 +55,9 @@ class LabRunService:
 
     def open(self, name_or_path: str) -> str:
         """Open a catalog and return its name. One with prices by tiers is made again. Raises UnknownNameError."""
+        if under := UNDER_NETWORK.fullmatch(name_or_path):
+            moment = NetworkMoment(under["network"], float(under["at_s"]))
+            return self.lab.under_network(self.open(under["catalog"]), moment)
         opened = self.catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
         return self.lab.priced_by_tiers(opened) if name_or_path.endswith(BY_TIERS) else opened
 

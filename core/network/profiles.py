@@ -28,8 +28,9 @@ from core.domain import documents
 from core.domain.catalog import Server
 from core.domain.documents import CLOSED, Wanted
 from core.domain.errors import CatalogError, ParameterError, StoreError, UnknownNameError
+from core.domain.network_moment import STEP_S
 from core.network import STATES
-from core.network.states import STEP_S, Ideal, State
+from core.network.states import Ideal, State
 from core.network.traces import Traces
 
 Entry = tuple[State, ...]

@@ -12,6 +12,7 @@ from core.network.states import OUTAGE_MS, Array
 IDEAL_MS = 50.0  # up to here latency costs nothing
 SMOOTH_MS = 200.0
 DOWN = -1.0
+EWMA = 0.3
 NEUTRAL = 0.5  # half way between the best and the worst server that is up
 
 
@@ -19,7 +20,7 @@ NEUTRAL = 0.5  # half way between the best and the worst server that is up
 class Weights:
     """The EWMA's factor and the weights of the four penalties."""
 
-    ewma: float = 0.3
+    ewma: float = EWMA
     high: float = 0.25
     trend: float = 0.15
     outage: float = 0.40
@@ -46,6 +47,24 @@ def network_score(recent_s: Array, weights: Weights | None = None, *, neutral: f
         rows = count == samples
         score[rows] = _score(recent_s[rows, -samples:] * 1e3, weights or Weights())
     return score
+
+
+def recent_figures(recent_s: Array, *, factor: float = EWMA) -> tuple[Array, Array]:
+    """(S,) the moving averages of latency in s and of outages in [0, 1] over the last latencies (S, w) in s, oldest first.
+
+    Both are 0 for a server without any latency.
+
+    >>> latency_s, outage = recent_figures(np.array([[np.nan, 0.02, 0.04], [0.02, 0.02, 1.0], [np.nan] * 3]))
+    >>> latency_s.round(3).tolist(), outage.round(2).tolist()
+    ([0.026, 0.314, 0.0], [0.0, 0.3, 0.0])
+    """
+    count = np.count_nonzero(~np.isnan(recent_s), axis=1)
+    latency_s, outage = np.zeros(len(recent_s)), np.zeros(len(recent_s))
+    for samples in {int(n) for n in count} - {0}:
+        rows = count == samples
+        recent, weights = recent_s[rows, -samples:], _moments(samples, factor)[:, 0]
+        latency_s[rows], outage[rows] = recent @ weights, (recent * 1e3 >= OUTAGE_MS) @ weights
+    return latency_s, outage
 
 
 def _score(recent: Array, w: Weights) -> Array:

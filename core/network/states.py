@@ -23,7 +23,6 @@ Array = NDArray[np.float64]
 
 FLOOR_MS = 1.0
 OUTAGE_MS = 1000.0  # a latency of this or more is an outage (NetMCP, section III-A)
-STEP_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.network.states import OUTAGE_MS, STEP_S, Array, State, latencies_ms
+from core.domain.network_moment import STEP_S
+from core.network.states import OUTAGE_MS, Array, State, latencies_ms
 
 OUTAGE_S = OUTAGE_MS / 1e3
 

@@ -95,6 +95,13 @@ def words_note(decision: Decision) -> str:
     return " By words alone: the catalog has no vectors yet." if decision.by_words else ""
 
 
+def network_note(decision: Decision) -> str:
+    """One more sentence of the reason, if the network is simulated."""
+    if not decision.network.simulated:
+        return ""
+    return f" Times and failures are simulated: the network is {decision.network}."
+
+
 def why_server(decision: Decision, row: int) -> str:
     """One sentence about a server of a decision, and one more where its success was explored."""
     reason = _why_server(decision, decision.server_at(row))

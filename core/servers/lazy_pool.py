@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -13,9 +14,10 @@ from core.domain.settings import MAX_SESSIONS
 from core.servers.secrets import SecretVault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from core.domain.catalog import ConnectionState, ServerId
+    from core.network.traces import Injection
     from core.servers.pool import SessionPool
 
 _loading = threading.Lock()
@@ -62,6 +64,20 @@ class LazyPool:
         from core.servers.caller import McpCaller
 
         return McpCaller(self.get())
+
+    @contextmanager
+    def caller_under(self, injection: Injection) -> Iterator[ToolCaller]:
+        """Returns a caller with sessions of its own that meet the faults of a network. They end with it."""
+        load_protocol()
+        from core.servers.caller import McpCaller
+        from core.servers.pool import PoolConfig, SessionPool
+
+        config = PoolConfig(max_answer_bytes=self.max_answer_bytes, inherit=self.inherit)
+        pool = SessionPool(self.vault, config, injection=injection)
+        try:
+            yield McpCaller(pool)
+        finally:
+            pool.close()
 
     def states(self) -> tuple[ConnectionState, ...]:
         """Returns the state of every connected server, without opening a pool."""

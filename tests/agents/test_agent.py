@@ -211,7 +211,9 @@ def test_runs_at_once_are_charged_for_their_own_questions_alone(app: App, start:
     model = ModelPlanner(Priced())
     planners = {"rules": RulesPlanner(), "model": model}
     agent = replace(
-        app.agent, planners=planners, routing=RoutingService(app.catalogs, DecisionLog(app.store), planners)
+        app.agent,
+        planners=planners,
+        routing=RoutingService(app.catalogs, DecisionLog(app.store), planners, app.simulated_networks),
     )
     parameters = app.routing.parameters("prag", {"planner": "model"})
     task = AgentTask("", "birds", router="prag", parameters=parameters, planner="model", budget_usd=0.05)

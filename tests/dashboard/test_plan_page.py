@@ -129,7 +129,11 @@ def test_what_the_model_has_taken_stands_below_and_a_plan_by_it_is_offered(app: 
         usage = Usage("<b>small</b>", calls=2, cost_usd=None)
 
     planners = {"rules": RulesPlanner(), "model": Model()}
-    session.use_app(with_services(app, routing=RoutingService(app.catalogs, DecisionLog(app.store), planners)))
+    session.use_app(
+        with_services(
+            app, routing=RoutingService(app.catalogs, DecisionLog(app.store), planners, app.simulated_networks)
+        )
+    )
     page = visit(q=TWO, plan="model")
     assert metrics(page)["Steps"] == "2"
     (line,) = (caption.value for caption in page.caption if "since the start" in caption.value)

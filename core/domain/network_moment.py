@@ -1,0 +1,32 @@
+"""The network under which a question is decided: as calls measured it, or a simulated profile at a moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.domain.params import Parameters, Range, knob
+
+MEASURED = "as measured"
+STEP_S = 10.0
+LAST_S = 21_600.0  # six hours, as in NetMCP
+
+
+@dataclass(frozen=True)
+class NetworkMoment(Parameters):
+    """A network profile, or `as measured`, and the time since the start of the profile."""
+
+    network: str = knob(MEASURED, group="network", symbol="network", label="Network",
+        help="As calls measured it, or a simulated profile: then times and failures are simulated, and nothing is recorded.")  # fmt: skip
+    at_s: float = knob(0.0, Range(0.0, LAST_S, STEP_S, "s"), group="network", symbol="at_s", label="Moment",
+        help="The time since the start of the simulated network.")  # fmt: skip
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a profile takes the place of the measured network."""
+        return self.network != MEASURED
+
+    def __str__(self) -> str:
+        return f"{self.network} at {self.at_s:g} s" if self.simulated else self.network
+
+
+AS_MEASURED = NetworkMoment()

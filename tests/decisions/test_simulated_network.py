@@ -1,0 +1,124 @@
+"""Decisions, What if and calls under a simulated network: figures follow the profile, and nothing is recorded or learnt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.app import App
+from core.decisions.routing import Asked
+from core.domain.network_moment import AS_MEASURED, NetworkMoment
+from core.domain.outcome import CallMode, OutcomeKind, ToolCall
+from core.domain.statistics import Source
+from core.network.profiles import Profile
+from core.network.states import HighLatency, Ideal, Outage
+from core.routers import ROUTERS
+
+MINE = NetworkMoment("mine", 600.0)
+CALM = (Ideal(base_ms=20, spread_ms=0),)
+SLOW = (HighLatency(base_ms=400, spread_ms=0),)
+DOWN = (Outage(base_ms=30, spread_ms=0, start=1.0, shortest=9999, longest=9999),)
+
+
+@pytest.fixture
+def app(app: App) -> App:
+    """The catalog `world`, and a network in which `files` is down, `raw` is slow and all others are calm."""
+    app.networks.save(Profile("mine", servers={"files": DOWN, "raw": SLOW}, default=CALM))
+    return app
+
+
+def asked(app: App, router: str = "ehrr", text: str = "echo words", network: NetworkMoment = MINE) -> Asked:
+    return Asked(text, app.routing.parameters(router), "world", router, network=network)
+
+
+def test_times_failures_and_sources_of_every_server_are_those_of_the_profile(app: App) -> None:
+    known = app.routing.context(asked(app)).statistics
+    found = app.routing.figures(asked(app)).statistics
+    names = list(app.catalogs.catalog("world").server_row)
+    added = np.array([{"files": 1.0, "raw": 0.4}.get(name, 0.02) for name in names])
+    assert found.servers.call_s - known.servers.call_s == pytest.approx(added)
+    assert found.servers.conn_s - known.servers.conn_s == pytest.approx(added)
+    up = np.array([name != "files" for name in names])
+    assert 1 - found.servers.post_accept_failure == pytest.approx((1 - known.servers.post_accept_failure) * up)
+    assert found.tools.success == pytest.approx(known.tools.success)
+    assert set(found.servers.failure_source) == set(found.tools.latency_source) == {Source.SIMULATED}
+
+
+@pytest.mark.parametrize("router", ROUTERS)
+def test_every_router_decides_under_it_and_no_decision_is_recorded(app: App, router: str) -> None:
+    decision = app.routing.route(
+        "echo words", catalog="world", router=router, parameters=app.routing.parameters(router), network=MINE
+    )
+    assert decision.network == MINE
+    assert decision.to_json()["network"] == {"name": "mine", "at_s": 600.0}
+    assert "the network is mine at 600 s" in decision.reason
+    if decision.economic:
+        assert decision.servers.post_accept_failure[decision.servers.names.index("files")] == pytest.approx(1.0)
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 0
+
+
+def test_an_outage_changes_the_winner_and_the_measured_network_gives_it_back(app: App) -> None:
+    before = app.routing.preview(asked(app, text="read a file", network=AS_MEASURED))
+    during = app.routing.preview(asked(app, text="read a file"))
+    assert before.winner is not None
+    assert before.winner.server == "files"
+    assert during.winner is None or during.winner.server != "files" or during.winner.utility < before.winner.utility
+    assert app.routing.preview(asked(app, text="read a file", network=AS_MEASURED)).winner == before.winner
+
+
+def test_what_if_answers_under_the_same_figures(app: App) -> None:
+    case = app.what_if.case(asked(app))
+    decision = app.routing.preview(asked(app))
+    assert case is not None
+    assert case.context.statistics.servers.call_s == pytest.approx(
+        app.routing.figures(asked(app)).statistics.servers.call_s
+    )
+    strip = app.what_if.strips(asked(app))["alpha_t"]
+    winner = decision.winner
+    assert strip.at(decision.parameters["alpha_t"]).winner == (None if winner is None else winner.tool)
+
+
+def test_sonar_sees_the_servers_down(app: App) -> None:
+    decision = app.routing.preview(asked(app, "sonar", "read a file"))
+    calm = app.routing.preview(replace(asked(app, "sonar", "read a file"), network=NetworkMoment("ideal")))
+    row = calm.tools.ids.index("files::read")
+    assert decision.tools.utility[row] < calm.tools.utility[row] - 0.4  # N falls from 1 to -1, weighed 0.5
+
+
+def test_a_drawn_call_meets_the_network_and_teaches_nothing(app: App) -> None:
+    before = app.catalogs.statistics("world").version
+
+    def made(server: str, tool: str) -> tuple[OutcomeKind, float, str]:
+        call = ToolCall(server, tool, {}, catalog="world", network=MINE)
+        outcome = app.calls.run(call, mode=CallMode.DRAWN).outcome
+        return outcome.kind, outcome.latency_s, outcome.injected
+
+    kind, latency_s, injected = made("files", "read")
+    assert (kind, latency_s) == (OutcomeKind.TIMEOUT, 1.0)
+    assert injected in {"no answer", "connection dropped"}
+    assert made("raw", "echo")[1:] == (pytest.approx(0.9), "delayed by 400 ms")
+    assert app.catalogs.statistics("world").version == before
+
+
+def test_a_real_call_meets_the_network_and_teaches_nothing(app: App) -> None:
+    before = app.catalogs.statistics("world").version
+    report = app.calls.run(ToolCall("raw", "echo", {}, catalog="world", network=MINE))
+    assert report.outcome.kind is OutcomeKind.OK
+    assert 0.4 <= report.outcome.latency_s < 5
+    assert report.outcome.injected == "delayed by 400 ms"
+    plain = app.calls.run(ToolCall("raw", "echo", {}, catalog="world")).outcome
+    assert (plain.kind, plain.injected) == (OutcomeKind.OK, "")
+    assert app.catalogs.statistics("world").version == before + 1
+
+
+def test_labelled_tasks_are_measured_under_it(app: App) -> None:
+    name = app.lab_runs.open(app.lab.under_network("world", MINE))
+    assert name == "world under mine at 600 s"
+    tasks = app.lab.parse_tasks(b'{"id": "1", "subtask": "read a file", "relevant": ["files::read"]}\n', source="t")
+    parameters = app.routing.parameters("rag_mcp")
+    run = app.lab.execute(tasks, catalog="world", router="rag_mcp", parameters=parameters, network=MINE)
+    assert run.success_rate.mean < 0.05
+    assert app.lab.execute(tasks, catalog="world", router="rag_mcp", parameters=parameters).success_rate.mean > 0.5
