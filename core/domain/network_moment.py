@@ -17,7 +17,7 @@ class NetworkMoment(Parameters):
 
     network: str = knob(MEASURED, group="network", symbol="network", label="Network",
         help="As calls measured it, or a simulated profile: then times and failures are simulated, and nothing is recorded.")  # fmt: skip
-    at_s: float = knob(0.0, Range(0.0, LAST_S, STEP_S, "s"), group="network", symbol="at_s", label="Moment",
+    at_s: float = knob(0.0, Range(0.0, LAST_S, STEP_S, "s"), group="network", symbol="moment", label="Moment",
         help="The time since the start of the simulated network.")  # fmt: skip
 
     @property

@@ -14,7 +14,7 @@ from core.domain.settings import MAX_SESSIONS
 from core.servers.secrets import SecretVault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from core.domain.catalog import ConnectionState, ServerId
     from core.network.traces import Injection
@@ -66,7 +66,7 @@ class LazyPool:
         return McpCaller(self.get())
 
     @contextmanager
-    def caller_under(self, injection: Injection) -> Iterator[ToolCaller]:
+    def caller_under(self, injection: Injection) -> Generator[ToolCaller]:
         """Returns a caller with sessions of its own that meet the faults of a network. They end with it."""
         load_protocol()
         from core.servers.caller import McpCaller

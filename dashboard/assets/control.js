@@ -1,5 +1,6 @@
 // One knob: its row of the panel, its value, its look, and its input.
 
+const FRAME_MS = 100;
 const NEEDLE_PX = 10; // --needle of knobs.css
 
 function control(spec, panel) {
@@ -81,7 +82,35 @@ function slider(spec, panel, id, head, row) {
   range.addEventListener("keyup", () => panel.held && panel.hold(false));
   range.addEventListener("blur", () => panel.held && panel.hold(false));
   typed(field, spec, panel, show);
+  if (spec.name === panel.data.plays && panel.data.token) head.prepend(player(spec, panel, () => turn(shown() + spec.step)));
   return { show, readOut: (winner) => say(shown(), winner) };
+}
+
+// A button that moves a slider on, a step a frame, until it is pressed again or the end is reached. The last value is stored.
+function player(spec, panel, next) {
+  const button = element("button", { type: "button", className: "wayfare-play" });
+  let timer = 0;
+  const show = () => {
+    button.textContent = timer ? "❚❚" : "▶";
+    button.setAttribute("aria-label", `${timer ? "Stop" : "Play"} ${spec.title}`);
+  };
+  const stop = () => {
+    timer = clearInterval(timer);
+    show();
+    panel.hold(false);
+  };
+  const frame = () => {
+    if (!button.isConnected || panel.lane.lost || panel.values()[spec.name] >= spec.high) stop();
+    else next();
+  };
+  button.addEventListener("click", () => {
+    if (timer) return stop();
+    panel.held = true;
+    timer = setInterval(frame, FRAME_MS);
+    show();
+  });
+  show();
+  return button;
 }
 
 function trackOf(...under) {

@@ -2,6 +2,7 @@
 // sent to the page host, which stores it. `control` makes one knob; `Lane` asks.
 
 const panels = new Map(); // by their element
+const FEW = 4;
 const UNHEARD_MS = 5000; // then a message is sent again; the time doubles
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -84,7 +85,8 @@ class Panel {
       return fold;
     });
     this.changes = changesList(this);
-    this.host.replaceChildren(this.changes.box, searchField(this, folds), ...folds, this.status);
+    const few = this.controls.size < FEW; // all are in sight
+    this.host.replaceChildren(...(few ? [] : [this.changes.box, searchField(this, folds)]), ...folds, this.status);
   }
 
   // Set a knob back to its default, and store it at once.

@@ -46,7 +46,7 @@ class Lane {
   next() {
     this.wished = false;
     const values = this.panel.values();
-    const answer = this.foreseen.get(JSON.stringify(values)) ?? this.fetched("decision", values);
+    const answer = this.foreseen.get(JSON.stringify(values)) ?? this.fetched(this.panel.data.kind, values);
     Promise.resolve(answer).catch(() => {}); // it is awaited after the previous one is drawn
     return { epoch: this.epoch, answer };
   }
@@ -58,7 +58,7 @@ class Lane {
       for (const values of this.panel.neighbours()) {
         const key = JSON.stringify(values);
         if (this.wished || this.inFlight || !this.open || this.panel.held || this.panel.told.length) return;
-        if (!foreseen.has(key)) foreseen.set(key, await this.fetched("decision", values));
+        if (!foreseen.has(key)) foreseen.set(key, await this.fetched(this.panel.data.kind, values));
       }
     } catch (error) {
       console.info("What comes next could not be foreseen.", error);

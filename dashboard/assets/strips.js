@@ -25,7 +25,7 @@ const strips = {
   },
 
   async load(panel, wait) {
-    if (!panel.host.isConnected) return;
+    if (!panel.host.isConnected || panel.data.kind !== "decision") return;
     if (!panel.lane.open) return strips.clear(panel);
     if (panel.turned.size || panel.told.length) return;
     const trying = Object.keys(panel.trial).length > 0;

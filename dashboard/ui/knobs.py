@@ -34,13 +34,14 @@ _panel = component(
 @dataclass(frozen=True, slots=True)
 class LaneLink:
     """The fast lane of a page: its address and token, the key of the part that must exist before anything is drawn, the key of the
-    chart that stays in sight, and a CSS selector of the parts that wait until the change is stored."""
+    chart that stays in sight, a CSS selector of the parts that wait until the change is stored, and the kind of its answers."""
 
     at: str
     token: str
     shows: str
     chart: str
     waits: str
+    kind: str = "decision"
 
 
 def start_knobs(defaults: Parameters, texts: Mapping[str, str], prefix: str) -> list[str]:
@@ -89,7 +90,7 @@ def knob_panel(
     """
     infos = [info for info in defaults.knobs() if not {info.group, info.name} & set(elsewhere)]
     key = f"{prefix}:knobs"
-    st.fragment(_draw, key=key)(infos, prefix, [*redraws, key] if redraws else "app", lane)
+    st.fragment(draw_knobs, key=key)(infos, prefix, [*redraws, key] if redraws else "app", lane)
 
 
 def reset_knobs(defaults: Parameters, prefix: str) -> None:
@@ -133,14 +134,27 @@ def knob_title(info: Knob) -> str:
     return info.label if is_word else f"{info.label}, {info.symbol}"
 
 
-def _draw(infos: Sequence[Knob], prefix: str, redraws: list[str] | str, lane: LaneLink | None) -> None:
+def draw_knobs(
+    infos: Sequence[Knob],
+    prefix: str,
+    redraws: list[str] | str,
+    lane: LaneLink | None,
+    *,
+    title: str = "",
+    plays: str = "",
+) -> None:
+    """Draw these knobs, below one `title` if there is one. A button moves the knob `plays` on by itself. A change redraws `redraws`."""
     session = st.session_state.to_dict()
     key = f"{prefix}:panel"
+    groups = _folds(infos)
+    if title:
+        groups = [{**groups[0], "title": title, "open": len(infos) > 1}]
     _panel(
         key=key,
         data={
             "prefix": prefix,
-            "groups": _folds(infos),
+            "groups": groups,
+            "plays": plays,
             "values": {info.name: session.get(f"{prefix}.{info.name}", info.default) for info in infos},
             "heard": session.get(f"{prefix}:heard", 0),
             "said": session.get(f"{prefix}:said", ""),

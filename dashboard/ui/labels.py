@@ -10,7 +10,6 @@ import numpy as np
 import streamlit as st
 
 from core.app import App
-from core.decisions.layer import Supposed
 from core.domain import units
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
@@ -108,14 +107,14 @@ NOTICE = "label:notice"
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """One decision with this visitor's labels and the `moves` of each tool, the strongest first. A decision with `supposed`
-    figures is not recorded, and its tools get no labels."""
+    """One decision with this visitor's labels and the `moves` of each tool, the strongest first. A `hypothetical`
+    decision is not recorded, and its tools get no labels."""
 
     app: App
     decision: Decision
     said: Mapping[str, Label]
     moves: Mapping[str, Sequence[MovedBy]]
-    supposed: Sequence[Supposed] = ()
+    hypothetical: bool = False
 
     def learnt(self, tool: str) -> float:
         """Returns the shift of a tool by labels, in logits of p_fit; 0 if no label is near."""
@@ -162,7 +161,7 @@ def labeller(origin: str = "console") -> By:
     return By(address if isinstance(address, str) else "", origin)
 
 
-def labelling(app: App, decision: Decision, supposed: Sequence[Supposed] = ()) -> Labelling:
+def labelling(app: App, decision: Decision, *, hypothetical: bool = False) -> Labelling:
     """Returns a decision with its labels as of now."""
     said = app.feedback.said(
         decision.subtask, catalog=decision.catalog, server_hint=decision.server_hint, by=labeller()
@@ -171,12 +170,12 @@ def labelling(app: App, decision: Decision, supposed: Sequence[Supposed] = ()) -
     if decision.fit is not None and decision.fit.learnt is not None:
         for one in app.feedback.moved(decision.subtask, catalog=decision.catalog):
             moves.setdefault(one.tool, []).append(one)
-    return Labelling(app, decision, said, moves, supposed)
+    return Labelling(app, decision, said, moves, hypothetical)
 
 
 def label_bar(known: Labelling, tool: str, place: str, *, changed: Callable[[], None] | None = None) -> None:
     """Draws the three label buttons of a tool. Calls `changed` after a change was stored."""
-    if known.supposed:
+    if known.hypothetical:
         return
     said = known.said.get(tool)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):

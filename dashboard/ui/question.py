@@ -33,6 +33,7 @@ from dashboard.session import current_app, first_catalog, visitor
 from dashboard.theme import WinnerColours
 from dashboard.ui.knobs import LaneLink, history_key, knob_panel, knob_title, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.layer import supposed
+from dashboard.ui.network import chosen_network, network_choice, network_texts, start_network
 from dashboard.ui.text import escaped, file_name
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -161,13 +162,15 @@ class Question:
     def asked(self) -> Asked:
         """What a router is asked, with the figures that the visitor supposes."""
         query = self.query
-        return Asked(query.subtask, self.parameters, query.catalog, query.router, query.hint, supposed(query.catalog))
+        return Asked(
+            query.subtask, self.parameters, query.catalog, query.router, query.hint, supposed(query.catalog), network=chosen_network(),
+        )  # fmt: skip
 
     def decide(self, *, at_once: bool = False) -> Decision:
-        """Returns the decision, which is recorded unless figures are supposed. `at_once`: words decide while vectors are made.
+        """Returns the decision, which is recorded unless figures are supposed or simulated. `at_once`: words decide while vectors are made.
         Raises WayfareError if the router fails."""
         asked = self.asked
-        if asked.supposed:
+        if asked.hypothetical:
             return self.app.routing.preview(replace(asked, at_once=at_once))
         return self.app.routing.route(
             asked.subtask, visitor=visitor(), catalog=asked.catalog, router=asked.router, parameters=asked.parameters,
@@ -180,6 +183,7 @@ class Question:
         texts = {
             **self.query.texts(first_catalog()),
             **{name: str(value) for name, value in self.parameters.changed().items()},
+            **network_texts(),
         }
         return {name: text for name, text in texts.items() if text}
 
@@ -207,17 +211,20 @@ def ask(asks: Asks) -> Question | None:
     defaults, prefix = app.routing.parameters(query.router), f"{state.key('knob')}.{query.router}"
     for problem in start_knobs(defaults, linked, prefix):
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
+    start_network(app, linked)
     question = Question(app, state, linked, query, defaults, prefix)
     if _no_tools(question):
         kept = {name: text for name, text in linked.items() if name not in asks.of_answer}  # for when a tool is there
         state.end({**kept, **query.texts(first_catalog())}, question=question.texts)
         return None
     redraws = (*asks.redraws, PRESET, AGENTS, history_key(prefix)) if asks.redraws else ()
+    lane = None if asks.lane is None else asks.lane(prefix)
     with st.sidebar:
         reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)
+        network_choice(app, asks.redraws, lane)
         st.fragment(agents_scope, key=AGENTS)(app, query.router, defaults, prefix)
-        knob_panel(defaults, prefix, redraws, elsewhere={STATE}, lane=None if asks.lane is None else asks.lane(prefix))
+        knob_panel(defaults, prefix, redraws, elsewhere={STATE}, lane=lane)
     return question
 
 

@@ -13,14 +13,18 @@ QUESTION = "url:question"  # sub-task, hint, catalog, router and knobs as texts
 
 KEPT, SEEN = ":kept", ":seen"
 SHARED = "ask"  # the session keys of a question are the same for every view of it
-OF_QUESTION = ("q", "hint", "catalog", "router", "knob")
+OF_QUESTION = ("q", "hint", "catalog", "router", "knob", "network")
 
 
 def ask_with(router: str, knobs: Mapping[str, str]) -> None:
     """Let the question of all pages have this router and these knobs, those that differ from their defaults. For `on_click`."""
     _forget(f"{SHARED}.knob")
     st.session_state.pop(f"{SHARED}.router", None)
-    kept = {name: text for name, text in st.session_state.get(QUESTION, {}).items() if name in ("q", "hint", "catalog")}
+    kept = {
+        name: text
+        for name, text in st.session_state.get(QUESTION, {}).items()
+        if name in ("q", "hint", "catalog", "network", "at_s")
+    }
     st.session_state[QUESTION] = {**kept, "router": router, **knobs}
 
 

@@ -174,7 +174,7 @@ def _outlook(app: App, run: SupervisedAgent, action: Action | None) -> Outlook:
     if action is None or action.kind != "execute" or not run.task.live:
         return Outlook()
     server, _, tool = action.tool.partition("::")
-    call = ToolCall(server, tool, action.arguments or {}, catalog=run.task.catalog)
+    call = ToolCall(server, tool, action.arguments or {}, catalog=run.task.catalog, network=run.task.network)
     return app.governed.outlook(call, client=AGENT_LOOP)
 
 

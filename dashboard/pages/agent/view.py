@@ -71,7 +71,8 @@ def task_form(question: Question) -> tuple[Filled, dict[str, str]]:
         "hand": "1" if by_hand else "",
     }  # fmt: skip
     task = AgentTask(
-        query.subtask, query.catalog, query.router, question.parameters, planner, rounds, budget, calls != SIMULATE, calls == WRITE
+        query.subtask, query.catalog, query.router, question.parameters, planner, rounds, budget, calls != SIMULATE, calls == WRITE,
+        question.asked.network,
     )  # fmt: skip
     return Filled(task, by_hand), texts
 

@@ -23,6 +23,7 @@ from dashboard.pages.call.form import Filled
 from dashboard.pages.call.target import Target, destructive
 from dashboard.session import origin, use_own_sessions
 from dashboard.ui.calling import MODES, leave_note, mode_choice
+from dashboard.ui.network import chosen_network
 from dashboard.ui.text import escaped
 
 RUNS_KEPT = 8
@@ -60,6 +61,11 @@ def call_bar(app: App, target: Target, filled: Filled) -> None:
     outlook = app.governed.outlook(call) if mode is CallMode.REAL else Outlook()
     with note:
         leave_note(app, target.catalog.name, target.tool, outlook)
+        if call.network.simulated:
+            st.info(
+                f"The call meets the network {escaped(str(call.network))}: its delays and outages. It teaches nothing.",
+                icon=":material/network_ping:",
+            )
     held = outlook.refusal is not None and outlook.refusal.error in {DEFINITION_CHANGED, DEFINITION_WAITS}
     pressed = _button(line, mode, outlook, disabled=held or (run is not None and not run.handle.done))
     if filled.problems:
@@ -169,7 +175,9 @@ def _confirmed() -> bool:
 
 def _call(target: Target, filled: Filled, timeout_s: float) -> ToolCall:
     decision_id = target.decision.id if target.decision is not None else None
-    return ToolCall(target.tool.server, target.tool.name, filled.arguments, timeout_s, target.catalog.name, decision_id)
+    return ToolCall(
+        target.tool.server, target.tool.name, filled.arguments, timeout_s, target.catalog.name, decision_id, chosen_network(),
+    )  # fmt: skip
 
 
 def _start(

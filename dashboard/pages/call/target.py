@@ -19,7 +19,6 @@ from core.virtual import SENTENCE
 from dashboard.session import first_catalog
 from dashboard.ui.calling import MODES
 from dashboard.ui.labels import asked_like_line
-from dashboard.ui.layer import supposed
 from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Question
 from dashboard.ui.table import pick
@@ -68,15 +67,15 @@ def choose_target(question: Question) -> Target | None:
 
 
 def _answer(question: Question) -> dict[str, str]:
-    """Returns the winner of the question with its decision, or {} if there is no decision. With supposed figures nothing is recorded,
-    so the decision has no id."""
+    """Returns the winner of the question with its decision, or {} if there is no decision. A hypothetical decision is not recorded,
+    so it has no id."""
     try:
         show_preparing(question.app, question.query.catalog, decides=True)
         decision = question.decide()
     except WayfareError:
         return {}  # the decision view shows the error
     found = {"tool": decision.winner.tool if decision.winner is not None else ""}
-    return found if supposed(question.query.catalog) else {**found, "decision": decision.id}
+    return found if question.asked.hypothetical else {**found, "decision": decision.id}
 
 
 def _tool(state: UrlState, wanted: str, catalog: Catalog, decision: Decision | None) -> str | None:

@@ -15,6 +15,7 @@ from core.domain import units
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.feedback import AskedQuery
+from core.domain.network_moment import NetworkMoment
 from core.domain.tasks import Task
 from core.lab.execution import ROUNDS, ExecutionRun, Interval, Playing
 from core.lab.stored_runs import ComparedTool, Placing, agreement, compared_tools, winners
@@ -28,6 +29,7 @@ from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import badge
 from dashboard.ui.long_work import job_progress, planner_usage, share_of, show_preparing
+from dashboard.ui.network import chosen_network
 from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks
 from dashboard.ui.table import table
 from dashboard.ui.text import DROPPED, errors_shown, escaped, progress_words
@@ -242,7 +244,8 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
     )
     shipped = app.lab.task_sets(catalog)
     labels = len(app.feedback.queries(catalog))
-    about = (catalog, tuple(variant.text for variant in variants))
+    network = chosen_network()
+    about = (catalog, tuple(variant.text for variant in variants), network)
     job = known_job(JOB)
     going = job is not None and job.under_way
     row = st.container(horizontal=True, vertical_alignment="bottom")
@@ -264,7 +267,7 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
                 tasks = app.lab.read_tasks(shipped[chosen])
             source = chosen if file is None else file.name
             start_job(
-                JOB, partial(_play, app, catalog, source, tasks, tuple(variants)), about, title=f"Playing {source}",
+                JOB, partial(_play, app, catalog, source, tasks, tuple(variants), network), about, title=f"Playing {source}",
                 of=len(variants) * max(1, len(Playing(0).routed([task for task in tasks if task.relevant]))),
             )  # fmt: skip
             st.rerun()
@@ -287,7 +290,15 @@ def _ended(job: Job) -> None:
         st.info(f"{escaped(job.title, 80)}: {progress_words(job)}.", icon=":material/stop_circle:")
 
 
-def _play(app: App, catalog: str, source: str, tasks: Sequence[Task], variants: Sequence[Variant], job: Job) -> Played:
+def _play(
+    app: App,
+    catalog: str,
+    source: str,
+    tasks: Sequence[Task],
+    variants: Sequence[Variant],
+    network: NetworkMoment,
+    job: Job,
+) -> Played:
     """Play the tasks with one router after the other. Raises WayfareError if no task has a right tool."""
     each, runs = job.of // len(variants), list[ExecutionRun]()
     for number, variant in enumerate(variants):
@@ -298,9 +309,10 @@ def _play(app: App, catalog: str, source: str, tasks: Sequence[Task], variants: 
         runs.append(
             app.lab.execute(
                 tasks, catalog=catalog, router=variant.router, parameters=variant.parameters, seeds=SEEDS,
-                progress=routed,
+                progress=routed, network=network,
             )
         )  # fmt: skip
+    source = f"{source} under {network}" if network.simulated else source
     return Played(catalog, source, tuple(variant.name for variant in variants), tuple(runs))
 
 

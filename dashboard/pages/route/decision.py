@@ -222,7 +222,8 @@ def decision_body(question: Question, token: str) -> None:
     app, parameters, asked = question.app, question.parameters, replace(question.asked, at_once=True)
     decision = question.decide(at_once=True)
     lanes.open(token, lane_answers(app, asked, winner_colours(asked)))
-    known, parts = labelling(app, decision, asked.supposed), drawing(decision, asked.supposed)
+    known = labelling(app, decision, hypothetical=asked.hypothetical)
+    parts = drawing(decision, asked.supposed)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:winner"):
         with st.container(width="stretch"):
             show(parts, HEADLINE, lane=token)
@@ -323,7 +324,7 @@ def _call(known: Labelling, tool: ToolRow, texts: dict[str, str]) -> None:
     decision = known.decision
     kind = "primary" if tool.rank == 1 else "secondary"
     if st.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):
-        recorded = {} if known.supposed else {"decision": decision.id}
+        recorded = {} if known.hypothetical else {"decision": decision.id}
         open_page("call", **{**texts, "catalog": decision.catalog, "tool": tool.tool, **recorded})
 
 

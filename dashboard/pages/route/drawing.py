@@ -15,6 +15,7 @@ from core.decisions.routing import Asked
 from core.decisions.strips import Segment, Strip
 from core.domain import units
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
+from core.domain.network_moment import AS_MEASURED
 from core.domain.params import Knob, Value
 from core.domain.trace import ToolRow
 from core.domain.untrusted_text import one_line
@@ -22,7 +23,7 @@ from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
 from core.routers.presets import PRESETS
-from core.routers.why import IF_ANYTHING, condition, fit_sentence
+from core.routers.why import IF_ANYTHING, condition, fit_sentence, network_note
 from dashboard.lane import Answer, Refused, Values
 from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown, tool_scores
 from dashboard.theme import WinnerColours
@@ -30,6 +31,7 @@ from dashboard.ui.chart import chart, live, noted
 from dashboard.ui.charts.base import figure_json
 from dashboard.ui.charts.shared import stages
 from dashboard.ui.layer import MARK
+from dashboard.ui.network import KIND as NETWORK
 from dashboard.ui.text import as_html
 
 Metric = tuple[str, str, str]  # label, value, help
@@ -71,7 +73,7 @@ FOREIGN = "The encoder knows English. Of 20 everyday questions it found a right 
 
 def _headline(decision: Decision, *, what_if: bool = False) -> str:
     """Returns HTML: the winner with its metrics, or the reason without a winner. `what_if` marks supposed figures."""
-    winner, mark = decision.winner, MARK if what_if else ""
+    winner, mark = decision.winner, (MARK if what_if else "") + _network(decision)
     if winner is None:
         return f'<div class="wayfare-notice" role="status">⊘{mark} {as_html(decision.reason, 600)}</div>'
     preset = f' <span class="wayfare-badge">{as_html(PRESETS[decision.preset].title)}</span>' if decision.preset else ""
@@ -93,9 +95,17 @@ def _headline(decision: Decision, *, what_if: bool = False) -> str:
             said = f' <span class="wayfare-badge">{noted(label, help_text)}</span>'
     return (
         f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">{star}</span> '
-        f"{tool}{mark}{said}{preset}<small>{as_html(decision.reason, 300)}{_scored(decision)}</small></div>"
+        f"{tool}{mark}{said}{preset}<small>{as_html(decision.reason.removesuffix(network_note(decision)), 300)}{_scored(decision)}</small></div>"
         f'<dl class="wayfare-metrics">{metrics}</dl></div>'
     )
+
+
+def _network(decision: Decision) -> str:
+    """Returns HTML: the badge of a simulated network, "" for the measured one."""
+    if not decision.network.simulated:
+        return ""
+    name, note = as_html(str(decision.network), 60), network_note(decision).strip()
+    return f' <span class="wayfare-badge">{noted(f"network {name}", note)}</span>'
 
 
 def _scored(decision: Decision) -> str:
@@ -110,11 +120,12 @@ def _metrics(decision: Decision) -> list[Metric]:
     winner, tokens, timings = decision.winner, decision.tokens, decision.timings_ms
     if winner is None:
         return []
+    simulated = decision.network.simulated
     return [
         *([] if decision.fit is None else [_fit_metric(decision.candidates[0], decision.fit)]),
         ("Price a call", units.price(winner.price_usd), "Declared or set price of one call."),
-        ("Expected time", units.seconds(winner.time_cost_s), EXPECTED_TIME),
-        ("Success", units.share(winner.success), ATTEMPT_SUCCESS),
+        ("Time, simulated" if simulated else "Expected time", units.seconds(winner.time_cost_s), EXPECTED_TIME),
+        ("Success, simulated" if simulated else "Success", units.share(winner.success), ATTEMPT_SUCCESS),
         (
             "Tokens exposed", f"{tokens['exposed']:,}",
             f"cl100k_base tokens of the candidates' definitions; all definitions of the catalog have {tokens['baseline']:,}.",
@@ -317,11 +328,17 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
         chosen = asked.parameters.replaced(values)
         if isinstance(chosen, PlanningParameters) and chosen.planner != "rules":
             raise Refused(409, "The model is asked when the knob is released.")
-        turned = app.routing.preview(replace(asked, parameters=chosen))
-        parts = drawing(turned, asked.supposed)
+        return answer(replace(asked, parameters=chosen))
+
+    def network(values: Values) -> Mapping[str, object]:
+        return answer(replace(asked, network=AS_MEASURED.replaced(values)))
+
+    def answer(asked: Asked) -> Mapping[str, object]:
+        decision = app.routing.preview(asked)
+        parts = drawing(decision, asked.supposed)
         return {
             "parts": {key: part if isinstance(part, str) else figure_json(part) for key, part in parts.items()},
-            "winner": turned.winner.tool if turned.winner else "",
+            "winner": decision.winner.tool if decision.winner else "",
         }
 
     def strips(values: Values) -> Mapping[str, object]:
@@ -336,4 +353,4 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
             in_usd=isinstance(chosen, ExpectedValueParameters),
         )  # fmt: skip
 
-    return {"decision": decision, "strips": strips}
+    return {"decision": decision, "strips": strips, NETWORK: network}

@@ -188,7 +188,7 @@ def plan_body(question: Question, planner: str) -> None:
     app, query = question.app, question.query
     plan = app.routing.plan(
         query.subtask, visitor=visitor(), planner=planner, catalog=query.catalog, router=query.router,
-        parameters=question.parameters, at_once=True,
+        parameters=question.parameters, at_once=True, network=question.asked.network,
     )  # fmt: skip
     _totals(plan)
     agent_state(app, [step.decision for step in plan.steps], question.prefix)
@@ -241,5 +241,6 @@ def _step(app: App, plan: Plan, position: int, texts: Mapping[str, str]) -> None
             }  # a later step has seen the outputs of earlier ones
             open_page("route", **{**texts, **own, "q": step.text, "plan": "", "hint": ""})
         if winner and st.button("Call", key=f"route:plan:call:{position}"):
-            about = {"catalog": step.decision.catalog, "tool": winner.tool, "decision": step.decision.id}
+            recorded = {} if step.decision.network.simulated else {"decision": step.decision.id}
+            about = {"catalog": step.decision.catalog, "tool": winner.tool, **recorded}
             open_page("call", **{**texts, "q": step.text, "plan": "", "hint": "", **about})

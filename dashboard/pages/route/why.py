@@ -32,7 +32,7 @@ def tool_labels(known: Labelling, tool: str) -> None:
             help=LABELS_HELP,
         )
         st.markdown("\n".join(f"- :small[{line}]" for line in moved_lines(moves)))
-    if known.supposed:
+    if known.hypothetical:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(":gray[Is this the tool for the sub-task?]", width="content")
