@@ -82,7 +82,7 @@ function slider(spec, panel, id, head, row) {
   range.addEventListener("keyup", () => panel.held && panel.hold(false));
   range.addEventListener("blur", () => panel.held && panel.hold(false));
   typed(field, spec, panel, show);
-  if (spec.name === panel.data.plays && panel.data.token) head.prepend(player(spec, panel, () => turn(shown() + spec.step)));
+  if (spec.name === panel.data.plays) head.prepend(player(spec, panel, () => turn(shown() + spec.step)));
   return { show, readOut: (winner) => say(shown(), winner) };
 }
 

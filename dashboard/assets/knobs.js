@@ -37,7 +37,7 @@ class Panel {
 
   // Take the data of the page host: the knobs, their values, and the number of confirmed messages.
   take(data) {
-    const shape = JSON.stringify(data.groups);
+    const shape = JSON.stringify([data.groups, data.plays]);
     const before = this.data && this.values();
     this.data = data;
     if (shape !== this.shape) this.build(data.groups);
@@ -145,7 +145,7 @@ class Panel {
     this.turned.set(name, value);
     this.latest = name;
     document.dispatchEvent(new CustomEvent("wayfare-turned", { detail: { name, value } }));
-    this.host.classList.add("wayfare-stale");
+    this.host.classList.toggle("wayfare-stale", this.data.kind === "decision"); // others have no strips
     for (const [each, { row }] of this.controls) row.classList.toggle("wayfare-turned", each === name);
     this.mark();
     if (this.lane.open) {

@@ -52,4 +52,4 @@ def _choice(app: App, redraws: list[str] | str, lane: LaneLink | None) -> None:
     choice = replace(choice, choices=(MEASURED, *app.networks.names()))
     name = chosen_network().network
     infos = [choice] if name == MEASURED else [choice, moment]
-    draw_knobs(infos, PREFIX, redraws, lane, title=f"Network: {name}", plays=moment.name)
+    draw_knobs(infos, PREFIX, redraws, lane, title=f"Network: {name}", plays="" if lane is None else moment.name)

@@ -173,3 +173,22 @@ def test_on_a_phone_nothing_is_too_wide_and_the_knob_in_use_stays_in_sight_with_
     )
     assert top == "route:tools"  # nothing lies over it
     assert visit.too_wide() == []
+
+
+def test_a_network_plays_until_it_is_stopped_and_the_decision_follows_each_moment(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    visit.open("", q=AIR, network="fluctuating", at_s=900)
+    route.decided()
+    headline = visit.main.locator(".wayfare-winner")
+    expect(headline).to_contain_text("network fluctuating at 900 s", timeout=LIMIT_MS)
+    visit.page.get_by_role("button", name="Play Moment").click()
+    moment = visit.page.get_by_role("slider", name="Moment")
+    visit.until(lambda: float(moment.input_value()) >= 960)
+    assert visit.query["at_s"] == "900"  # nothing is stored while it plays
+    visit.page.get_by_role("button", name="Stop Moment").click()
+    reached = f"{float(moment.input_value()):g}"
+    visit.until_query(at_s=reached)
+    expect(headline).to_contain_text(f"network fluctuating at {reached} s", timeout=LIMIT_MS)

@@ -70,7 +70,7 @@ def test_a_knob_by_its_track_by_keys_by_typing_and_among_the_changes(console: Co
         visit.until_query(alpha_t="0.5", budget_usd=stored)
 
     # changes are listed and reset one by one, and a search finds advanced knobs
-    panel = visit.page.locator(".wayfare-knobs")
+    panel = visit.page.locator(".wayfare-knobs").filter(has=visit.page.get_by_placeholder("Find a knob"))
     panel.get_by_text("2 knobs differ from the default").click()
     expect(panel.locator(".wayfare-changes li")).to_contain_text(["0.02 → 0.5"])
     panel.get_by_role("button", name="Reset Time matters, αt").click()

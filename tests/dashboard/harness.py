@@ -30,6 +30,7 @@ from core.domain.execution import ToolCaller
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from dashboard import session
+from dashboard.ui.network import PREFIX as NETWORK
 from tests.importing import import_text
 from tests.relevance.toy_encoders import Letters
 
@@ -145,8 +146,13 @@ def turn(page: AppTest, prefix: str, **values: object) -> AppTest:
 
 
 def knob_panel_of(page: AppTest) -> dict[str, Any]:
-    """What the browser is given to draw the knobs."""
-    return next(data for data in _sent(page) if "groups" in data)
+    """What the browser is given to draw the knobs of the router."""
+    return next(data for data in _sent(page) if "groups" in data and data["prefix"] != NETWORK)
+
+
+def network_panel_of(page: AppTest) -> dict[str, Any]:
+    """What the browser is given to draw the network."""
+    return next(data for data in _sent(page) if data.get("prefix") == NETWORK and "groups" in data)
 
 
 def live_of(page: AppTest) -> dict[str, str]:

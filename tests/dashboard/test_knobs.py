@@ -102,7 +102,7 @@ def test_weights_priors_and_rates_are_advanced_and_what_decides_is_not() -> None
     infos = {info.name: info for info in ROUTERS["ehrr"].parameters.knobs()}
     for name in ("w_names", "hint_weight", "prior_r", "lambda_r", "eps", "l_route_s", "billing", "hierarchy"):
         assert infos[name].advanced, name
-    for name in ("n", "k", "alpha_t", "alpha_s", "kappa", "budget_usd", "p_bs", "p_ofs", "exploration"):
+    for name in ("n", "k", "alpha_t", "alpha_s", "kappa", "budget_usd", "p_bs", "p_ofs"):
         assert not infos[name].advanced, name
     assert knob_title(infos["alpha_t"]) == "Time matters, αt"
 

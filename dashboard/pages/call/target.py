@@ -20,6 +20,7 @@ from dashboard.session import first_catalog
 from dashboard.ui.calling import MODES
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.long_work import show_preparing
+from dashboard.ui.network import chosen_network
 from dashboard.ui.question import Question
 from dashboard.ui.table import pick
 from dashboard.ui.text import Colour, escaped
@@ -187,7 +188,10 @@ def destructive(hints: ToolHints) -> bool:
 def _metrics(app: App, target: Target) -> None:
     """Show price, time and success with their sources."""
     row = target.catalog.tool_row[target.tool.id]
-    statistics = app.catalogs.statistics(target.catalog.name)
+    name, network = target.catalog.name, chosen_network()
+    statistics = app.catalogs.statistics(name)
+    if network.simulated:
+        statistics = app.simulated_networks.context(app.catalogs.context(name), network).statistics
     tools, now = statistics.tools, expected(statistics, row, target.catalog.server_row[target.server.name])
     time_s, success, decided, made = now.time_s, now.success, "", target.decision
     # the same figures as on the decision's page, until a call changes them
@@ -208,7 +212,7 @@ def _metrics(app: App, target: Target) -> None:
     )  # fmt: skip
     grid.metric(
         "Success", units.share(success), border=True, delta_color="off", delta_arrow="off",
-        delta=_source(int(tools.success_source[row]), calls), help=f"{ATTEMPT_SUCCESS} {MEANS}{decided}",
+        delta=_source(Source.SIMULATED if network.simulated else int(tools.success_source[row]), calls), help=f"{ATTEMPT_SUCCESS} {MEANS}{decided}",
     )  # fmt: skip
 
 

@@ -155,7 +155,7 @@ def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision,
         chart(agreement_map(names, agreement(decisions)), key="compare:agreement")
 
 
-ASKED_HERE = ("q", "hint", "catalog")  # the rest of the question is a variant
+ASKED_HERE = ("q", "hint", "catalog", "network", "at_s")  # the rest of the question is a variant
 
 
 ASKS = Asks("compare")
