@@ -1,5 +1,6 @@
 // Calls that wait for a person, on every page: a number at Govern, at its group and in the title, and a desktop notification if
 // the visitor allowed it. The address /waiting tells how many there are; it needs the same sign-in as the pages.
+// While nothing answers there, the page says that the console is away.
 // A page that was open when the console was started again is loaded anew: its new session knows only the address. A view that asks
 // is not: it takes its question from the open page, and a load would lose a question that is typed while the console is slow to answer.
 
@@ -25,9 +26,17 @@ if (!window.wayfareWaiting) {
     shown.onclick = () => (window.focus(), (location.href = "/govern"));
   };
 
+  const away = Object.assign(document.createElement("div"), { className: "wayfare-away", role: "alert" });
+  document.body.append(away);
+  const isAway = (gone) => {
+    if (!document.documentElement.toggleAttribute("data-wayfare-away", gone)) return (away.textContent = "");
+    away.textContent ||= "Wayfare does not answer: it was stopped, or it starts again. What you see stays, and the page goes on once it answers.";
+  };
+
   const look = async () => {
     try {
       const answer = await fetch("/waiting", { cache: "no-store" });
+      isAway(false);
       if (answer.ok) {
         const found = await answer.json();
         const again = started && started !== found.started;
@@ -36,7 +45,9 @@ if (!window.wayfareWaiting) {
         show(found);
         notify(found);
       }
-    } catch { /* the console is away; the page says so itself */ }
+    } catch (error) {
+      if (error instanceof TypeError) isAway(true); // no answer at all
+    }
     setTimeout(look, document.hidden ? HIDDEN_MS : VISIBLE_MS);
   };
 

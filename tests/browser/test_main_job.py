@@ -81,6 +81,8 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     # nothing of it is lost
     visit.may_lose_console = True
     assert own_console.stop() == 0
+    expect(visit.page.locator(".wayfare-away")).to_contain_text("Wayfare does not answer", timeout=LIMIT_MS)
+    expect(visit.page.get_by_test_id("stDialog")).not_to_be_visible()
     own_console.start()
     route.ask("draw a bar chart of votes per party")  # in the open window
     visit.open("activity")
