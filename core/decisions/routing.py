@@ -37,7 +37,7 @@ from core.routers.base import AnyRouter
 from core.routers.context import RoutingContext
 from core.routers.parameters import LearningParameters
 from core.routers.presets import DEFAULT_PRESET, applied, preset_of
-from core.routers.why import fit_note, language_note, network_note, words_note
+from core.routers.why import fit_note, language_note, network_note, parts_note, words_note
 
 KEPT = 8
 MOST_MEASURED = 500  # the newest; each takes some milliseconds
@@ -194,7 +194,7 @@ class RoutingService:
             decision = replace(previewed[1], at=datetime.now(UTC))
         else:
             decision = algorithm.route(subtask, context, chosen, server_hint=server_hint)
-            decision = replace(_completed(decision, context, chosen, network), client=set_by.client)
+            decision = replace(self._completed(decision, context, chosen, network), client=set_by.client)
         self._log.decision(algorithm, decision, set_by)
         with self._lock:
             self._by_id[decision.id] = decision
@@ -214,7 +214,7 @@ class RoutingService:
             return known[1]
         figures = self.figures(asked)
         decision = algorithm.route(asked.subtask, figures, chosen, server_hint=asked.hint)
-        decision = _completed(decision, figures, chosen, asked.network)
+        decision = self._completed(decision, figures, chosen, asked.network)
         with self._lock:
             self._previewed[query] = (ref(context), decision)
         return decision
@@ -285,6 +285,31 @@ class RoutingService:
         """The context with the figures of a simulated network and the supposed ones. Raises UnknownNameError, CatalogError for a network."""
         return layered(self.networks.context(self.context(asked), asked.network), asked.supposed)
 
+    def _completed(
+        self, decision: Decision, context: RoutingContext, parameters: Parameters, network: NetworkMoment
+    ) -> Decision:
+        """A router's decision with what pages say beside it: how likely each tool fits, the network, and the preset that the parameters are."""
+        parts = 1 if decision.steps else len(self.parts(decision.subtask))
+        # a router that ranks by something else has no fit
+        fit = decision.fit or context.matcher.fit(decision.subtask, decision.server_hint)[0]
+        fit = understood(fit, decision.subtask)
+        if fit.confidence == "sure" and decision.candidates:
+            winner = decision.candidates[0]
+            # "sure" is said of the tool that wins, not of a likelier one that it beats by time or price
+            if winner in decision.writing or fit.tools[winner] < SURE_FROM or parts > 1:
+                fit = replace(fit, confidence="unsure")
+        decision = replace(decision, fit=fit, network=network, parts=parts)
+        return replace(
+            decision,
+            preset=preset_of(parameters),
+            reason=decision.reason
+            + fit_note(decision)
+            + language_note(decision)
+            + words_note(decision)
+            + parts_note(decision)
+            + network_note(decision),
+        )
+
     def _router(self, name: str) -> AnyRouter:
         if name not in self._routers:
             raise UnknownNameError(f"There is no router {name!r}; choose one of: {', '.join(self._routers)}.")
@@ -295,25 +320,3 @@ def _key(context: RoutingContext, asked: Asked) -> tuple[object, ...]:
     """The key of a query: equal for equal queries of any visitor."""
     text, hint = asked.subtask.strip(), asked.hint.strip()
     return id(context), asked.router, asked.parameters, text, hint, asked.supposed, asked.network
-
-
-def _completed(decision: Decision, context: RoutingContext, parameters: Parameters, network: NetworkMoment) -> Decision:
-    """A router's decision with what pages say beside it: how likely each tool fits, the network, and the preset that the parameters are."""
-    # a router that ranks by something else has no fit
-    fit = decision.fit or context.matcher.fit(decision.subtask, decision.server_hint)[0]
-    fit = understood(fit, decision.subtask)
-    if fit.confidence == "sure" and decision.candidates:
-        winner = decision.candidates[0]
-        # "sure" is said of the tool that wins, not of a likelier one that it beats by time or price
-        if winner in decision.writing or fit.tools[winner] < SURE_FROM:
-            fit = replace(fit, confidence="unsure")
-    decision = replace(decision, fit=fit, network=network)
-    return replace(
-        decision,
-        preset=preset_of(parameters),
-        reason=decision.reason
-        + fit_note(decision)
-        + language_note(decision)
-        + words_note(decision)
-        + network_note(decision),
-    )

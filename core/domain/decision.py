@@ -174,6 +174,7 @@ class Decision:
     probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
     is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know. `by_words` means that the
     catalog had no vectors yet: words alone decided, and P(nothing fits) is not known. `network` is the network that times and failures are of.
+    `parts` is the number of things that the question seems to ask for.
     """
 
     id: str
@@ -205,6 +206,7 @@ class Decision:
     writing: tuple[int, ...] = ()
     by_words: bool = False
     network: NetworkMoment = AS_MEASURED
+    parts: int = 1
 
     @property
     def winner(self) -> ToolRow | None:

@@ -95,6 +95,11 @@ def words_note(decision: Decision) -> str:
     return " By words alone: the catalog has no vectors yet." if decision.by_words else ""
 
 
+def parts_note(decision: Decision) -> str:
+    """One more sentence of the reason, if the question seems to ask for several things."""
+    return f" The question seems to ask for {decision.parts} things, and a tool does one." if decision.parts > 1 else ""
+
+
 def network_note(decision: Decision) -> str:
     """One more sentence of the reason, if the network is simulated."""
     if not decision.network.simulated:

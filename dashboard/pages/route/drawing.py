@@ -23,7 +23,7 @@ from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
 from core.routers.presets import PRESETS
-from core.routers.why import IF_ANYTHING, condition, fit_sentence, network_note
+from core.routers.why import IF_ANYTHING, condition, fit_sentence, network_note, parts_note
 from dashboard.lane import Answer, Refused, Values
 from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown, tool_scores
 from dashboard.theme import WinnerColours
@@ -68,6 +68,9 @@ SCORED = (
     "Of more than 20,000 tools, these are scored: the thousand nearest, and the best by words, example requests and labels. Among 100,000 tools the "
     "winner was that of scoring every tool in each of 334 questions."
 )
+PARTS = (
+    "The question seems to ask for several things. A tool does one of them. Choose how to split it below the question."
+)
 FOREIGN = "The encoder knows English. Of 20 everyday questions it found a right tool first for 13 in English, and for 0 to 3 in other languages."
 
 
@@ -89,15 +92,22 @@ def _headline(decision: Decision, *, what_if: bool = False) -> str:
             star = noted("?", help_text)
         if decision.fit.doubtful:
             tool = fit_sentence(decision.fit, decision.candidates[0], tool)
+        if decision.parts > 1 and label:
+            label, help_text = f"{label}: one of {decision.parts} things", PARTS
         if decision.fit.language:
             label, help_text = f"{label}{', ' if label else ''}asked in {decision.fit.language}", FOREIGN
         if label:
             said = f' <span class="wayfare-badge">{noted(label, help_text)}</span>'
     return (
         f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">{star}</span> '
-        f"{tool}{mark}{said}{preset}<small>{as_html(decision.reason.removesuffix(network_note(decision)), 300)}{_scored(decision)}</small></div>"
+        f"{tool}{mark}{said}{preset}<small>{as_html(_reason(decision), 300)}{_scored(decision)}</small></div>"
         f'<dl class="wayfare-metrics">{metrics}</dl></div>'
     )
+
+
+def _reason(decision: Decision) -> str:
+    """Returns the reason without the sentences that stand beside it as badges."""
+    return decision.reason.removesuffix(network_note(decision)).removesuffix(parts_note(decision))
 
 
 def _network(decision: Decision) -> str:
