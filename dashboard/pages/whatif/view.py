@@ -181,6 +181,7 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
         "server is executed. Asks are taken as true costs."
     )
     st.latex(r"a_i = 1\ \text{if}\ c_i \le \tau_i,\qquad u_i = a_i\,(\tau_i - c_i),\qquad u_{buyer} = V\,P - \tau_i")
+    st.caption("How many labelled tasks the auction changes, for better or worse: [Papers](/papers?paper=ehrr).")
     st.markdown("##### Does a false ask pay?")
     chart(reports_chart([one for one in offers if one.ask_usd]), key="whatif:reports")
     st.caption(
