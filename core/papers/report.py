@@ -97,12 +97,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line, or one group of bars. `theirs` marks what the paper prints."""
+    """One line, or one group of bars. `theirs` marks what the paper prints, `clocked` measured times."""
 
     name: str
     x: tuple[float | str, ...]
     y: tuple[float | None, ...]
     theirs: bool = False
+    clocked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,7 @@ class Chart:
     shape: str
     series: tuple[Series, ...]
     log_y: bool = False
+    log_x: bool = False
     differs: str = ""
     link: Link | None = None
 
@@ -160,6 +162,8 @@ class Report:
             clocked = {column["key"] for column in table["columns"] if column["clocked"]}
             for row in table["rows"]:
                 row["values"] = {key: pair for key, pair in row["values"].items() if key not in clocked}
+        for chart in document["charts"]:
+            chart["series"] = [series for series in chart["series"] if not series["clocked"]]
         return document
 
 

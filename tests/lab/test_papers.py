@@ -9,6 +9,7 @@ import pytest
 from core.domain.errors import WayfareError
 from core.papers import PAPERS, RESULTS, ehrr
 from core.papers.etom import equal_sets, rouge_l, sizes
+from core.papers.etom_figures import meteor
 from core.papers.report import AS_IT_IS, Column, Kind, Report, agrees
 from tests.cases import each
 
@@ -110,6 +111,19 @@ def test_a_file_that_is_no_report_is_one_sentence(content) -> None:
 )
 def test_agreement_is_to_the_digits_that_are_printed(column, theirs, ours, same) -> None:
     assert agrees(column, theirs, ours) is same
+
+
+@each(
+    ("one", "score"),
+    [
+        ("the cat sat on the mat", 0.9977),
+        ("on the mat sat the cat", 0.5),
+        ("the cat was sat on the mat", 0.9654),
+        ("dogs bark", 0.0),
+    ],
+)
+def test_meteor_gives_the_published_examples(one, score) -> None:
+    assert meteor(one, "the cat sat on the mat") == pytest.approx(score, abs=5e-5)
 
 
 @each(
