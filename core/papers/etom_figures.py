@@ -67,7 +67,7 @@ def in_order(tasks: Sequence[Task], predicted: Mapping[str, Predictions]) -> Tab
 
 def decay(tasks: Sequence[Task], predicted: Mapping[str, Predictions]) -> Chart:
     """F1 of the nodes over the number of steps of a plan."""
-    series = [Series(f"{name} (paper)", *points, theirs=True) for name, points in DECAY.items()]
+    series = [Series(f"{name}, paper", *points, theirs=True) for name, points in DECAY.items()]
     for name, of in predicted.items():
         for level in PLANNED:
             by_steps: dict[int, list[float]] = {}
