@@ -29,7 +29,7 @@ from core.domain import units
 from core.domain.settings import IN_MEMORY
 from core.lab.replay import Chosen, Replayed, ReplayTotals
 from core.papers.papers import MODEL_TASKS, papers
-from core.papers.report import Kind, Report, agrees
+from core.papers.report import Kind, Report, agrees, moved_cells
 from core.routers.presets import PRESETS
 
 
@@ -77,7 +77,7 @@ def papers_command(
     """Recompute the tables of the papers, as far as possible without a model, and write the files of the Papers page.
 
     Uses the shipped catalogs and tasks. Takes a few minutes on two cores. With WAYFARE_LLM_MODEL set, the rows that
-    need a model ask it.
+    need a model ask it. Names each cell that moved by more than its noise since the results of the page.
 
     Example: wayfare papers --paper etom
     """
@@ -86,23 +86,29 @@ def papers_command(
     with _app(db) as app:
         say = _elapsed()
         for paper in dict.fromkeys(chosen or papers()):
+            stored = app.papers.report(paper)
             report = app.papers.make(paper, seed=seed, model_tasks=model_tasks, poisoned=poisoned, say=say)
             file = app.papers.write(report, folder)
-            counts = _counts(report)
-            documents.append({"paper": paper, "file": str(file), **counts})
+            counts, changed = _counts(report), [] if stored is None else moved_cells(stored, report)
+            for cell in changed:
+                click.echo(f"moved: {cell}", err=True)
+            documents.append({"paper": paper, "file": str(file), **counts, "moved": changed})
             rows.append(
                 (
                     report.name,
                     f"{counts['agreeing']} of {counts['exact']}",
                     str(counts["ours"]),
                     str(counts["unmade"]),
+                    str(len(changed)),
                     str(file),
                 )
             )
     if as_json:
         print_json({"papers": documents})
         return
-    print_table(("paper", "exact rows that agree", "rows on our data", "rows not made", "file"), rows)
+    print_table(
+        ("paper", "exact rows that agree", "rows on our data", "rows not made", "cells that moved", "file"), rows
+    )
 
 
 def _app(db: Path | None) -> AbstractContextManager[App]:

@@ -117,9 +117,10 @@ def _print_decision(decision: Decision) -> None:
         needs = f" (needs {', '.join(map(str, step.needs))})" if step.needs else ""
         click.echo(f"Step {number}: {printable(step.subtask)}{needs}: {tools}")
     click.echo()
-    servers = [decision.server_at(row) for row in decision.shortlist()]
+    servers = [(decision.server_at(row), decision.network_at(row)) for row in decision.shortlist()]
+    network = {} if decision.network_trace is None else {"expertise": "expertise C", "network_score": "network N"}
     print_table(
-        ("server", "similarity", "time to success", "utility", "posted price", "ask", ""),
+        ("server", "similarity", "time to success", "utility", "posted price", "ask", *network.values(), ""),
         [
             (
                 s.server,
@@ -128,9 +129,10 @@ def _print_decision(decision: Decision) -> None:
                 f"{s.utility:.3f}",
                 "–" if s.posted_price_usd is None else units.price(s.posted_price_usd),
                 "no ask" if s.ask_usd is None else units.price(s.ask_usd),
+                *(f"{scores[key]:.3f}" for key in network),
                 "accepts" if s.accepted else "rejects",
             )
-            for s in servers
+            for s, scores in servers
         ],
     )
     click.echo()

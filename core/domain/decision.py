@@ -164,6 +164,19 @@ class Explored:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkTrace:
+    """The two parts of SONAR's score: expertise C of tools (T,) in [0, 1], NetMCP (5), and network score N of servers (S,), (7)."""
+
+    expertise: Array
+    score: Array
+
+    def of_server(self, row: int, tool_server: NDArray[np.int64]) -> dict[str, float]:
+        """N of a server, and C of its best tool."""
+        best = float(self.expertise[tool_server == row].max(initial=0.0))
+        return {"network_score": float(self.score[row]), "expertise": best}
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """The decision of a router and its reason. Without a candidate `candidates` is empty and `reason` says why.
 
@@ -173,8 +186,8 @@ class Decision:
     means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
     probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
     is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know. `by_words` means that the
-    catalog had no vectors yet: words alone decided, and P(nothing fits) is not known. `network` is the network that times and failures are of.
-    `parts` is the number of things that the question seems to ask for.
+    catalog had no vectors yet: words alone decided, and P(nothing fits) is not known. `network` is the network that times and failures are of,
+    `network_trace` that of a router that scores the network. `parts` is the number of things that the question seems to ask for.
     """
 
     id: str
@@ -207,6 +220,7 @@ class Decision:
     by_words: bool = False
     network: NetworkMoment = AS_MEASURED
     parts: int = 1
+    network_trace: NetworkTrace | None = None
 
     @property
     def winner(self) -> ToolRow | None:
@@ -287,7 +301,10 @@ class Decision:
             "planner": self.planner,
             "reason": self.reason,
             "preset": self.preset,
-            "servers": [_chosen(row, SERVER_KEYS) for row in self.servers.rows(servers)],
+            "servers": [
+                _chosen(of, SERVER_KEYS) | self.network_at(row)
+                for row, of in zip(servers, self.servers.rows(servers), strict=True)
+            ],
             "tools": self._tools((*evaluated, *others), TOOL_KEYS),
             "candidates": [self.tools.ids[row] for row in self.candidates],
             "tokens": self.tokens,
@@ -308,6 +325,10 @@ class Decision:
     def _step(self, step: SubDecision) -> dict[str, Any]:
         tools = [self.tools.ids[row] for row in step.candidates]
         return {"subtask": step.subtask, "tools": tools, "needs": list(step.needs)}
+
+    def network_at(self, server: int) -> dict[str, float]:
+        """The network score of a server, and the expertise of its best tool; empty for a router without them."""
+        return {} if self.network_trace is None else self.network_trace.of_server(server, self.tools.server_row)
 
     def fit_at(self, row: int) -> dict[str, float]:
         """A tool's probability of fit, and the chance that one call of it solves the sub-task; empty where unknown."""

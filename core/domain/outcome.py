@@ -47,10 +47,8 @@ class OutcomeKind(StrEnum):
 
     @property
     def counts(self) -> bool:
-        """Whether statistics learn from it. A call that was cancelled, put off or never made, or had wrong arguments, says nothing
-        about the tool."""
-        none = {OutcomeKind.CANCELLED, OutcomeKind.NOT_TRIED, OutcomeKind.BUSY, OutcomeKind.INVALID_ARGUMENTS}
-        return self not in none
+        """Whether statistics learn from it. A call that was cancelled, put off or never made says nothing about the tool."""
+        return self not in {OutcomeKind.CANCELLED, OutcomeKind.NOT_TRIED, OutcomeKind.BUSY}
 
     def charged_usd(self, price_usd: float) -> float | None:
         """The cost of a call at its declared price: 0 if no tool answered, None without a declared price (NaN).

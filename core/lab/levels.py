@@ -127,6 +127,20 @@ def node_set_f1(predicted: Sequence[str], task: Task) -> float:
     return 2 * _agreeing(predicted, nodes) / sizes if sizes else 0.0
 
 
+def sequence_match(predicted: Sequence[str], task: Task) -> float:
+    """1 if the predicted tools are those of the plan's steps, in their order. L3, L4.
+
+    >>> from core.domain.tasks import Step
+    >>> task = Task("t", "x", plan=(Step("a::x", equal=("b::x",)), Step("a::y")))
+    >>> sequence_match(["b::x", "a::y"], task), sequence_match(["a::y", "b::x"], task)
+    (1.0, 0.0)
+    """
+    nodes = _nodes(task)
+    return float(
+        len(predicted) == len(nodes) and all(tool in node for tool, node in zip(predicted, nodes, strict=True))
+    )
+
+
 def node_set_recall(predicted: Sequence[str], task: Task) -> float:
     """|agreeing| / |needed|: the share of steps that have a tool. PA-RAG's primary measure.
 

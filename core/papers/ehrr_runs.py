@@ -20,7 +20,8 @@ from core.domain.tasks import Task
 from core.lab.benchmark import score_tasks
 from core.lab.execution import ExecutionRun, execute, sub_tasks
 from core.lab.recovery import CURES, drawn_world, recover, summary
-from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES
+from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES, bounds
+from core.papers.ehrr_mechanisms import mechanisms
 from core.papers.report import (
     NEEDS_MODEL,
     SAMPLE,
@@ -234,7 +235,18 @@ def experiments(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...
         lambda run, count: run.invalid_calls.mean * count,
     )  # fmt: skip
     charts = (_bars(rates), *_cumulative(material, tasks, routed), _utilities(material, tasks, routed), curves)
-    return (_distribution(tasks), rates, steps, calls, _spent(routed, runs), parts, back), charts
+    proved = bounds([[routed["EHRR"].decisions[part.id] for part in routed["EHRR"].parts(task)] for task in tasks])
+    return (
+        _distribution(tasks),
+        rates,
+        steps,
+        calls,
+        _spent(routed, runs),
+        parts,
+        mechanisms(material),
+        proved,
+        back,
+    ), charts
 
 
 def _distribution(tasks: Sequence[Task]) -> Table:

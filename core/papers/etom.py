@@ -8,9 +8,12 @@ from statistics import fmean
 
 import sample_catalog
 from core.domain.catalog import words
+from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.tasks import Task
-from core.lab.levels import LEVELS, LevelRun, run_levels
+from core.lab.levels import LEVELS, LevelRun, predicted_tools, run_levels
+from core.papers import etom_figures as figures
+from core.papers.etom_figures import meteor
 from core.papers.report import (
     NEEDS_MODEL,
     SAMPLE,
@@ -96,23 +99,17 @@ def sizes(tasks: Mapping[str, Sequence[Task]]) -> Table:
 def overlap(material: Material, tasks: Mapping[str, Sequence[Task]]) -> Table:
     described = {tool.id: tool.description for tool in material.context(SAMPLE).catalog.tools}
     printed = {"L1": (0.337, 0.337), "L2": (0.152, 0.076)}
-    rows = [
-        Row(level, Kind.OURS, {"rouge": pair(rouge, fmean(rouge_l(t.question or t.subtask, described[t.relevant[0]]) for t in tasks[level] if t.relevant))})
-        for level, (rouge, _) in printed.items()
-    ]  # fmt: skip
-    rows += [
-        Row(
-            f"{level}, METEOR",
-            Kind.NOT,
-            {"rouge": (meteor, None)},
-            why="Needs WordNet, which does not come with Wayfare.",
-        )
-        for level, (_, meteor) in printed.items()
-    ]
+    measures = {"rouge": rouge_l, "meteor": meteor}
+    rows: list[Row] = []
+    for level, theirs in printed.items():
+        pairs = [(t.question or t.subtask, described[t.relevant[0]]) for t in tasks[level] if t.relevant]
+        rows.append(Row(level, Kind.OURS, {
+            key: pair(value, fmean(measure(*texts) for texts in pairs)) for (key, measure), value in zip(measures.items(), theirs, strict=True)
+        }))  # fmt: skip
     return Table(
-        "5", "Table 5 · words that query and tool share", "ROUGE-L of a query and the description of its tool: the longest common subsequence of words.",
-        "ETOM's queries and tools", "the sample's questions and the first right tool of each", (Column("rouge", "ROUGE-L", 3),), tuple(rows),
-        differs="The paper does not say which variant it uses; ours is the F1 of the longest common subsequence over lower-case words.",
+        "5", "Table 5 · words that query and tool share", "ROUGE-L (the longest common subsequence of words) and METEOR of a query and the description of its tool.",
+        "ETOM's queries and tools", "the sample's questions and the first right tool of each", (Column("rouge", "ROUGE-L", 3), Column("meteor", "METEOR", 3)), tuple(rows),
+        differs="The paper does not say which variants it uses; ours are the F1 of the longest common subsequence over lower-case words, and METEOR by words and stems, without WordNet's synonyms.",
     )  # fmt: skip
 
 
@@ -176,21 +173,32 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
     tasks = {level: material.tasks(name) for level, name in FILES.items()}
     every = [task for of in tasks.values() for task in of]
     runs: dict[str, tuple[LevelRun, ...]] = {}
+    predicted: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in ORCHESTRATORS.values()}
     for router, name in ORCHESTRATORS.items():
         material.say(f"ETOM: {name}, {len(every)} tasks")
-        runs[router] = levels(material, router, every, {})
+        runs[router] = levels(material, router, every, {}, predicted[name])
     main, ablation = _levels(material, runs, every), _ablation(material, every)
-    return (sizes(tasks), main, _latency(runs), _others(), ablation, overlap(material, tasks), equal_sets()), (
-        _bars(main),
-        _breadth(ablation),
-    )
+    tables = (
+        sizes(tasks), main, figures.in_order(every, predicted), _latency(runs), _others(), ablation, overlap(material, tasks), equal_sets(),
+    )  # fmt: skip
+    return tables, (
+        _bars(main), figures.performance(PUBLISHED, runs, ORCHESTRATORS, BASELINE), figures.decay(every, predicted), _breadth(ablation),
+        figures.categories(material), figures.gaps(tasks["L5"]),
+    )  # fmt: skip
 
 
 def levels(
-    material: Material, router: str, tasks: Sequence[Task], settings: Mapping[str, object]
-) -> tuple[LevelRun, ...]:
-    """A run for each level. The router may refuse."""
-    return run_levels(router, tasks, lambda text: material.decide(text, SAMPLE, router, {"refuse": True, **settings}))
+    material: Material, router: str, tasks: Sequence[Task], settings: Mapping[str, object], predicted: dict[str, tuple[str, ...]] | None = None
+) -> tuple[LevelRun, ...]:  # fmt: skip
+    """A run for each level. The router may refuse. `predicted` takes the predicted tools by question."""
+
+    def route(text: str) -> Decision:
+        made = material.decide(text, SAMPLE, router, {"refuse": True, **settings})
+        if predicted is not None:
+            predicted[text] = predicted_tools(made)
+        return made
+
+    return run_levels(router, tasks, route)
 
 
 def scores(runs: Sequence[LevelRun]) -> dict[str, float]:

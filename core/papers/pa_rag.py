@@ -111,7 +111,7 @@ ASK = Link(
 
 
 def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
-    """Tables 1 to 3, Figures 3 and 5."""
+    """Tables 1 to 3, Figures 3 to 7, the classes of complexity."""
     sets = {of: material.tasks(f"pa_rag_{name}") for of, name in SETS.items()}
     rows: list[Row] = []
     for name, (router, settings) in VARIANTS.items():
@@ -125,7 +125,9 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
         THEIRS, OURS, (*COLUMNS, Column("ms", "Decision, measured", 1, "ms", clocked=True)), tuple(rows), differs=DIFFERS + " Their latency is a model's.",
         link=ASK,
     )  # fmt: skip
-    return (main, _others(), _both_sets(), _quicker()), (_gain(main), _lost(main))
+    material.say("PA-RAG: classes of complexity")
+    tables = (main, _traded(main), classes(material, sets), _others(), _both_sets(), _quicker())
+    return tables, (_gain(main), _sides(main), _lost(main), _models(main))
 
 
 def measured(
@@ -247,6 +249,95 @@ def _lost(table: Table) -> Chart:
     return Chart(
         "fig5", "Figure 5: what each ablation changes in recall", "Points above or below the whole of PA-RAG.", "", "Δ recall, points", "bar",
         tuple(series), differs="Without the hierarchy recall does not fall here: pruning to three servers takes right tools out as well as wrong ones.", link=ASK,
+    )  # fmt: skip
+
+
+def classes(material: Material, sets: Mapping[str, Sequence[Task]]) -> Table:
+    """How many questions of each set go down the path of their class, and the recall of those that do and do not."""
+    rows: list[Row] = []
+    for of, name in SETS.items():
+        found: dict[bool, list[float]] = {True: [], False: []}
+        for task in sets[of]:
+            made = material.decide(task.question or task.subtask, SAMPLE, "pa_rag")
+            (label,) = (stage.note.partition(" ")[0].lower() for stage in made.stages if stage.name == "complexity")
+            found[label == name].append(node_set_recall([made.tools.ids[row] for row in made.candidates], task))
+        recalls = {
+            key: 100 * fmean(values) if values else None
+            for key, values in (("right", found[True]), ("wrong", found[False]))
+        }
+        share = 100 * len(found[True]) / len(sets[of])
+        rows.append(
+            Row(
+                f"{name} set",
+                Kind.OURS,
+                {"share": pair(None, share), **{key: pair(None, value) for key, value in recalls.items()}},
+            )
+        )
+    columns = (
+        Column("share", "Classed as labelled", 1, "%"),
+        Column("right", "Recall of those", 1, "%"),
+        Column("wrong", "Recall of the others", 1, "%"),
+    )
+    return Table(
+        "classes", "Section 4.4 · simple or complex", "The router of complexity reads the question and the pre-retrieved servers, and sends it down one of two paths.",
+        "two classes by a model; how often they are right is not printed", OURS, columns, tuple(rows), link=ASK,
+    )  # fmt: skip
+
+
+def _traded(table: Table) -> Table:
+    """Figure 6: recall lost on both sets against time saved, by ablation."""
+    rows, theirs = {row.name: row for row in table.rows}, PUBLISHED[BACKBONE]
+    found: list[Row] = []
+    for name in (name for name in VARIANTS if name.startswith("A")):
+        lost = [theirs["PA-RAG"][2][1] - theirs[name][2][1], _both(rows["PA-RAG"], "r", 1) - _both(rows[name], "r", 1)]
+        ms = [_number(rows[one].values["ms"][1]) or 0.0 for one in ("PA-RAG", name)]
+        saved = [100 * (1 - theirs[name][2][3] / theirs["PA-RAG"][2][3]), 100 * (1 - ms[1] / ms[0])]
+        found.append(
+            Row(name, Kind.OURS, {"lost": pair(rounded(lost[0]), lost[1]), "saved": pair(rounded(saved[0]), saved[1])})
+        )
+    return Table(
+        "6", f"Figure 6 · recall lost against time saved ({BACKBONE})", "Both sets together, against the whole of PA-RAG; negative is gained recall or more time.",
+        "its Table 3", OURS, (Column("lost", "Recall lost, points", 1), Column("saved", "Time saved", 0, "%", clocked=True)), tuple(found),
+        differs="Ours is the median time of a decision by rules, theirs that of a model.", link=ASK,
+    )  # fmt: skip
+
+
+def _both(row: Row, key: str, side: int) -> float:
+    return fmean(_number(row.values[of + key][side]) or 0.0 for of in SETS)
+
+
+def _sides(table: Table) -> Chart:
+    """Figure 4, a radar in the paper: four sides of a method, each the better the greater."""
+    rows = {row.name: row for row in table.rows}
+    sides = ("complex recall", "complex precision", "F1 of both sets", "speed, % of the quickest")
+    names = [name for name in VARIANTS if name.startswith(("PA", "B"))]
+    quickest = min(PUBLISHED[BACKBONE][name][2][3] for name in names)
+    series: list[Series] = []
+    for name in names:
+        _, hard, both = PUBLISHED[BACKBONE][name]
+        series.append(
+            Series(f"{name}, paper", sides, (hard[1], hard[0], both[2], rounded(100 * quickest / both[3])), theirs=True)
+        )
+        values = rows[name].values
+        ours = (_number(values["cr"][1]), _number(values["cp"][1]), rounded(_both(rows[name], "f", 1)))
+        series.append(Series(f"{name}, ours", sides[:3], ours))
+    return Chart(
+        "fig4", f"Figure 4: four sides of each method ({BACKBONE})", "A radar in the paper. Speed is a model's and printed only.", "", "%", "bar", tuple(series), differs=DIFFERS, link=ASK,
+    )  # fmt: skip
+
+
+def _models(table: Table) -> Chart:
+    """Figure 7: recall on both sets by language model."""
+    rows, names = {row.name: row for row in table.rows}, [name for name in VARIANTS if name.startswith(("PA", "B"))]
+    series = [
+        Series(
+            f"{name}, paper", tuple(PUBLISHED), tuple(PUBLISHED[model][name][2][1] for model in PUBLISHED), theirs=True
+        )
+        for name in names
+    ]
+    series += [Series(f"{name}, ours", ("rules",), (rounded(_both(rows[name], "r", 1)),)) for name in names]
+    return Chart(
+        "fig7", "Figure 7: recall on both sets by model", "The primary measure. Precision and F1 are in the tables.", "", "recall, %", "bar", tuple(series), differs=DIFFERS, link=ASK,
     )  # fmt: skip
 
 

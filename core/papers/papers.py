@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.presets import DEFAULT_PRESET
 
 MODEL_TASKS = 20
+COMPUTES = ("papers", "lab", "network", "routers", "planning", "relevance")  # the rooms whose code decides the figures
 
 
 @dataclass(eq=False)
@@ -65,6 +67,7 @@ class PaperService:
             catalogs={name: self._fingerprint(name) for name in of.catalogs},
             seed=seed,
             versions={name: version(name) for name in COMPUTING},
+            code=code_version(),
             model="" if material.model is None else material.model.name,
             tables=tables,
             charts=charts,
@@ -144,6 +147,16 @@ class PaperService:
 def papers() -> tuple[str, ...]:
     """Their short names, in the order of the page."""
     return tuple(PAPERS)
+
+
+@cache
+def code_version() -> str:
+    """The hash of the source files that compute the papers' results, in hex."""
+    digest = hashlib.sha256()
+    for room in COMPUTES:
+        for file in sorted((Path(__file__).parents[1] / room).rglob("*.py")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
 
 
 @lru_cache(maxsize=16)

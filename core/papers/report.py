@@ -97,12 +97,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line, or one group of bars. `theirs` marks what the paper prints."""
+    """One line, or one group of bars. `theirs` marks what the paper prints, `clocked` measured times."""
 
     name: str
     x: tuple[float | str, ...]
     y: tuple[float | None, ...]
     theirs: bool = False
+    clocked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +118,16 @@ class Chart:
     shape: str
     series: tuple[Series, ...]
     log_y: bool = False
+    log_x: bool = False
     differs: str = ""
     link: Link | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One paper: its subject, tables and figures, and all that repeats them. `catalogs` are fingerprints by name."""
+    """One paper: its subject, tables and figures, and all that repeats them. `catalogs` are fingerprints by name, `code` is the hash of
+    the source files that computed it.
+    """
 
     id: str
     name: str
@@ -132,6 +136,7 @@ class Report:
     catalogs: Mapping[str, str]
     seed: int
     versions: Mapping[str, str]
+    code: str
     model: str
     tables: tuple[Table, ...]
     charts: tuple[Chart, ...]
@@ -150,12 +155,15 @@ class Report:
             raise WayfareError(f"{source} is no report of a paper (at {where}); run `make papers` again.") from None
 
     def repeatable(self) -> dict[str, Any]:
-        """Everything but measured times: the same for the same catalogs, seed and versions."""
+        """Everything but measured times and the code's hash: the same for the same catalogs, seed and versions."""
         document: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        del document["code"]
         for table in document["tables"]:
             clocked = {column["key"] for column in table["columns"] if column["clocked"]}
             for row in table["rows"]:
                 row["values"] = {key: pair for key, pair in row["values"].items() if key not in clocked}
+        for chart in document["charts"]:
+            chart["series"] = [series for series in chart["series"] if not series["clocked"]]
         return document
 
 
@@ -171,6 +179,36 @@ def agrees(column: Column, theirs: Value, ours: Value) -> bool:
     if isinstance(theirs, float | int) and isinstance(ours, float | int):
         return abs(theirs - ours) <= (0.5 * 10.0**-column.digits if column.digits >= 0 else 0.0) + column.slack + 1e-9
     return theirs == ours
+
+
+NOISE = 0.02
+
+
+def moved(column: Column, stored: Value, made: Value) -> bool:
+    """Whether a figure of ours changed by more than its noise: 2 % of it or one unit of the last digit, of which the greater.
+
+    Results are deterministic on one machine. On another one the last bits of an embedding may turn a close decision.
+
+    >>> recall = Column("r", "Recall", digits=1)
+    >>> moved(recall, 84.7, 84.9), moved(recall, 84.7, 81.0), moved(recall, 84.7, None)
+    (False, True, True)
+    """
+    if column.clocked:
+        return False
+    if isinstance(stored, float | int) and isinstance(made, float | int):
+        return abs(stored - made) > max(NOISE * abs(stored), 10.0**-column.digits if column.digits >= 0 else 0.0)
+    return stored != made
+
+
+def moved_cells(stored: Report, made: Report) -> list[str]:
+    """The cells that moved from one report to the next, in words. Rows that only one of them has do not count."""
+    before = {(table.id, row.name): row.values for table in stored.tables for row in table.rows}
+    return [
+        f"{table.title}, {row.name}, {column.title}: {old} -> {new}"
+        for table in made.tables for row in table.rows for column in table.columns
+        if (old := before.get((table.id, row.name), row.values).get(column.key, (None, None))[1])
+        != (new := row.values.get(column.key, (None, None))[1]) and moved(column, old, new)
+    ]  # fmt: skip
 
 
 def rounded(value: float | None, digits: int = 6) -> float | None:

@@ -3,8 +3,8 @@
     "Find the report, look up the rate in Oslo, and mail the report to Bo"
     -> 0 find the report   1 look up the rate in Oslo (needs 0)   2 mail the report to Bo (needs 0)
 
-A part needs the last earlier one that it shares a word with. Without one, a part that points back ("it", "those", "the", "then")
-needs the one before. A place that a question names ("On git-forge: ...") is put before every later part. Pronouns are not
+A part needs, for each of its words, the last earlier one that has it too. A part with a pronoun ("it", "those")
+needs the one before as well, and so does a part that points back ("the", "then") and shares no word. A place that a question names ("On git-forge: ...") is put before every later part. Pronouns are not
 resolved: that was tried, and finds no more tools (docs/decisions/0006-planner.md).
 """
 
@@ -176,13 +176,16 @@ def _parts(found: Sequence[Request]) -> tuple[SubQuery, ...]:
 
 
 def _needed(request: Request, earlier: Sequence[set[str]]) -> tuple[int, ...]:
-    words = set(content(request.text))
-    shared = [position for position, others in enumerate(earlier) if words & others]
-    if shared:
-        return (shared[-1],)
+    found = {position for word in content(request.text) for position in _last_with(word, earlier)}
+    back = BACK_REFERENCES & PRONOUNS if found else BACK_REFERENCES  # "the report" names its part, "it" never does
     wording = masked(request.text).lower()
-    back = request.joint == "then" or not BACK_REFERENCES.isdisjoint(re.findall(r"\w+", wording))
-    return (len(earlier) - 1,) if earlier and back else ()
+    if earlier and ((request.joint == "then" and not found) or not back.isdisjoint(re.findall(r"\w+", wording))):
+        found.add(len(earlier) - 1)
+    return tuple(sorted(found))
+
+
+def _last_with(word: str, earlier: Sequence[set[str]]) -> tuple[int, ...]:
+    return tuple(position for position, words in enumerate(earlier) if word in words)[-1:]
 
 
 def _place(preface: str) -> str:

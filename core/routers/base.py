@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_arg
 
 import numpy as np
 
-from core.domain.decision import Decision, Explored, Exposure, Stage, SubDecision, TryPlan
+from core.domain.decision import Decision, Explored, Exposure, NetworkTrace, Stage, SubDecision, TryPlan
 from core.domain.errors import WayfareError
 from core.domain.params import Parameters
 from core.domain.trace import DROPS, KEPT, Drop, ServerTrace, ToolTrace
@@ -77,6 +77,7 @@ class RoutingResult:
     remarks: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     explored: Explored | None = None
     tries: TryPlan | None = None
+    network_trace: NetworkTrace | None = None
 
     def refused(self, reason: str) -> RoutingResult:
         """The same result without a candidate: the refusal drops the tools in the race."""
@@ -174,6 +175,7 @@ class Router(ABC, Generic[P]):
             tries=result.tries,
             writing=writing,
             by_words=context.by_words,
+            network_trace=result.network_trace,
         )
 
     def checked(self, parameters: Parameters | None) -> P:

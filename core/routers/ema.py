@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -58,6 +58,7 @@ class Priors:
     conn_s: float = 0.3
 
 
+SOFT = 0.25  # share of (8) that rejected arguments teach: the fault may be the caller's, but tools with hard parameters fail more often
 Fading = Literal["everything", "failures"]
 
 
@@ -106,6 +107,18 @@ class Running:
             conn_s=self.conn_s if connect_s is None else ema(self.conn_s, connect_s, rates.latency),
             calls=self.calls + 1,
             connects=self.connects + (connect_s is not None),
+        )
+
+    def rejected(self, rates: Rates) -> Running:
+        """The figures of a tool that rejected its arguments: a failure by EHRR (8) at `SOFT` times its rates. It is not timed or counted.
+
+        >>> round(Running(0.9, 0.0, 0.02, 1.0, 0.3).rejected(Rates()).success, 4)
+        0.8663
+        """
+        return replace(
+            self,
+            success=ema(self.success, 0.0, SOFT * rates.success),
+            success_variance=ema(self.success_variance, self.success**2, SOFT * rates.variance),
         )
 
 

@@ -55,8 +55,9 @@ class StatisticsProjection:
         tool_row = self._catalog.tool_row.get(f"{outcome.server}::{outcome.tool}")
         at_s, succeeded = outcome.at.timestamp(), OutcomeKind(outcome.kind).success
         self._version += 1
-        server = self._after(self._servers.row(row, at_s), outcome, outcome.connect_s)
-        self._servers.put(row, server, at_s=at_s, version=self._version, succeeded=succeeded)
+        if outcome.kind != OutcomeKind.INVALID_ARGUMENTS:  # else the server has answered as it should
+            server = self._after(self._servers.row(row, at_s), outcome, outcome.connect_s)
+            self._servers.put(row, server, at_s=at_s, version=self._version, succeeded=succeeded)
         if tool_row is not None:
             tool = self._after(self._tools.row(tool_row, at_s), outcome, None)
             self._tools.put(tool_row, tool, at_s=at_s, version=self._version, succeeded=succeeded)
@@ -70,10 +71,13 @@ class StatisticsProjection:
         tool = self._tools.row(self._catalog.tool_row[f"{outcome.server}::{outcome.tool}"], at_s)
         if not teaches(outcome):
             return server, tool
-        return self._after(server, outcome, outcome.connect_s), self._after(tool, outcome, None)
+        rejected = outcome.kind == OutcomeKind.INVALID_ARGUMENTS
+        return server if rejected else self._after(server, outcome, outcome.connect_s), self._after(tool, outcome, None)
 
     def _after(self, running: Running, outcome: OutcomeEvent, connect_s: float | None) -> Running:
         kind = OutcomeKind(outcome.kind)
+        if kind is OutcomeKind.INVALID_ARGUMENTS:
+            return running.rejected(self._rates)
         return running.after(
             y=kind.success,
             latency_s=None

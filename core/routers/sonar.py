@@ -12,13 +12,13 @@ traces, or those of real calls. Ours: a server without any history gets a neutra
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.decision import Stage
+from core.domain.decision import NetworkTrace, Stage
 from core.domain.params import SHARE, Range, knob
 from core.domain.trace import DROPS, KEPT, Drop
 from core.network.score import NEUTRAL, Weights, network_score
@@ -73,6 +73,7 @@ class StageScores:
     tools: Floats
     note: str
     stages: tuple[Stage, ...] = ()
+    network_trace: NetworkTrace | None = None
 
 
 Lookup = Callable[[Query, TwoStageParameters], tuple[str, tuple[Stage, ...]]]
@@ -96,7 +97,7 @@ class TwoStageRouter(Router[T]):
         scores = self.scored(query, context, found, parameters)
         kept = int(found.kept.sum())
         last = Stage("candidates", "tools", min(parameters.n, kept), kept, scores.note)
-        return ranked_result(
+        result = ranked_result(
             context,
             Scored(found.match.servers, found.servers),
             Scored(found.match.tools, scores.tools),
@@ -107,6 +108,7 @@ class TwoStageRouter(Router[T]):
             score=self.score,
             no_candidate=NO_TOOLS,
         )
+        return replace(result, network_trace=scores.network_trace)
 
 
 def translated(query: Query, parameters: TwoStageParameters) -> tuple[str, tuple[Stage, ...]]:
@@ -207,10 +209,11 @@ class Sonar(TwoStageRouter[SonarParameters]):
         network, known = network_scores(context, parameters)
         a, kept = parameters.expertise_weight, int(found.kept.sum())
         logits = np.log(np.maximum(found.tools, TINY)) if parameters.similarity == FIT else found.tools
-        scores = a * expertise(logits, found.kept) + (1.0 - a) * network[context.tool_server]
+        skill = expertise(logits, found.kept)
+        scores = a * skill + (1.0 - a) * network[context.tool_server]
         note = _network_note(known[context.tool_server[found.kept]], parameters)
         stage = Stage("network", "tools", kept, kept, note)
-        return StageScores(scores, f"Highest {a:.2f} C + {1 - a:.2f} N.", (stage,))
+        return StageScores(scores, f"Highest {a:.2f} C + {1 - a:.2f} N.", (stage,), NetworkTrace(skill, network))
 
 
 def expertise(scores: Floats, kept: Mask) -> Floats:

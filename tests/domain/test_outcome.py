@@ -9,7 +9,7 @@ from tests.cases import each
     [
         ("ok", True, False, True),
         ("tool_error", False, False, True),
-        ("invalid_arguments", False, False, False),
+        ("invalid_arguments", False, False, True),
         ("timeout", False, True, True),
         ("crash", False, True, True),
         ("not_connected", False, True, True),

@@ -9,6 +9,7 @@ import pytest
 from core.domain.errors import WayfareError
 from core.papers import PAPERS, RESULTS, ehrr
 from core.papers.etom import equal_sets, rouge_l, sizes
+from core.papers.etom_figures import meteor
 from core.papers.report import AS_IT_IS, Column, Kind, Report, agrees
 from tests.cases import each
 
@@ -30,9 +31,9 @@ def test_the_stored_ehrr_is_what_its_formulas_give_now(reports) -> None:
     assert reports["ehrr"].charts[: len(ehrr.charts())] == ehrr.charts()
 
 
-def test_the_exact_rows_of_tables_i_ii_and_v_agree_to_the_printed_digit(reports) -> None:
+def test_the_exact_rows_of_tables_i_ii_v_and_the_bounds_agree_to_the_printed_digit(reports) -> None:
     for table in reports["ehrr"].tables:
-        if table.id in {"I", "II", "V"}:
+        if table.id in {"I", "II", "V", "bounds"}:
             for row in table.rows:
                 assert all(agrees(column, *row.values[column.key]) for column in table.columns), row.name
 
@@ -110,6 +111,19 @@ def test_a_file_that_is_no_report_is_one_sentence(content) -> None:
 )
 def test_agreement_is_to_the_digits_that_are_printed(column, theirs, ours, same) -> None:
     assert agrees(column, theirs, ours) is same
+
+
+@each(
+    ("one", "score"),
+    [
+        ("the cat sat on the mat", 0.9977),
+        ("on the mat sat the cat", 0.5),
+        ("the cat was sat on the mat", 0.9654),
+        ("dogs bark", 0.0),
+    ],
+)
+def test_meteor_gives_the_published_examples(one, score) -> None:
+    assert meteor(one, "the cat sat on the mat") == pytest.approx(score, abs=5e-5)
 
 
 @each(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.domain.outcome import OutcomeKind
-from core.lab.scenarios.measures import Judge
+from core.lab.scenarios.measures import SETTINGS, Judge
 from core.lab.scenarios.simulation import walk
 from core.network.profiles import Profile
 from core.network.states import HighJitter, Outage
@@ -15,7 +15,7 @@ from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
 from tests.cases import each
 from tests.lab import search_world as searching
-from tests.lab.scenario_worlds import HYBRID, WIDE, parameters_of, run
+from tests.lab.scenario_worlds import HYBRID, parameters_of, run
 
 
 def test_in_the_ideal_network_the_network_costs_nothing(world) -> None:
@@ -118,18 +118,20 @@ def test_the_measures_are_those_of_the_steps(world) -> None:
     called = [name.split("::")[0] for name in (hybrid.context.tool_ids[row] for row in found.tool)]
     assert found.ssr == np.mean([name in searching.SEARCH for name in called])
     assert found.al_ms == pytest.approx(1e3 * hybrid.traces.latency_s[found.server, found.at].mean())
-    judge = Judge(hybrid, WIDE)
-    assert found.ee == pytest.approx(
-        np.mean([judge.expertise(task, tool) for task, tool in zip(found.task, found.tool, strict=True)])
-    )
+    assert found.ee == pytest.approx(Judge(hybrid).expertise[found.server].mean())
     assert found.sl_ms > 0
 
 
-def test_expertise_is_one_measure_that_sums_to_one_over_what_is_kept(world) -> None:
-    judge = Judge(world(HYBRID, steps=1), WIDE)
-    kept = [judge.expertise(0, tool) for tool in range(5)]
-    assert sum(kept) == pytest.approx(1)
-    assert 0 < judge.expertise(0, 5) < min(kept)  # not kept: one more beside them
+def test_expertise_is_fixed_for_a_server_whatever_the_setting(world) -> None:
+    hybrid = world(HYBRID, steps=50)
+    expertise = Judge(hybrid).expertise
+    right = np.isin(hybrid.context.server_names, searching.SEARCH)
+    assert (expertise[~right] == 0).all()  # it has no right tool
+    assert ((expertise[right] > 0) & (expertise[right] <= 1)).all()
+    assert expertise[right].sum() > 1  # unlike shares of one softmax
+    for setting in SETTINGS:
+        found = run(hybrid, "prag", setting)
+        assert found.ee == pytest.approx(expertise[found.server].mean())
 
 
 def test_a_router_that_names_nothing_is_wrong_and_makes_no_call(world, monkeypatch) -> None:

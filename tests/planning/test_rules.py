@@ -49,6 +49,12 @@ def test_what_is_one_request_stays_whole(question):
     assert [part.text for part in decompose(question)] == [question.strip()]
 
 
+PA_RAG_EXAMPLE = (
+    "Find today's top 5 gainers. then use Firecrawl to search web of each company and extract the latest content of results. "
+    "Finally, create a new Excel worksheet and insert the crawled results into it."
+)
+
+
 @each(
     ("question", "needs"),
     [
@@ -57,6 +63,7 @@ def test_what_is_one_request_stays_whole(question):
         ("Find a report on reefs, look up trains to Oslo, mail the report to Bo", [(), (), (0,)]),
         ("Draw a chart then look up trains", [(), (0,)]),
         ("Look up trains, then draw a chart of those", [(), (0,)]),
+        (PA_RAG_EXAMPLE, [(), (0,), (1,), (), (2, 3)]),  # the results, and the worksheet
     ],
 )
 def test_a_part_needs_what_it_names_again_or_points_back_to(question, needs):

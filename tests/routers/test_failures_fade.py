@@ -93,7 +93,16 @@ def test_a_server_that_answers_a_check_stands_where_it_stood_before_it_failed(wo
     world.projection.answered("nobody", world.at(20))
 
 
-@each("kind", [OutcomeKind.NOT_TRIED, OutcomeKind.INVALID_ARGUMENTS, OutcomeKind.CANCELLED])
+def test_rejected_arguments_lower_the_tool_alone_and_by_a_quarter_of_a_failure(world: World) -> None:
+    before = world.projection.snapshot(world.at(0))
+    world.call(1, OutcomeKind.INVALID_ARGUMENTS.value)
+    after = world.projection.snapshot(world.at(1))
+    assert after.tools.success[0] == pytest.approx((1 - 0.15 / 4) * before.tools.success[0])
+    assert after.tools.calls.tolist() == before.tools.calls.tolist()
+    assert after.servers.success.tolist() == before.servers.success.tolist()
+
+
+@each("kind", [OutcomeKind.NOT_TRIED, OutcomeKind.CANCELLED])
 def test_a_call_that_was_not_tried_changes_nothing(kind: OutcomeKind, two_servers: Catalog, event: Event) -> None:
     world = World(two_servers, event)
     before = world.projection.snapshot(world.at(0))

@@ -49,7 +49,10 @@ def naive_fold(events, rates):
     lr, lv, lp, ll = rates
     for e in events:
         tool = tools.get(f"{e.server}::{e.tool}")
-        if e.simulated or e.kind in ("cancelled", "not_tried", "invalid_arguments") or tool is None:
+        if e.simulated or e.kind in ("cancelled", "not_tried", "busy") or tool is None:
+            continue
+        if e.kind == "invalid_arguments":
+            tool[0] *= 1 - lr / 4
             continue
         y = 1.0 if e.kind == "ok" else 0.0
         fail = 1.0 if e.kind in ("timeout", "crash", "not_connected") else 0.0

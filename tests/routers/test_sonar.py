@@ -52,6 +52,11 @@ def test_the_score_is_a_c_plus_b_n(context) -> None:
     ]
     assert decision.tools.utility.tolist() == pytest.approx(expected)
     assert decision.score == "weighted score of expertise and network"
+    shown = [(row["server"], row["network_score"], row["expertise"]) for row in decision.to_json()["servers"]]
+    assert shown == [
+        (name, pytest.approx(n), pytest.approx(math.exp(bm25) / total))
+        for name, n, bm25 in (("a", 1, 3), ("b", slow, 2), ("c", -1, 1))
+    ]
 
 
 def test_a_server_that_is_down_is_left_and_comes_back(context) -> None:

@@ -1,10 +1,12 @@
 """NetMCP's measures over a run (section III-A), its cost, and its rankings over time. A live run has measured latencies.
 
-    SSR = share of queries that went to a server with a right tool              EE = mean expertise C of the chosen tools
+    SSR = share of queries that went to a server with a right tool              EE = mean expertise of the chosen servers
     AL  = mean network latency of the calls, ms     SL = mean time of a selection, ms     FR = share of calls at >= 1000 ms
 
-C is SONAR's (5) for the setting's s and t and the predicted text, the same measure for all routers. A tool that BM25 dropped
-counts as one more beside the kept ones.
+The expertise of a server is one figure for a whole scenario, whatever s and t are: in Tables II and III EE / SSR is constant. Two of
+the paper's servers have together more than 1, so that it is no share of one softmax (5). The paper prints no formula; ours:
+
+    E_i = mean over queries of [BM25 of the server's best right tool / BM25 of the best tool]     0 for a query without a right tool
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from core.network.traces import OUTAGE_S, TraceView
 from core.routers import ROUTERS
 from core.routers.context import Query
 from core.routers.ranked_result import Floats
-from core.routers.sonar import Sonar, SonarParameters, TwoStageParameters, expertise, network_scores, retrieve
+from core.routers.sonar import Sonar, SonarParameters, network_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def measured(
     world: World, router: str, setting: Setting, parameters: dict[str, Value], steps: Iterable[Step]
 ) -> ScenarioRun:
     """A run's measures. Decisions are not kept."""
-    judge = Judge(world, setting)
+    judge = Judge(world)
     columns = _Columns()
     right, skill, select_ms = 0, 0.0, 0.0
     utilities: list[float] = []
@@ -107,7 +109,7 @@ def measured(
         select_ms += step.select_ms
         if step.tool >= 0:
             right += step.server in judge.right(step.task)
-            skill += judge.expertise(step.task, step.tool)
+            skill += judge.expertise[step.server]
             if step.decision.economic:
                 utilities.append(float(step.decision.tools.utility[step.tool]))
     count = max(1, len(columns.at))
@@ -158,14 +160,14 @@ class _Columns:
 
 
 class Judge:
-    """Whether the server of a choice is right, and the expertise C of its tool."""
+    """The servers with a right tool for each task, and the expertise (S,) of each server in [0, 1]."""
 
-    def __init__(self, world: World, setting: Setting) -> None:
+    def __init__(self, world: World) -> None:
         self._world = world
-        self._parameters = TwoStageParameters(s=setting.s, t=setting.t)
         self._right: dict[int, frozenset[int]] = {}
-        self._scores: dict[int, tuple[Floats, Floats, float]] = {}
-        self._known: dict[tuple[int, int], float] = {}
+        asked = sorted(set(world.order.tolist()))
+        found = [self._skill(task) for task in asked]
+        self.expertise: Floats = np.mean(found, axis=0) if found else np.zeros(len(world.context.server_names))
 
     def right(self, task: int) -> frozenset[int]:
         """Rows of the servers with a right tool for a task."""
@@ -175,27 +177,14 @@ class Judge:
             self._right[task] = frozenset(row[name] for name in names if name in row)
         return self._right[task]
 
-    def expertise(self, task: int, tool: int) -> float:
-        """C of a tool for a task, in [0, 1]."""
-        if (task, tool) not in self._known:
-            self._known[task, tool] = self._expertise(task, tool)
-        return self._known[task, tool]
-
-    def _expertise(self, task: int, tool: int) -> float:
-        if task not in self._scores:
-            self._scores[task] = self._scored(task)
-        kept, scores, total = self._scores[task]
-        if kept[tool] > 0:
-            return float(kept[tool])
-        raised = float(np.exp(scores[tool]))
-        return raised / (total + raised)
-
-    def _scored(self, task: int) -> tuple[Floats, Floats, float]:
-        world, text = self._world, self._world.text(self._world.tasks[task])
-        planner = world.planners["rules"]
-        query = Query(text, "", world.context.matcher, planner)
-        found = retrieve(query, world.context, planner.predict_tool(text), self._parameters)
-        return expertise(found.tools, found.kept), found.tools, float(np.exp(found.tools[found.kept]).sum())
+    def _skill(self, task: int) -> Floats:
+        context, asked = self._world.context, self._world.tasks[task]
+        text, planner = self._world.text(asked), self._world.planners["rules"]
+        scores = Query(text, "", context.matcher, planner).bm25("tools", planner.predict_tool(text))
+        right = np.isin(context.tool_ids, asked.relevant)
+        skill = np.zeros(len(context.server_names))
+        np.maximum.at(skill, context.tool_server[right], scores[right])
+        return skill / max(scores.max(initial=0.0), np.finfo(float).tiny)
 
 
 def parameters_under(setting: Setting, knobs: Sequence[str]) -> dict[str, int]:

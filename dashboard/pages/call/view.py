@@ -65,7 +65,7 @@ WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
     ),
     OutcomeKind.INVALID_ARGUMENTS: (
         "invalid arguments", "orange", ":material/rule:",
-        "The server did not accept the arguments. The statistics are unchanged.",
+        "The server did not accept the arguments. The success of the tool falls by a quarter of a failure.",
     ),
     OutcomeKind.TIMEOUT: ("timeout", "red", ":material/timer_off:", "The tool gave no answer within the time limit."),
     OutcomeKind.CRASH: ("crash", "red", ":material/power_off:", "The server was lost before it answered."),

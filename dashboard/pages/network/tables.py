@@ -110,7 +110,8 @@ HELPS = {  # NetMCP, section III
     "fail nevertheless.",
     "without": "Queries that no call answered: without a candidate, in an outage, or because the tool or its server failed. The same count "
     "as the chart's.",
-    "ee": "Expected expertise: mean expertise C of the chosen tools, SONAR (5), in [0, 1].",
+    "ee": "Expected expertise: mean expertise of the chosen servers, in [0, 1]. It is fixed for a server: how well the words of its right "
+    "tools match the questions, against the best match.",
     "al": "Average latency: mean network latency of the calls.",
     "sl": "Selection latency: mean time of a selection with embedding on this machine.",
     "fr": "Failure rate: calls that met an outage (1,000 ms or more) / calls. A call that fails because of the tool or its server is not "

@@ -26,7 +26,8 @@ def paper_chart(chart: Chart) -> go.Figure:
         height=330 + 18 * rows,
         showlegend=len(chart.series) > 1,
         legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "font": {"size": 11}},
-        xaxis={"title": {"text": label(chart.x, 60), "font": {"size": 11}}, "fixedrange": True},
+        xaxis={"title": {"text": label(chart.x, 60), "font": {"size": 11}}, "fixedrange": True}
+        | ({"type": "log"} if chart.log_x else {}),
         yaxis={
             "title": {"text": label(chart.y, 60), "font": {"size": 11}, "standoff": 10},
             "type": "log" if chart.log_y else "linear",
@@ -54,7 +55,13 @@ def _trace(chart: Chart, series: Series, hue: str) -> dict[str, Any]:
             "type": "bar",
             "marker": {"color": hue, "opacity": 0.75 if series.theirs else 1.0, "pattern": pattern},
         }
-    mode = "markers" if len(series.x) <= SINGLE else "lines+markers" if len(series.x) <= FEW else "lines"
+    mode = (
+        "markers"
+        if len(series.x) <= SINGLE or chart.shape == "point"
+        else "lines+markers"
+        if len(series.x) <= FEW
+        else "lines"
+    )
     colour = MUTED if series.theirs and mode == "markers" else hue
     marker = {
         "size": 10 if mode == "markers" else 6,

@@ -15,7 +15,7 @@ import dashboard
 from core.app import App
 from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
-from core.papers.papers import papers
+from core.papers.papers import code_version, papers
 from core.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Report, Row, Table, Value, agrees
 from dashboard.pages.papers.charts import paper_chart
 from dashboard.session import current_app
@@ -190,7 +190,8 @@ def _heading(app: App, report: Report) -> None:
             "or counted. Times are measured on the machine that made the file."
         )
         st.caption(
-            f"Catalogs: {escaped(catalogs)}. Seed {report.seed}, {escaped(model)}. {escaped(made, 300)}. Made by make papers."
+            f"Catalogs: {escaped(catalogs)}. Seed {report.seed}, {escaped(model)}. {escaped(made, 300)}. Code {escaped(report.code[:8])}, "
+            f"{'the present one' if report.code == code_version() else f'since then changed to {code_version()[:8]}'}. Made by make papers."
         )
 
 

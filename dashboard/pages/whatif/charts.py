@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,10 +12,11 @@ import plotly.graph_objects as go
 from core.decisions.plane import Plane
 from core.decisions.strips import Segment, Strip
 from core.decisions.tornado import Bar, Tornado
-from core.decisions.whatif import Payoff
+from core.decisions.whatif import Offer, Payoff
 from core.domain import units
 from core.domain.params import Knob
-from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SIMILARITY
+from core.routers.auction import gain_of_report
+from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SERIES, SIMILARITY
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 
 
@@ -38,6 +40,31 @@ def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
         [step, truth], title=f"Pay-off of {label(server)} over its stated cost; ◆ true cost, dotted τ", height=height,
         shapes=[line], xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
         yaxis={"title": {"text": "pay-off if executed (m$)", "font": {"size": 11}}},
+    )  # fmt: skip
+
+
+REPORTS = np.geomspace(0.05, 20.0, 401)  # asks over the true cost
+
+
+def reports_chart(offers: Sequence[Offer], *, height: int = 320) -> go.Figure:
+    """Draws what each server earns less than with the truth, over its reported ask. The diamond is the truth."""
+    lines: list[dict[str, object]] = []
+    for hue, one in zip(cycle(SERIES), offers, strict=False):
+        cost = np.array([one.ask_usd or 0.0])
+        gains = 1e3 * gain_of_report(REPORTS * cost, cost, np.array([one.posted_usd]))
+        lines.append({
+            "type": "scatter", "mode": "lines", "x": REPORTS.tolist(), "y": gains.tolist(), "name": label(one.server, 40), "line": {"width": 2, "color": hue, "shape": "hv"},
+            "hovertemplate": f"{label(one.server, 40)}: %{{x:.2f}} times its cost earns %{{y:.3g}} m$<extra></extra>",
+        })  # fmt: skip
+    truth = {
+        "type": "scatter", "mode": "markers", "x": [1.0], "y": [0.0], "name": "the truth", "cliponaxis": False, "hoverinfo": "skip",
+        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN},
+    }  # fmt: skip
+    return figure(
+        [*lines, truth], title="What a reported ask earns against the truth; ◆ the truth", height=height, showlegend=True,
+        legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0, "font": {"size": 11}},
+        xaxis={"type": "log", "title": {"text": "reported ask over true cost", "font": {"size": 11}}, "tickvals": [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20]},
+        yaxis={"title": {"text": "gain if executed (m$)", "font": {"size": 11}}},
     )  # fmt: skip
 
 

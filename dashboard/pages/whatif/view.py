@@ -19,7 +19,7 @@ from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PRESETS
-from dashboard.pages.whatif.charts import payoff_chart, tornado_chart
+from dashboard.pages.whatif.charts import payoff_chart, reports_chart, tornado_chart
 from dashboard.pages.whatif.winners import plane_view, winners_view
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import curve_chart
@@ -181,6 +181,13 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
         "server is executed. Asks are taken as true costs."
     )
     st.latex(r"a_i = 1\ \text{if}\ c_i \le \tau_i,\qquad u_i = a_i\,(\tau_i - c_i),\qquad u_{buyer} = V\,P - \tau_i")
+    st.caption("How many labelled tasks the auction changes, for better or worse: [Papers](/papers?paper=ehrr).")
+    st.markdown("##### Does a false ask pay?")
+    chart(reports_chart([one for one in offers if one.ask_usd]), key="whatif:reports")
+    st.caption(
+        "Theorem 1: no report earns more than the true cost. The ask does not move τ or the utility, so that it decides only whether the server is in. A server with c ≤ τ "
+        "loses all if it asks more than τ; a server with c > τ makes a loss if it asks less."
+    )
     st.markdown("##### What if a server stated another cost?")
     server = select(st.container(), state, {}, "server", "Server", [one.server for one in offers], width=320)
     offer = next(one for one in offers if one.server == server)

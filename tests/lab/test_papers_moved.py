@@ -1,0 +1,73 @@
+"""Published results against the code: a quick part of each paper's cells is computed anew. `make papers` computes all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from statistics import fmean
+
+import pytest
+
+from core.app import Settings, open_app
+from core.domain.settings import IN_MEMORY
+from core.lab.scenarios.measures import SETTINGS
+from core.papers import RESULTS, etom, netmcp, pa_rag, tool_attention
+from core.papers.ehrr_runs import Routed
+from core.papers.report import ATTENTION, SAMPLE, Material, Report, moved
+from tests.cases import each
+
+
+@pytest.fixture(scope="module")
+def material():
+    with open_app(replace(Settings.from_environment(db=IN_MEMORY), encoder_difference="", reranker="")) as app:
+        yield app.papers.material()
+
+
+def ehrr_cells(material: Material) -> dict[str, float]:
+    tasks = material.tasks("ehrr_categories")
+    made = {
+        task.id: material.decide(task.subtask, SAMPLE, "ehrr", {"n": 10}, hint=task.server_hint, preset="paper")
+        for task in tasks
+    }
+    return Routed(tasks, made).quality()
+
+
+def netmcp_cells(material: Material) -> dict[str, float]:
+    found = netmcp.run(material.world("ideal", netmcp.QUESTIONS, 0, True), "prag", SETTINGS[0])
+    return {"ssr": 100 * found.ssr, "ee": 100 * found.ee}
+
+
+def pa_rag_cells(material: Material) -> dict[str, float]:
+    found = pa_rag.measured(material, {"s": material.tasks("pa_rag_simple")}, "naive_rag", {})
+    return {key: found[key] for key in ("sp", "sr", "sf")}
+
+
+def etom_cells(material: Material) -> dict[str, float]:
+    return etom.scores(etom.levels(material, "react", material.tasks(etom.FILES["L5"]), {}))
+
+
+def tool_attention_cells(material: Material) -> dict[str, float]:
+    tasks = [task for task in material.tasks(ATTENTION) if task.relevant]
+    made = [material.decide(task.subtask, ATTENTION, "tool_attention") for task in tasks]
+    return {"t": fmean(d.exposure.exposed for d in made), "shown": 100 * tool_attention.reach(made, tasks)}
+
+
+@each(
+    ("paper", "table_id", "row", "cells"),
+    [
+        ("ehrr", "ablation", "Full", ehrr_cells),
+        ("netmcp", "fig7", "PRAG", netmcp_cells),
+        ("pa_rag", "1", "B1 naive RAG", pa_rag_cells),
+        ("etom", "3", "ReAct", etom_cells),
+        ("tool_attention", "7.3", "Tool Attention", tool_attention_cells),
+    ],
+)
+def test_published_cells_are_what_the_code_computes(
+    paper: str, table_id: str, row: str, cells: Callable[[Material], dict[str, float]], material: Material
+) -> None:
+    report = Report.parse((RESULTS / f"{paper}.json").read_bytes(), source=paper)
+    (table,) = (one for one in report.tables if one.id == table_id)
+    (stored,) = (one.values for one in table.rows if one.name == row)
+    columns = {column.key: column for column in table.columns}
+    for key, made in cells(material).items():
+        assert not moved(columns[key], stored[key][1], made), f"{table.title}, {row}, {key}: run make papers"
