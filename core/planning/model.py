@@ -98,7 +98,7 @@ Say in at most 60 words what the server is for: what can be done with it, on wha
 
 SELECT = """\
 Choose at most "count" of the tools that can do what the question asks, best first. Put their "id" into "tools" exactly as given;
-an id that is not listed is worth nothing. Where none of them can do it, give an empty list. Give the "reason" in one sentence.
+an id that is not listed is worth nothing. Where none of them can do it, give an empty list. Give the "reason" in at most 12 words.
 """
 
 
