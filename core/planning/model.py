@@ -17,7 +17,7 @@ from cachetools import LRUCache
 from core.domain.errors import PlannerError
 from core.domain.untrusted_text import one_line
 from core.planning import model_replies as replies
-from core.planning.base import Action, Card, Complexity, Meter, Selection, SubQuery, ToolRequest, Turn, Usage
+from core.planning.base import Action, Attempt, Card, Complexity, Meter, Selection, SubQuery, ToolRequest, Turn, Usage
 from core.planning.model_endpoint import Endpoint, Message
 from core.planning.model_replies import ModelReply
 
@@ -99,6 +99,12 @@ Say in at most 60 words what the server is for: what can be done with it, on wha
 SELECT = """\
 Choose at most "count" of the tools that can do what the question asks, best first. Put their "id" into "tools" exactly as given;
 an id that is not listed is worth nothing. Where none of them can do it, give an empty list. Give the "reason" in at most 12 words.
+"""
+
+
+JUDGE = """\
+Was the question done by these calls? Each has its tool, and what came back. It was, if the right tools were called in a right order with
+what they need, and the last that was tried for each thing went well. Give "why" in at most 15 words, then "solved".
 """
 
 
@@ -203,6 +209,11 @@ class ModelPlanner:
         return Selection(
             ids, f"{one_line(reply.reason, LINE_CHARACTERS)}{refused}".strip() or "No reason given.", invented
         )
+
+    def judge(self, question: str, attempts: Sequence[Attempt]) -> bool:
+        """See `Planner.judge`."""
+        calls = [{"tool": one.tool, "error": one.error, "said": one.said[:SAID_CHARACTERS]} for one in attempts]
+        return self._ask(replies.Verdict, JUDGE, {"question": _cut(question), "calls": calls}).solved
 
     def act(self, turn: Turn) -> Action:
         """See `Planner.act`. A tool that was not offered is counted; the loop decides whether it may be called."""
