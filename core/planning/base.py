@@ -114,11 +114,11 @@ class Watch:
         """Returns what the model does, "" if it is not asked.
 
         >>> Watch().words(), Watch(tokens=0).words(), Watch(tokens=57).words()
-        ('', 'the model reads', 'the model writes, 57 tokens so far')
+        ('', 'the model reads', 'the model writes, tokens so far: 57')
         """
         if self.tokens is None:
             return ""
-        return f"the model writes, {self.tokens:,} tokens so far" if self.tokens else "the model reads"
+        return f"the model writes, tokens so far: {self.tokens:,}" if self.tokens else "the model reads"
 
 
 _WATCH: ContextVar[Watch | None] = ContextVar("wayfare_watch", default=None)

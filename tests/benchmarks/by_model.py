@@ -55,24 +55,19 @@ def few(values: Sequence[float], of: int, what: str) -> str:
     return f"{count} of {of}; {what}, 95 %: {100 * low:.0f} to {100 * high:.0f}."
 
 
-# NetMCP: the model reranks what RAG has kept
+# NetMCP: the model describes the tool that it looks for, or reranks what RAG has kept
 
 
-def reranked(material: Material, model: Planner) -> Row:
-    """RerankRAG on the ideal network, questions as they were asked."""
+def asked(material: Material, model: Planner, name: str, router: str, **settings: object) -> Row:
+    """A router on the ideal network, questions as they were asked: once by the model, once by its defaults."""
     world = material.world("ideal", min(material.model_tasks, netmcp.QUESTIONS), material.seed, True)
-    run = netmcp.run(world, "rerank_rag", netmcp.SETTINGS[0], planner="model", reranker="planner")
-    found = netmcp._figures([run])  # pyright: ignore[reportPrivateUsage]
-    why = f"{len(world.order)} of {netmcp.QUESTIONS} questions; the paper's model is not named."
-    return Row(
-        "RerankRAG, by a model", Kind.MODEL, {k: pair(None, found[k]) for k in ("ssr", "ee", "sl")}, why=why, model=model.name
-    )  # fmt: skip
-
-
-def predicted(material: Material, model: Planner, name: str, router: str) -> Row:
-    """PRAG or SONAR, for which the model describes the tool that it looks for."""
-    world = material.world("ideal", netmcp.QUESTIONS, material.seed, True)
-    return netmcp._by_model(replace(material, model=model), world, name, router)  # pyright: ignore[reportPrivateUsage]
+    setting = netmcp.SETTINGS[0]
+    by_rules = netmcp.run(world, router, setting)
+    run = netmcp.run(world, router, setting, planner="model", **settings)
+    found = [1.0] * round(run.ssr * len(world.order)) + [0.0] * round((1 - run.ssr) * len(world.order))
+    why = f"Questions: {few(found, netmcp.QUESTIONS, 'SSR')} By rules, on the same questions: {100 * by_rules.ssr:.0f}."
+    values = {"ssr": pair(None, 100 * run.ssr), "sl": pair(None, run.sl_ms)}
+    return Row(f"{name}, by a model", Kind.MODEL, values, why=why, model=model.name)
 
 
 # PA-RAG: the model takes complex questions apart, the cascade finds the tools of each part, rules select
@@ -213,9 +208,9 @@ def _judged(model: Planner, task: Task, trace: Trace) -> bool:
 Experiment = Callable[[Material, Planner], Row]
 EXPERIMENTS: Mapping[str, Mapping[str, tuple[str, Experiment]]] = {
     "netmcp": {
-        "prag": ("fig7", partial(predicted, name="PRAG", router="prag")),
-        "sonar": ("fig7", partial(predicted, name="SONAR", router="sonar")),
-        "rerank": ("fig7", reranked),
+        "prag": ("fig7", partial(asked, name="PRAG", router="prag")),
+        "sonar": ("fig7", partial(asked, name="SONAR", router="sonar")),
+        "rerank": ("fig7", partial(asked, name="RerankRAG", router="rerank_rag", reranker="planner")),
     },
     "pa_rag": {"decompose": ("1", decomposed)},
     "ehrr": {"play": ("ablation", played)},

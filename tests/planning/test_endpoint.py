@@ -243,7 +243,7 @@ def test_an_answer_ends_as_soon_as_it_is_stopped(endpoint, asking, started):
     with watched(watch), ThreadPoolExecutor(1) as other:
         stopping = other.submit(stop_at, watch, 2 if started else 0)
         assert failure_of(asking) == STOPPED
-    assert stopping.result() == ("the model writes, 2 tokens so far" if started else "the model reads")
+    assert stopping.result() == ("the model writes, tokens so far: 2" if started else "the model reads")
     assert time.monotonic() - began < LATE_S
     assert len(endpoint.asked) == 1
 
