@@ -67,13 +67,12 @@ servers, or results that feed other steps)? "servers" are the texts of the serve
 "confidence" from 0 to 1, and "evidence": at most four short phrases that say why.
 """
 
+# without an example: a small model copies it into its answer
 DECOMPOSE = """\
 Split the question into self-contained requests, each of which one tool can do, in the order in which they have to be done. At
 most "limit" of them. Repeat in each what it needs to be understood alone: no "it", no "the result". Keep methods, formats and
 conditions with the request that they belong to. Do not split what one tool does. Give "parts", each with "text" and "needs":
-the positions, from 0, of earlier parts whose results it uses. One part is right where one thing is asked for. "find hotels in
-Rome and mail them to Ann" becomes {"parts": [{"text": "find hotels in Rome", "needs": []}, {"text": "mail a list of hotels in
-Rome to Ann", "needs": [0]}]}.
+the positions, from 0, of earlier parts whose results it uses, none if it uses no result. One part is right where one thing is asked for.
 """
 
 REWRITE = """\

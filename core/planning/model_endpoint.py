@@ -4,6 +4,7 @@ sentence.
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import threading
@@ -387,7 +388,8 @@ class ModelEndpoint:
         self, client: OpenAI, name: str, message: Message, options: Mapping[str, Any], watch: Watch | None
     ) -> Reply:
         create: Any = client.chat.completions.create
-        asked = [{"role": "system", "content": message.system}, {"role": "user", "content": message.user}]
+        told = "" if "response_format" in options else f"\nThe schema: {json.dumps(dict(message.schema))}"
+        asked = [{"role": "system", "content": message.system + told}, {"role": "user", "content": message.user}]
         try:
             answer = create(model=name, messages=asked, **options)
             if watch is not None and "stream" in options:

@@ -69,6 +69,8 @@ def test_an_endpoint_that_takes_no_schema_is_asked_without_from_then_on(endpoint
     ours.ask(MESSAGE)
     ours.ask(MESSAGE)
     assert ["response_format" in asked.body for asked in endpoint.asked] == [True, False, False]
+    told = [json.dumps(SCHEMA) in asked.body["messages"][0]["content"] for asked in endpoint.asked]
+    assert told == [False, True, True]
 
 
 def test_a_model_that_reasons_is_asked_without_temperature_and_with_its_own_limit(endpoint, asking):
