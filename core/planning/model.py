@@ -198,8 +198,10 @@ class ModelPlanner:
             return Selection((), "Nothing was offered.")
         shown = cards if len(cards) <= CARDS_SHOWN else sorted(cards, key=lambda card: -card.score)[:CARDS_SHOWN]
         tools = [{"id": card.id, "text": card.text[:CARD_CHARACTERS]} for card in shown]
-        reply = self._ask(replies.Chosen, SELECT, {"tools": tools, "count": count, "question": _cut(question)})
-        offered = {card.id for card in shown}
+        offered = [card.id for card in shown]
+        named_only = {"tools": {"type": "array", "items": {"type": "string", "enum": offered}}}
+        data = {"tools": tools, "count": count, "question": _cut(question)}
+        reply = self._ask(replies.Chosen, SELECT, data, only=named_only)
         named = tuple(dict.fromkeys(reply.tools))
         ids = tuple(name for name in named if name in offered)[:count]
         invented = sum(name not in offered for name in named)
@@ -227,7 +229,9 @@ class ModelPlanner:
             "attempts": [{"tool": a.tool, "error": a.error, "said": a.said[:SAID_CHARACTERS]} for a in turn.attempts],
             "rounds_left": turn.rounds_left,
         }
-        reply = self._ask(replies.ActionReply, ACT, data, AGENT_RULES)
+        offered, kinds = [tool.id for tool in turn.offered], ["route", *(["execute"] if turn.offered else []), "stop"]
+        only = {"tool": {"type": "string", "enum": ["", *offered]}, "action": {"type": "string", "enum": kinds}}
+        reply = self._ask(replies.ActionReply, ACT, data, AGENT_RULES, only=only)
         if reply.action == "execute":
             self._meter.invented(reply.tool not in {tool.id for tool in turn.offered})
         return Action(
@@ -244,8 +248,13 @@ class ModelPlanner:
         task: str,
         data: Mapping[str, str | int | Sequence[object]],
         rules: str = RULES,
+        *,
+        only: Mapping[str, Any] | None = None,
     ) -> R:
-        message = Message(rules, with_data(task, data), kind.model_json_schema(), kind.__name__.lower())
+        """Returns a reply. `only` replaces properties of its schema by narrower ones."""
+        schema = kind.model_json_schema()
+        schema["properties"] |= only or {}
+        message = Message(rules, with_data(task, data), schema, kind.__name__.lower())
         key = hashlib.sha256(f"{kind.__name__}\0{message.user}".encode()).hexdigest()
         cached = self._cached(key)
         if isinstance(cached, kind):

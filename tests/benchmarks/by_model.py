@@ -114,11 +114,11 @@ class Trace:
 
 
 def algorithm_1(material: Material, model: Planner, task: Task, rng: np.random.Generator) -> Trace:
-    """Plays one task: ROUTE, EXECUTE and STOP as the model says. A call's outcome is drawn by the tool's declared reliability."""
-    context, trace = material.context(SAMPLE), Trace()
+    """Plays one task: the question is routed, then ROUTE, EXECUTE and STOP follow as the model says. A call's outcome is drawn by the tool's declared reliability."""
+    trace = Trace()
     steps = max(1, len(task.plan))
     question = task.question or task.subtask
-    subtask, offered = question, tuple[Tool, ...]()
+    subtask, offered = question, _routed(material, question)
     right = {tool for step in task.plan for tool in (step.tool, *step.equal)} or set(task.relevant)
     for left in range(ACTIONS * steps, 0, -1):
         earlier = tuple((one.tool, one.said) for one in trace.attempts if not one.error)
@@ -134,14 +134,17 @@ def algorithm_1(material: Material, model: Planner, task: Task, rng: np.random.G
             return trace
         if action.kind == "route":
             subtask = action.subtask or question
-            decision = material.decide(subtask, SAMPLE, "ehrr", {"n": 3}, preset="paper")
-            offered = tuple(
-                context.catalog.tools[context.catalog.tool_row[decision.tools.ids[row]]] for row in decision.candidates
-            )
+            offered = _routed(material, subtask)
         else:
             _execute(material, action, offered, right, trace, rng)
     trace.ended = "rounds"
     return trace
+
+
+def _routed(material: Material, subtask: str) -> tuple[Tool, ...]:
+    catalog = material.context(SAMPLE).catalog
+    decision = material.decide(subtask, SAMPLE, "ehrr", {"n": 3}, preset="paper")
+    return tuple(catalog.tools[catalog.tool_row[decision.tools.ids[row]]] for row in decision.candidates)
 
 
 def _execute(
