@@ -15,7 +15,7 @@ QUICK := $(addprefix tests/,contracts decisions domain importers lint network ro
   dashboard/test_app.py dashboard/test_route_page.py dashboard/test_compare_page.py cli/test_lists.py cli/test_route.py cli/test_wrong_use.py)
 WORKERS := -n 2 --dist worksteal
 
-.PHONY: run test check coverage lint bench papers catalog clean
+.PHONY: run test check coverage lint bench papers model catalog clean
 
 run: $(VENV)/.installed
 	$(say) 3 'Starting the console: a few seconds, up to a minute the first time.' 'Next: open the address below in a browser.'
@@ -50,6 +50,10 @@ bench: $(VENV)/.installed-dev
 # what the Papers page shows, made again: a few minutes; rows that need a model ask the one that WAYFARE_LLM_MODEL names
 papers: $(VENV)/.installed
 	$(BIN)/wayfare papers --poisoned tests/lint/data/poisoned.jsonl $(ARGS)
+
+# a small language model for benchmarks, 1.2 GB in .model, served until Ctrl+C; `make model ARGS="--size 0.5b --threads 1"`
+model:
+	@$(PYTHON) tests/benchmarks/model.py $(ARGS)
 
 catalog: $(VENV)/.installed
 	$(BIN)/python -m sample_catalog.authoring.build

@@ -23,7 +23,7 @@ from core.domain.tokens import count_tokens, fits, piece
 from core.governance.calls import NotAllowedError, Wanted
 from core.governance.clients import AGENT_LOOP
 from core.governance.governed_calls import GovernedCalls
-from core.planning.base import MAY_WRITE, Action, Attempt, Meter, Planner, SubQuery, Turn, also_counted
+from core.planning.base import MAY_WRITE, Action, Attempt, Meter, Planner, SubQuery, Turn, Watch, also_counted, watched
 from core.planning.plans import AgentEvent, Executed, Routed, Stopped
 from core.planning.rules import chosen_planner
 
@@ -114,6 +114,8 @@ class AgentRun:
         self.calls_usd = 0.0
         self.unpriced = 0
         """Calls without a known price."""
+        self.watch = Watch()
+        """Of the model's answers. Setting its `stop` ends the run."""
         self._services = services
         self._task = task
         self._planner = planner
@@ -142,7 +144,7 @@ class AgentRun:
 
     def events(self) -> Iterator[AgentEvent]:
         """The loop. Raises PlannerError if the model cannot answer; earlier calls stay done."""
-        with also_counted(self._model):
+        with also_counted(self._model), watched(self.watch):
             parts = self._planner.decompose(self._task.question)
         for step, part in enumerate(parts):
             yield from self._step(step, part, last=step == len(parts) - 1)
@@ -184,7 +186,7 @@ class AgentRun:
 
     def _route(self, subtask: str) -> Decision:
         task = self._task
-        with also_counted(self._model):  # a router may ask the model, too
+        with also_counted(self._model), watched(self.watch):  # a router may ask the model, too
             return self._services.routing.route(
                 subtask, catalog=task.catalog, router=task.router, parameters=task.parameters,
                 origin=AGENT, visitor=AGENT_LOOP, seen=tuple(self._seen), anew=True, network=task.network,
@@ -208,7 +210,7 @@ class AgentRun:
         """The planner's action. A model is not asked without money left."""
         if self._model.usage.model and self.left_usd is not None and self.left_usd <= 0:
             return Action("stop", "The budget is spent.")
-        with also_counted(self._model):
+        with also_counted(self._model), watched(self.watch):
             action = self._planner.act(turn)
         return self._review(turn, action)
 

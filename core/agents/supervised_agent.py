@@ -14,6 +14,7 @@ from core.planning.base import Action, Turn
 from core.planning.plans import AgentEvent, Stopped
 
 _log = logging.getLogger(__name__)
+ENDED = "Ended by hand."
 
 
 class _EndedError(Exception):
@@ -89,10 +90,11 @@ class SupervisedAgent:
                 self._changed.notify_all()
 
     def end(self) -> None:
-        """Do nothing further; a call under way is cancelled."""
+        """Do nothing further; a call or an answer under way is cancelled."""
         with self._changed:
             self._ended, self._proposal = True, None
             self._changed.notify_all()
+        self.run.watch.stop.set()
         self.run.cancel_call()
 
     def wait(self, limit_s: float) -> bool:
@@ -117,9 +119,9 @@ class SupervisedAgent:
             for event in self.run.events():
                 self._events.append(event)
         except _EndedError:
-            self.problem = "Ended by hand."
+            self.problem = ENDED
         except WayfareError as error:
-            self.problem = str(error)
+            self.problem = ENDED if self._ended else str(error)
         except Exception as error:  # noqa: BLE001 - a thread of its own: the page shows every error
             _log.exception("the agent loop failed")
             self.problem = f"The loop itself failed ({type(error).__name__}); the log says where."

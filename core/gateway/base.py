@@ -19,7 +19,7 @@ from core.app import App
 from core.domain.catalog import ServerId
 from core.domain.errors import ParameterError, Refusal, UnknownNameError
 from core.domain.execution import WAYFARE, ClientSide, SessionOwner
-from core.domain.params import Parameters, Value
+from core.domain.params import NOTHING, Parameters, Value
 from core.domain.settings import FIRST_CATALOG
 from core.domain.untrusted_text import visible
 from core.governance.server_requests import ResourceLink
@@ -30,6 +30,8 @@ from core.routers.presets import DEFAULT_PRESET, applied
 
 DEFAULT_ROUTER = "ehrr"
 SWITCH = ("on", "off")
+SEARCH_MODE, ATTENTION_MODE = MODES = ("search", "attention")
+ATTENTION_ROUTER = "tool_attention"
 SHORTEST_S, LONGEST_S = 0.1, 3600.0
 
 
@@ -37,7 +39,8 @@ SHORTEST_S, LONGEST_S = 0.1, 3600.0
 class EndpointOptions:
     """The defaults are those of the console. `timeout_s` limits one call of a tool. `fallback` calls the next
     candidates of a search if a read-only tool does not answer. `mirror` holds server names, with * and ?; their
-    tools are listed in place of Wayfare's own. `further` names more catalogs that are served beside the first.
+    tools are listed in place of Wayfare's own. `further` names more catalogs that are served beside the first. The `mode` attention
+    lists the tools of a client's last search beside its own, see `core.gateway.attending`.
 
     >>> options = EndpointOptions.of_pairs([("router", "expected_value"), ("set", "n=5"), ("fallback", "on")], catalog="mine")
     >>> options.catalog, options.router, options.settings, options.timeout_s, options.fallback
@@ -54,6 +57,17 @@ class EndpointOptions:
     fallback: bool = False
     mirror: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
+    mode: str = SEARCH_MODE
+
+    @property
+    def attention(self) -> bool:
+        """Whether Tool Attention gates the list of tools."""
+        return self.mode == ATTENTION_MODE
+
+    @property
+    def listed_anew(self) -> bool:
+        """Whether the list of tools may change."""
+        return bool(self.mirror) or self.attention
 
     @property
     def catalogs(self) -> tuple[str, ...]:
@@ -63,10 +77,11 @@ class EndpointOptions:
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[str, str]], *, catalog: str = FIRST_CATALOG) -> Self:
         """Returns the options of the address
-        `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&mirror=SERVER&set=K=V`. `catalog` may be
-        repeated.
+        `/mcp?catalog=...&router=...&preset=...&timeout=S&fallback=on&mirror=SERVER&mode=attention&set=K=V`. `catalog` may be
+        repeated. In the mode attention a client has seen no output of tools at first.
 
-        Raises ParameterError for an unknown name, an invalid time, or a mirror of several catalogs.
+        Raises ParameterError for an unknown name, an invalid time, a mirror or the mode attention with several catalogs, or that mode
+        with a mirror or another router.
         """
         chosen: dict[str, str] = {}
         catalogs: list[str] = []
@@ -85,12 +100,15 @@ class EndpointOptions:
                 mirror.append(value)
             elif name == "catalog":
                 catalogs.append(value)
-            elif name in {"router", "preset"}:
+            elif name in {"router", "preset"} or (name == "mode" and value in MODES):
                 chosen[name] = value
             else:
                 raise ParameterError(
-                    f"The address has {name}={value}; it takes catalog, router, preset, timeout, fallback=on|off, mirror=SERVER and set=K=V."
+                    f"The address has {name}={value}; it takes catalog, router, preset, timeout, fallback=on|off, mirror=SERVER, mode=attention and set=K=V."
                 )
+        if chosen.get("mode") == ATTENTION_MODE:
+            chosen.setdefault("router", ATTENTION_ROUTER)
+            settings.setdefault("outputs", NOTHING)
         first, *further = dict.fromkeys(catalogs) or (catalog,)
         return cls(
             first, **chosen, settings=settings, timeout_s=timeout_s, fallback=fallback, mirror=tuple(mirror), further=tuple(further)
@@ -99,6 +117,10 @@ class EndpointOptions:
     def __post_init__(self) -> None:
         if self.mirror and len(self.catalogs) > 1:
             raise ParameterError("A mirror shows servers of one catalog. Name one catalog, or leave the mirror out.")
+        if self.attention and (self.mirror or len(self.catalogs) > 1 or self.router != ATTENTION_ROUTER):
+            raise ParameterError(
+                f"mode={self.mode} is of one catalog, without a mirror and with the router {ATTENTION_ROUTER}; leave out what differs."
+            )
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns the options as pairs for an address."""
@@ -109,6 +131,7 @@ class EndpointOptions:
             ("timeout", f"{self.timeout_s:g}"),
             ("fallback", "on" if self.fallback else "off"),
         ]
+        named += [("mode", self.mode)] if self.attention else []
         named += [("mirror", server) for server in self.mirror]
         return [*named, *(("set", f"{name}={value}") for name, value in self.settings.items())]
 

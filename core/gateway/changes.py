@@ -1,4 +1,5 @@
-"""Clients of mirrors are told when what they are offered changes: a catalog was edited, a server switched off, a definition accepted.
+"""Clients of mirrors are told when what they are offered changes: a catalog was edited, a server switched off, a definition accepted. So are
+those whose list Tool Attention gates, after each search.
 
 Up to 2025-11-25 a session that has listed tools is told. From 2026-07-28 on a client asks for it with `subscriptions/listen`.
 """
@@ -64,6 +65,10 @@ class TellsClients(Protocol):
         self, session_id: str, session: Any, request: PartRequest, uri: str, /, *, wanted: bool
     ) -> None:
         """Begins or ends a subscription of a session of the older protocol to a resource. Raises MCPError."""
+        ...
+
+    async def look(self, owner: SessionOwner, /) -> None:
+        """Tells a client at once what its own call has changed."""
         ...
 
     async def listen(self, context: Any, params: Any, request: PartRequest, /) -> Any:
@@ -146,6 +151,12 @@ class Changes:
                 except (MCPError, WayfareError) as error:
                     _log.info("%s of %s: %s", uri, server.server, error)
 
+    async def look(self, owner: SessionOwner) -> None:
+        """See `TellsClients`."""
+        for listener in (*self._sessions.values(), *self._streams):
+            if listener.request.owner == owner:
+                await self._told(listener)
+
     async def listen(self, context: Any, params: Any, request: PartRequest) -> Any:
         """See `TellsClients`."""
         if len(self._streams) >= MOST:
@@ -158,7 +169,7 @@ class Changes:
 
     @asynccontextmanager
     async def _listening(self, listener: Listener, uris: Iterable[str]) -> AsyncGenerator[None]:
-        if not listener.request.options.mirror:  # Wayfare's own tools never change
+        if not listener.request.options.listed_anew:  # Wayfare's own tools never change
             yield
             return
         self._streams.add(listener)
@@ -258,7 +269,8 @@ class Changes:
             catalog, servers = None, ()
         clients = governance.clients
         client = governance.policy, clients.in_force(request.client), clients.any_client, clients.without_token
-        return (id(catalog), catalog, governance.definitions.version, client), (
+        active = self._endpoint.attending.turn(request.owner, request.options).active
+        return (id(catalog), catalog, governance.definitions.version, client, active), (
             servers,
             client,
             self._app.upkeep.heard(name),

@@ -7,6 +7,7 @@ import logging
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import anyio.to_thread
@@ -19,6 +20,7 @@ from core.domain.errors import Refusal, StoreError, WayfareError
 from core.domain.json_schema import arguments_fault
 from core.domain.once import made_once
 from core.domain.untrusted_text import one_line, visible
+from core.gateway.attending import Attending
 from core.gateway.base import AgentTool, Answer, PartRequest, Request, Services, refused
 from core.gateway.describe import DESCRIBE
 from core.gateway.execute import EXECUTE, EXECUTE_READONLY
@@ -60,6 +62,7 @@ class Endpoint:
     def __init__(self, services: Services) -> None:
         self._services = services
         self.parts = MirroredParts(services)
+        self.attending = Attending(services)
 
     async def call(self, request: Request) -> Answer:
         """Returns the answer to a request. Raises only on cancellation."""
@@ -81,10 +84,12 @@ class Endpoint:
     async def offered(self, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the same for somebody who is to be told of changes. Raises MCPError."""
         options = request.options
-        if not options.mirror:
+        if not options.listed_anew:
             return [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS
         try:
             client = self._services.app.governance.admission.identified(request.client, known=request.known)
+            if options.attention:
+                return await anyio.to_thread.run_sync(self.attending.listed, request, client)
             return await anyio.to_thread.run_sync(mirrored, self._services, options, client)
         except WayfareError as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
@@ -125,13 +130,19 @@ class Endpoint:
         admission, catalog = self._services.app.governance.admission, request.options.catalog
         request = replace(request, client=admission.enter(request.client, catalog, known=request.known))
         services = self._services.of(request.client)
-        tool = _TOOLS.get(request.tool)
+        if request.options.attention:
+            if fault := _not_text(dict(request.arguments)):
+                raise _unreadable(request, fault)
+            return await self.attending.answered(services, request, partial(self._own, services))
         if request.options.mirror and request.tool != READ_RESULT.definition.name:
             if fault := _not_text(dict(request.arguments)):
-                raise Refusal(
-                    "invalid_arguments", f"{one_line(request.tool, 100)}: {fault}.", "Send valid JSON in UTF-8."
-                )
+                raise _unreadable(request, fault)
             return await call_mirrored(services, request)
+        return await self._own(services, request)
+
+    async def _own(self, services: Services, request: Request) -> Answer:
+        """Returns the answer of one of Wayfare's own tools. Raises Refusal."""
+        tool = _TOOLS.get(request.tool)
         if tool is None:
             raise Refusal(
                 "unknown_tool",
@@ -139,15 +150,20 @@ class Endpoint:
                 "Tools of the connected servers are called through execute_tool.",
             )
         if request.tool in IMPROVING:
-            admission.check_improve(request.client, catalog, known=request.known)
+            admission = services.app.governance.admission
+            admission.check_improve(request.client, request.options.catalog, known=request.known)
         arguments = _unpacked(dict(request.arguments))
         if fault := _not_text(arguments):
-            raise Refusal("invalid_arguments", f"{request.tool}: {fault}.", "Send valid JSON in UTF-8.")
+            raise _unreadable(request, fault)
         if fault := arguments_fault(tool.definition.input_schema, arguments):
             raise Refusal(
                 "invalid_arguments", f"{request.tool}: {visible(fault)}.", "Change the arguments to fit its schema."
             )
         return await tool.run(services, replace(request, arguments=arguments))
+
+
+def _unreadable(request: Request, fault: str) -> Refusal:
+    return Refusal("invalid_arguments", f"{one_line(request.tool, 100)}: {fault}.", "Send valid JSON in UTF-8.")
 
 
 def _not_text(arguments: dict[str, Any]) -> str:

@@ -12,8 +12,9 @@ import ipaddress
 import logging
 import math
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -121,7 +122,7 @@ class EndpointApp:
         self._catalog = catalog
         self.other_names = other_names
         self._wanted, self._ready = anyio.Event(), anyio.Event()
-        self._served: tuple[Asgi, Asgi] | None = None
+        self._served: Mapping[str, Asgi] | None = None
         self._governance: GovernanceService | None = None
         self._changes: Changes | None = None
 
@@ -146,7 +147,8 @@ class EndpointApp:
             return await refused(scope, receive, send)
         if self._served is None:
             return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
-        served = self._served["mirror" in QueryParams(scope.get("query_string", b""))]
+        query = QueryParams(scope.get("query_string", b""))
+        served = self._served["mirror" if "mirror" in query else query.get("mode", "")]
         try:
             known = await self._known(scope, send)
             await self._entrance.serve(served, scope, receive, known, scope.get(CLIENT, ""), self._note_busy)
@@ -234,7 +236,7 @@ class EndpointApp:
     async def _serve(self) -> None:
         await self._wanted.wait()
         try:
-            own, mirrors, changes = await anyio.to_thread.run_sync(self._made)
+            managers, changes = await anyio.to_thread.run_sync(self._made)
         except WayfareError:  # the console's pages show the error
             self._ready.set()
             return
@@ -242,18 +244,22 @@ class EndpointApp:
             _log.exception("the endpoint cannot be served")
             self._ready.set()
             return
-        async with own.run(), mirrors.run():
-            self._served, self._changes = (own.handle_request, mirrors.handle_request), changes
+        async with AsyncExitStack() as running:
+            for manager in managers.values():
+                await running.enter_async_context(manager.run())
+            served = {kind: manager.handle_request for kind, manager in managers.items()}
+            self._served, self._changes = defaultdict(lambda: served[""], served), changes
             self._ready.set()
             await changes.watch()
 
-    def _made(self) -> tuple[Any, Any, Changes]:
-        """Returns the sessions with Wayfare's own tools, those with mirrors, and what tells the latter of changes."""
+    def _made(self) -> tuple[Mapping[str, Any], Changes]:
+        """Returns the sessions with Wayfare's own tools ("" and attention) and those with mirrors, and what tells of changes."""
         app = self._app()
         app.pool.get()  # it imports the protocol's packages, possibly in another thread right now
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        from core.gateway.base import EndpointOptions, Services
+        from core.gateway.attending import INSTRUCTIONS
+        from core.gateway.base import ATTENTION_MODE, EndpointOptions, Services
         from core.gateway.changes import Changes
         from core.gateway.endpoint import Endpoint
         from core.gateway.server import Context, mcp_server
@@ -273,7 +279,9 @@ class EndpointApp:
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
         made = partial(mcp_server, call, options_of, client_of, listing=listing, changes=changes)
         manager = partial(StreamableHTTPSessionManager, session_idle_timeout=SESSION_IDLE_S)
-        return manager(made(prompts=endpoint.part)), manager(made(part=part)), changes
+        own = partial(made, prompts=endpoint.part)
+        servers = {"": own(), ATTENTION_MODE: own(instructions=INSTRUCTIONS), "mirror": made(part=part)}
+        return {kind: manager(server) for kind, server in servers.items()}, changes
 
     def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:
         """Returns `answer` with each request counted as a use of its client. It raises MCPError if the console ends."""

@@ -57,6 +57,9 @@ class JoinedChanges:
                 raise MCPError(mcp_types.INVALID_PARAMS, f"{uri} is no resource that can be subscribed to here.")
             self._uris[uri] = scope
 
+    async def look(self, _: Any) -> None:
+        """See `TellsClients`: the console tells by itself."""
+
     async def listen(self, context: Any, params: Any, request: PartRequest) -> Any:
         """See `TellsClients`."""
         bus = InMemorySubscriptionBus()

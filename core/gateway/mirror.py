@@ -34,24 +34,29 @@ TITLE_CHARS = 200
 
 def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
     """Returns the tools of the chosen servers that a client may use, and `read_result` for results that are cut."""
-    admission, extras = services.app.governance.admission, services.app.governance.definitions.extras
+    admission = services.app.governance.admission
     tools = _tools(services, options, client)
     listed = [
-        mcp_types.Tool.model_validate(
-            extras(options.catalog, tool)
-            | dict(
-                name=name,
-                title=one_line(tool.title, TITLE_CHARS) or None,
-                description=shown_description(tool.description),
-                inputSchema=_without_headers(shown_schema(tool)),
-                annotations=hint_names(tool.hints),
-                outputSchema=shown_output_schema(tool),
-            )
-        )
+        as_listed(services, options, name, tool)
         for name, tool in tools.items()
         if admission.allows(client, options.catalog, tool)
     ]
     return [*listed, READ_RESULT.definition]
+
+
+def as_listed(services: Services, options: EndpointOptions, name: str, tool: Tool) -> mcp_types.Tool:
+    """Returns a tool of a server as a client's list has it, under a name."""
+    return mcp_types.Tool.model_validate(
+        services.app.governance.definitions.extras(options.catalog, tool)
+        | dict(
+            name=name,
+            title=one_line(tool.title, TITLE_CHARS) or None,
+            description=shown_description(tool.description),
+            inputSchema=_without_headers(shown_schema(tool)),
+            annotations=hint_names(tool.hints),
+            outputSchema=shown_output_schema(tool),
+        )
+    )
 
 
 def _without_headers(schema: Any) -> Any:

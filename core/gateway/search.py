@@ -136,11 +136,12 @@ DROP_WORDS = {
 
 async def search_tools(services: Services, request: Request) -> Answer:
     """Records one decision and returns its candidates."""
-    document = await anyio.to_thread.run_sync(_search, services.app, request)
+    document = await anyio.to_thread.run_sync(search, services.app, request)
     return answer(document)
 
 
-def _search(app: App, request: Request) -> dict[str, Any]:
+def search(app: App, request: Request, seen: Sequence[str] = ()) -> dict[str, Any]:
+    """Records one decision and returns the answer's content; blocks. `seen` are tools whose output the client has."""
     given, options, offering = request.arguments, request.options, Offering.of(app, request)
     usual = app.agent_knobs.of(options.router)
     n: int | None = given.get("n")
@@ -153,6 +154,7 @@ def _search(app: App, request: Request) -> dict[str, Any]:
         server_hint=masked(given.get("server_hint", "")),
         origin=AGENT,
         visitor=request.client,
+        seen=seen,
         anew=True,
         at_once=True,
         scope=lambda catalog: app.governance.admission.seen(request.client, catalog),

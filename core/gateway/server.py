@@ -222,19 +222,26 @@ def mcp_server(
     part: Part | None = None,
     prompts: Part | None = None,
     changes: TellsClients | None = None,
+    instructions: str = "",
 ) -> McpServer[Any]:
     """Returns the server. `call` answers a request, `options_of` returns its options, `client_of` the client of its
     token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests,
-    `prompts` those about Wayfare's own prompts. `changes` tells clients when their lists change."""
+    `prompts` those about Wayfare's own prompts. `changes` tells clients when their lists change. `instructions` are other ones than
+    usual."""
 
     sides, asked = ClientSides(), partial(_asked, options_of, client_of)
 
     async def listed(context: Context, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         request = asked(context, "tools/list", params)
         tools = await listing(request)
-        if request.options.mirror and changes is not None and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        if (
+            request.options.listed_anew
+            and changes is not None
+            and context.protocol_version not in MODERN_PROTOCOL_VERSIONS
+        ):
             await changes.listed(_session(context), context.session, request, tools)
-        return mcp_types.ListToolsResult(tools=tools, ttl_ms=LISTED_MS, cache_scope="private")
+        kept_ms = 0 if request.options.attention else LISTED_MS
+        return mcp_types.ListToolsResult(tools=tools, ttl_ms=kept_ms, cache_scope="private")
 
     async def called(
         context: Context, params: mcp_types.CallToolRequestParams
@@ -252,20 +259,23 @@ def mcp_server(
             announced=whose.announced,
             progress=context.session.report_progress if "progress_token" in (params.meta or {}) else no_progress,
         )
-        return await sides.with_side(
+        made = await sides.with_side(
             context,
             params,
             request.client,
             lambda side: call(replace(request, side=side)),
             mirror=bool(request.options.mirror),
         )
+        if request.options.attention and changes is not None:
+            await changes.look(whose.owner)
+        return made
 
     server = (McpServer[Any] if changes is None else TellingServer)(
         "wayfare",
         version=version("wayfare"),
         title="Wayfare",
         description="Finds, calls and learns the tools of all connected MCP servers.",
-        instructions=INSTRUCTIONS if part is None else MIRROR_INSTRUCTIONS,
+        instructions=instructions or (INSTRUCTIONS if part is None else MIRROR_INSTRUCTIONS),
         cache_hints={"server/discover": DISCOVERED},
         get_tool_input_schema=SCHEMAS.get,
         on_list_tools=listed,

@@ -10,6 +10,7 @@ from core.domain.errors import PlannerError
 from core.domain.tokens import count_tokens
 from core.domain.untrusted_text import one_line
 from core.learning.requests import HOW, PER_TOOL
+from core.planning.base import Watch, watched
 from core.planning.model import RULES, with_data
 from core.planning.model_endpoint import Endpoint, Message, ModelEndpoint, Reply, endpoint_of
 from core.planning.model_replies import WrittenRequests
@@ -150,6 +151,7 @@ class WritingRun:
     failed: bool = False
     skipped: list[str] = field(default_factory=list[str])
     spent: Spending = Spending()
+    watch: Watch = field(default_factory=Watch)
 
     def write(self, rows: Sequence[Row], told: Callable[[], object]) -> None:
         """Writes the requests of all tools, and calls `told` after each batch."""
@@ -157,7 +159,8 @@ class WritingRun:
         for batch in batches(rows):
             if self._over_the_cap(batch):
                 break
-            written = self.writer.write(batch)
+            with watched(self.watch):
+                written = self.writer.write(batch)
             self.spent += written.spent
             self.done += len(batch)
             if written.requests:
@@ -175,7 +178,8 @@ class WritingRun:
 
     def words(self) -> str:
         """Returns how far the run is."""
-        return f"{self.done:,} of {self.of:,} tools: {self.requests:,} requests; {self.spent.words()}"
+        now = self.watch.words()
+        return f"{self.done:,} of {self.of:,} tools: {self.requests:,} requests; {self.spent.words()}{f'; {now}' if now else ''}"
 
     def _over_the_cap(self, batch: Sequence[Row]) -> bool:
         """Whether the next batch would pass the cap: its estimate, added to what was spent."""

@@ -20,7 +20,7 @@ from core.lab.lab import TASK_SETS, LabService
 from core.lab.lab_runs import COMPUTING
 from core.lab.scenario_runs import ScenarioService
 from core.lab.scenarios.simulation import World
-from core.papers import PAPERS, RESULTS
+from core.papers import PAPERS, RESULTS, by_model
 from core.papers.report import ATTENTION, SEARCH, Material, Report
 from core.planning.base import Planner
 from core.routers.parameters import VIEW_WEIGHTS
@@ -106,10 +106,12 @@ class PaperService:
         return file
 
     def report(self, paper: str) -> Report | None:
-        """The newest report, None without one. Raises WayfareError if its file cannot be read."""
+        """The newest report with what a model measured before, None without one. Raises WayfareError if its file cannot be read."""
         file = self.folder / f"{paper}.json"
         try:
-            return _read(file, file.stat().st_mtime_ns)
+            return by_model.with_kept(
+                _read(file, file.stat().st_mtime_ns), by_model.kept_rows(self.folder).get(paper, {})
+            )
         except OSError:
             return None
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from core.domain.catalog import Tool
@@ -100,6 +100,43 @@ def also_counted(meter: Meter) -> Generator[None]:
         yield
     finally:
         _ONE_RUN.reset(token)
+
+
+@dataclass(eq=False)
+class Watch:
+    """Somebody who waits for answers of a model: `tokens` of the answer that is being written, 0 while the model reads, and None while it is
+    not asked. Setting `stop` ends the answer."""
+
+    stop: threading.Event = field(default_factory=threading.Event)
+    tokens: int | None = None
+
+    def words(self) -> str:
+        """Returns what the model does, "" if it is not asked.
+
+        >>> Watch().words(), Watch(tokens=0).words(), Watch(tokens=57).words()
+        ('', 'the model reads', 'the model writes, tokens so far: 57')
+        """
+        if self.tokens is None:
+            return ""
+        return f"the model writes, tokens so far: {self.tokens:,}" if self.tokens else "the model reads"
+
+
+_WATCH: ContextVar[Watch | None] = ContextVar("wayfare_watch", default=None)
+
+
+def who_waits() -> Watch | None:
+    """Returns the watch of this thread or task."""
+    return _WATCH.get()
+
+
+@contextmanager
+def watched(watch: Watch) -> Generator[None]:
+    """Shows the answers of any model in this thread or task to `watch`, token by token."""
+    token = _WATCH.set(watch)
+    try:
+        yield
+    finally:
+        _WATCH.reset(token)
 
 
 # A turn of the agent loop, EHRR Algorithm 1: the context C_e that a planner reads, and its decision d_e
@@ -241,4 +278,8 @@ class Planner(Protocol):
 
     def act(self, turn: Turn) -> Action:
         """Returns the next action of the agent loop, EHRR Algorithm 1, line 3."""
+        ...
+
+    def judge(self, question: str, attempts: Sequence[Attempt]) -> bool | None:
+        """Returns whether these calls did what the question asks. Rules do not know: None."""
         ...

@@ -4,9 +4,13 @@ sentence.
 
 from __future__ import annotations
 
+import json
 import os
+import socket
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
@@ -16,6 +20,7 @@ import httpx2
 from core.domain.errors import PlannerError
 from core.domain.once import made_once
 from core.importers.token_meter import model_price
+from core.planning.base import Watch, who_waits
 from core.planning.model_replies import one_line
 from core.planning.rules import BASE_URL, KEY, MODEL
 
@@ -38,6 +43,41 @@ def bounded(response: httpx2.Response) -> None:
     ends = None if allowed_s is None else time.monotonic() + allowed_s
     if isinstance(response.stream, httpx2.SyncByteStream):
         response.stream = _Bounded(response.stream, ends)
+
+
+LOOK_S = 0.1
+_CONNECTED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
+
+
+@contextmanager
+def _stoppable(watch: Watch | None) -> Generator[dict[str, list[Callable[..., None]]]]:
+    """Gives the hooks of an HTTP client whose connections are shut as soon as the watch is stopped, also while the model reads."""
+    hooks: dict[str, list[Callable[..., None]]] = {"response": [bounded]}
+    if watch is None:
+        yield hooks
+        return
+    streams, over = list[Any](), threading.Event()
+
+    def traced(event: str, info: Mapping[str, Any]) -> None:
+        if event in _CONNECTED:
+            streams.append(info["return_value"])
+
+    def look() -> None:
+        while not over.wait(LOOK_S):
+            if watch.stop.is_set() and streams:
+                with suppress(OSError):  # it has ended meanwhile
+                    streams[-1].get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
+    def trace(request: httpx2.Request) -> None:
+        request.extensions = {**request.extensions, "trace": traced}
+
+    threading.Thread(target=look, name="wayfare-watch", daemon=True).start()
+    watch.tokens = 0
+    try:
+        yield {**hooks, "request": [trace]}
+    finally:
+        over.set()
+        watch.tokens = None
 
 
 class _Bounded(httpx2.SyncByteStream):
@@ -211,6 +251,33 @@ class Endpoint(Protocol):
         ...
 
 
+CUT = "length"
+"""Why an answer ended that was cut off."""
+
+
+class _NoStreamError(Exception):
+    """An endpoint answered in one piece, or not at all, where a stream was asked for."""
+
+
+def _streamed(chunks: Iterable[Any], watch: Watch) -> tuple[str, bool, Any]:
+    """Returns the text of a stream, whether it is whole, and its usage. The watch sees each token. Raises _NoStreamError, and
+    PlannerError if the watch is stopped."""
+    text, end, usage = list[str](), "", None
+    for chunk in chunks:
+        if watch.stop.is_set():
+            break
+        usage = chunk.usage or usage
+        for choice in chunk.choices[:1]:
+            text.append(choice.delta.content or "")
+            end = choice.finish_reason or end
+            watch.tokens = (watch.tokens or 0) + bool(choice.delta.content)
+    if watch.stop.is_set():
+        raise PlannerError(STOPPED)
+    if not end:
+        raise _NoStreamError
+    return "".join(text), end != CUT, usage
+
+
 LIMIT = "WAYFARE_LLM_TIMEOUT_S"
 
 
@@ -231,6 +298,7 @@ def endpoint_of(
     return ModelEndpoint(model or name, url, key, limit_s, answer_tokens)
 
 
+STOPPED = "The model's answer was stopped before its end."
 NOT_INSTALLED = 'A language model is asked through openai, which is not installed; run `pip install "wayfare[llm]"`.'
 
 
@@ -248,26 +316,35 @@ class ModelEndpoint:
     """The options that the endpoint has refused, such as schemas."""
 
     def ask(self, message: Message) -> Reply:
-        """Returns one answer, after at most three attempts. Raises PlannerError without one, or without openai."""
+        """Returns one answer, after at most three attempts. It is streamed to the current watch. Raises PlannerError without an answer,
+        without openai, or if the watch is stopped."""
         try:
             import openai
         except ImportError:
             raise PlannerError(NOT_INSTALLED) from None
 
         name, url, key = self._served()
-        http = httpx2.Client(verify=_certificates(), event_hooks={"response": [bounded]})
-        with openai.OpenAI(
-            base_url=url, api_key=key or "none", timeout=self.timeout_s, max_retries=0, http_client=http
-        ) as client:
+        watch = who_waits()
+        with (
+            _stoppable(watch) as hooks,
+            httpx2.Client(verify=_certificates(), event_hooks=hooks) as http,
+            openai.OpenAI(
+                base_url=url, api_key=key or "none", timeout=self.timeout_s, max_retries=0, http_client=http
+            ) as client,
+        ):
             for attempt in range(1, ATTEMPTS + 1):
+                if watch is not None and watch.stop.is_set():
+                    break
                 try:
-                    return self._once(client, name, message)
+                    return self._once(client, name, message, watch)
                 except Exception as problem:  # noqa: BLE001  an answer can have any shape
-                    if attempt == ATTEMPTS or not passes(problem):
+                    stopped = watch is not None and watch.stop.is_set()
+                    if not stopped and (attempt == ATTEMPTS or not passes(problem)):
                         said = failure(problem, self.model, self.base_url, secret=key, attempts=attempt)
                         raise PlannerError(said) from None
-                self.sleep(WAIT_S * 2 ** (attempt - 1))
-        raise AssertionError("unreachable")
+                    if not stopped:
+                        self.sleep(WAIT_S * 2 ** (attempt - 1))
+        raise PlannerError(STOPPED)
 
     def _served(self) -> tuple[str, str, str]:
         """Returns the model's name at the endpoint, the address, and the key, which a provider's own variable may hold."""
@@ -276,40 +353,52 @@ class ModelEndpoint:
         provider, name = provider_of(self.model)
         return name, PROVIDERS[provider], self.key or os.environ.get(f"{provider.upper()}_API_KEY", "")
 
-    def _once(self, client: OpenAI, name: str, message: Message) -> Reply:
-        """Asks without the options that the endpoint refuses: schemas, or for models that reason a temperature."""
+    def _once(self, client: OpenAI, name: str, message: Message, watch: Watch | None) -> Reply:
+        """Asks without the options that the endpoint refuses: schemas, streams, or for models that reason a temperature."""
         import openai
 
         schema = {"name": message.name, "strict": True, "schema": dict(message.schema)}
-        options = {
+        options: dict[str, Any] = {
             "temperature": 0,
             "max_tokens": self.answer_tokens,
             "response_format": {"type": "json_schema", "json_schema": schema},
         }
+        if watch is not None:
+            options |= {"stream_options": {"include_usage": True}, "stream": True}
         refused = set(self.refused)
         while True:
             sent = {option: value for option, value in options.items() if option not in refused}
             if "max_tokens" in refused:
                 sent["max_completion_tokens"] = self.answer_tokens
             try:
-                reply = self._completed(client, name, message, sent)
+                reply = self._completed(client, name, message, sent, watch)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as problem:
-                refusal = problem.param if problem.param in options else "response_format"
-                if refusal in refused:
+                suspects = (problem.param, "response_format", "stream_options")
+                refusal = next((option for option in suspects if option in sent), None)
+                if refusal is None:
                     raise
                 refused.add(refusal)
+            except _NoStreamError:
+                refused |= {"stream_options", "stream"}
             else:
                 self.refused = frozenset(refused)
                 return reply
 
-    def _completed(self, client: OpenAI, name: str, message: Message, options: Mapping[str, Any]) -> Reply:
+    def _completed(
+        self, client: OpenAI, name: str, message: Message, options: Mapping[str, Any], watch: Watch | None
+    ) -> Reply:
         create: Any = client.chat.completions.create
-        asked = [{"role": "system", "content": message.system}, {"role": "user", "content": message.user}]
+        told = "" if "response_format" in options else f"\nThe schema: {json.dumps(dict(message.schema))}"
+        asked = [{"role": "system", "content": message.system + told}, {"role": "user", "content": message.user}]
         try:
             answer = create(model=name, messages=asked, **options)
-            choice = answer.choices[0] if answer.choices else None
-            read, written = (int(getattr(answer.usage, f"{kind}_tokens", 0) or 0) for kind in ("prompt", "completion"))
-            text, whole = (choice and choice.message.content) or "", choice is None or choice.finish_reason != "length"
+            if watch is not None and "stream" in options:
+                text, whole, usage = _streamed(answer, watch)
+            else:
+                choice = answer.choices[0] if answer.choices else None
+                text, whole = (choice and choice.message.content) or "", choice is None or choice.finish_reason != CUT
+                usage = answer.usage
+            read, written = (int(getattr(usage, f"{kind}_tokens", 0) or 0) for kind in ("prompt", "completion"))
         except (AttributeError, LookupError, TypeError, ValueError):
             raise ValueError("not a chat completion") from None
         return Reply(str(text), read, written, self.price_usd(read, written), whole)

@@ -94,6 +94,13 @@ class Chosen(ModelReply):
     reason: str
 
 
+class Verdict(ModelReply):
+    """Whether a question was done."""
+
+    why: str
+    solved: bool
+
+
 class ToolRequests(ModelReply):
     """The example requests of one tool."""
 

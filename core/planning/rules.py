@@ -14,6 +14,7 @@ from core.planning.arguments import filled
 from core.planning.base import (
     MAY_WRITE,
     Action,
+    Attempt,
     Card,
     Planner,
     Selection,
@@ -195,6 +196,9 @@ class RulesPlanner:
     def summarise(self, server: str) -> str:
         """Returns the server's own text."""
         return server
+
+    def judge(self, question: str, attempts: Sequence[Attempt]) -> None:
+        """Returns None: rules do not know."""
 
 
 # The planners of this process: rules always, a model if the environment names one

@@ -101,7 +101,7 @@ def _chosen_servers(
         servers = context.catalog.servers
         cards = [
             Card(servers[row].name, profile(servers[row]), min(1.0, float(fit[row])))
-            for row in map(int, order[:MOST_CARDS])
+            for row in map(int, sorted(order[:MOST_CARDS]))  # the same list for every question, which an endpoint keeps
         ]
         named = query.planner.select(text, cards, p.s).ids
         rows = [context.catalog.server_row[name] for name in named] or rows

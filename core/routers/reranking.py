@@ -15,6 +15,7 @@ from core.domain.catalog import Catalog
 from core.domain.errors import WayfareError
 from core.domain.once import made_once
 from core.domain.params import SHARE, Parameters, knob
+from core.planning.base import Card
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import full
 from core.routers.context import Match, Query, RoutingContext, per_catalog
@@ -210,6 +211,8 @@ def max_sim(query: NDArray[Any], documents: Sequence[NDArray[Any]]) -> Scores:
 # A new one is a new file and one line in `RERANKERS`.
 
 NONE = "none"
+PLANNER = "planner"
+"""Not a reranker: the planner puts the tools in order, a language model as in the papers."""
 RERANKERS: dict[str, Callable[[Tokens, str], Reranker]] = {
     "late": lambda tokens, _: LateInteraction(tokens),
     "lexical": lambda _, __: LexicalOverlap(),
@@ -229,6 +232,8 @@ __all__ = ["NONE", "RERANKERS", "Documents", "Reranker", "RerankerError", "Token
 # trained to judge: alone they rank worse than retrieval, as a share of the score better (figures in each router's defaults).
 
 RERANK = "reranking"
+PLANNER_ORDERS = 5
+"""The tools that a planner puts in order; the others stay behind them as retrieval has them."""
 
 
 @per_catalog
@@ -238,9 +243,9 @@ def _texts(catalog: Catalog) -> tuple[str, ...]:
 
 def reranker_knob(default: str, *, none: str) -> str:
     """Which reranker; `none` says what is left without one."""
-    return knob(default, group=RERANK, label="Reranker", choices=(*RERANKERS, NONE),
+    return knob(default, group=RERANK, label="Reranker", choices=(*RERANKERS, PLANNER, NONE),
         help="late: token by token. lexical: words in common. fusion: ranks under all views. "
-        f"cross_encoder: the model that WAYFARE_RERANKER names. none: {none}.")  # fmt: skip
+        f"cross_encoder: the model that WAYFARE_RERANKER names. planner: the planner puts the best first. none: {none}.")  # fmt: skip
 
 
 def rerank_share_knob(default: float, rest: str) -> float:
@@ -269,12 +274,23 @@ def reranked(
     """(K,) scores of the given rows of tools after the second look, from their scores (K,) in [0, 1]."""
     if p.reranker == NONE or not len(rows):
         return scores
-    texts = _texts(context.catalog)
-    documents = Documents(
-        tuple(texts[row] for row in map(int, rows)), {"retrieval": scores, "similarity": match.tools[rows]}
-    )
-    second = RERANKERS[p.reranker](query.tokens, context.cross_encoder).rerank(text, documents)
+    every = _texts(context.catalog)
+    texts = tuple(every[row] for row in map(int, rows))
+    if p.reranker == PLANNER:
+        second = _by_planner(query, text, [context.tool_ids[row] for row in map(int, rows)], texts, scores)
+    else:
+        documents = Documents(texts, {"retrieval": scores, "similarity": match.tools[rows]})
+        second = RERANKERS[p.reranker](query.tokens, context.cross_encoder).rerank(text, documents)
     return (1 - p.rerank_share) * scores + p.rerank_share * second
+
+
+def _by_planner(query: Query, text: str, ids: Sequence[str], texts: Sequence[str], scores: Floats) -> Floats:
+    """(K,) by the place that the planner gives to a tool: 1 for the first, 0 for a tool that it does not name."""
+    cards = [Card(*one) for one in zip(ids, texts, map(float, np.clip(scores, 0.0, 1.0)), strict=True)]
+    cards.sort(key=lambda card: -card.score)
+    order = query.planner.select(text, cards, PLANNER_ORDERS).ids
+    place = {name: 1 - at / len(order) for at, name in enumerate(order)}
+    return np.array([place.get(name, 0.0) for name in ids])
 
 
 def best_first(rows: NDArray[np.int64], scores: Floats, match: Match, context: RoutingContext) -> NDArray[np.int64]:

@@ -285,7 +285,7 @@ class Prag(TwoStageRouter[TwoStageParameters]):
 #     T_c as RAG (BM25 in two stages);   score(t) = (1 - w) C(t) + w rerank(q, t) over T_c;   the best wins
 #     C(t) = BM25(t) / max over T_c of BM25                                                  in [0, 1]
 #
-# A language model reranks in the paper, and decides alone: w = 1. Ours: an offline reranker of `core.routers.reranking`.
+# A language model reranks in the paper (`reranker=planner`), and decides alone: w = 1. Ours: an offline reranker of `core.routers.reranking`.
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from core.domain.feedback import By
 from core.domain.findable import Findable, ToolFound
 from core.learning.request_writing import RequestWriter, WritingRun, writing_endpoint
 from core.learning.requests import MODEL
+from core.planning.base import Watch
 from core.planning.rules import MODEL as MODEL_SETTING
 from dashboard.ui.labels import labeller
 from dashboard.ui.long_work import job_progress, share_of
@@ -194,7 +195,7 @@ def _write(app: App, catalog: str, limit_usd: float | None, by: By, job: Job) ->
         )
 
     endpoint = writing_endpoint(app.settings.environment)
-    run = WritingRun(RequestWriter(endpoint, endpoint.price_usd), keep, limit_usd)
+    run = WritingRun(RequestWriter(endpoint, endpoint.price_usd), keep, limit_usd, watch=Watch(job.stop))
     job.reported.append(run)
     run.write(app.requests.missing(catalog), lambda: job.report(run.done, run.of))
     begin_first_look(app, catalog)

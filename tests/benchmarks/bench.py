@@ -13,6 +13,7 @@ from tests.benchmarks import (
     auditing,
     batching,
     browsing,
+    by_model,
     calling,
     cascading,
     clients,
@@ -79,6 +80,7 @@ SECTIONS = {
     "outages": outages.outages,
     "reading": reading.reading,
     "auditing": auditing.auditing,
+    "by_model": by_model.by_model,
 }
 
 

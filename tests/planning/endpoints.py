@@ -23,10 +23,13 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     server: ModelServer
+    streams = False
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.asked.append(Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, json.loads(body)))
+        asked = Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, json.loads(body))
+        self.server.asked.append(asked)
+        self.streams = asked.body.get("stream", False)
         reactions = self.server.reactions
         with self.server.lock:
             reaction = reactions.pop(0) if len(reactions) > 1 else reactions[0]
@@ -38,6 +41,14 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(body) if length is None else length))
         self.end_headers()
         self.wfile.write(body)
+
+    def stream(self, pieces: list[dict[str, Any]]) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        for document in pieces:
+            self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
 
     def log_message(self, *_: object) -> None:
         pass
@@ -78,10 +89,19 @@ class ModelServer(ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
         """A client that goes away is what some tests are about."""
 
-    def answer(self, content: object, *, finish: str = "stop", tokens: tuple[int, int] | None = (100, 20)) -> Reaction:
-        """A completion: a text, or a JSON document."""
+    def answer(
+        self, content: object, *, finish: str = "stop", tokens: tuple[int, int] | None = (100, 20), streams: bool = True
+    ) -> Reaction:
+        """A completion: a text, or a JSON document. In pieces if it is asked for and the endpoint `streams`."""
         text = content if isinstance(content, str) or content is None else json.dumps(content)
-        return lambda handler: handler.send(200, completion(text, finish, tokens))
+
+        def react(handler: Handler) -> None:
+            if handler.streams and streams:
+                handler.stream([*map(piece, (text or "").partition(" ")), piece("", finish, tokens)])
+            else:
+                handler.send(200, completion(text, finish, tokens))
+
+        return react
 
     def fail(self, status: int, body: str = '{"error": {"message": "no"}}') -> Reaction:
         return lambda handler: handler.send(status, body.encode())
@@ -101,6 +121,15 @@ class ModelServer(ThreadingHTTPServer):
         def react(handler: Handler) -> None:
             self.over.wait(LATE_S)
             handler.send(200, completion("{}", "stop", None))
+
+        return react
+
+    def unfinished(self, *texts: str) -> Reaction:
+        """A stream that goes on until the test is over."""
+
+        def react(handler: Handler) -> None:
+            handler.stream([piece(text) for text in texts])
+            self.over.wait(LATE_S)
 
         return react
 
@@ -129,6 +158,13 @@ def completion(text: str | None, finish: str, tokens: tuple[int, int] | None) ->
             "prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens),
         }  # fmt: skip
     return json.dumps(document).encode()
+
+
+def piece(text: str, finish: str | None = None, tokens: tuple[int, int] | None = None) -> dict[str, Any]:
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": finish}
+    usage = tokens and {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
+    document = {"id": "c-1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return {**document, "choices": [choice], "usage": usage}
 
 
 def serving() -> Iterator[ModelServer]:

@@ -7,14 +7,18 @@ import logging
 import os
 import subprocess
 import sys
+import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from core.domain.errors import PlannerError
 from core.planning import model_endpoint
-from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, Message, ModelEndpoint, endpoint_of
+from core.planning.base import Watch, watched
+from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, STOPPED, Message, ModelEndpoint, endpoint_of
 from tests.cases import each
+from tests.planning.endpoints import LATE_S
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 MESSAGE = Message("the rules", "the question", SCHEMA, "thing")
@@ -65,6 +69,8 @@ def test_an_endpoint_that_takes_no_schema_is_asked_without_from_then_on(endpoint
     ours.ask(MESSAGE)
     ours.ask(MESSAGE)
     assert ["response_format" in asked.body for asked in endpoint.asked] == [True, False, False]
+    told = [json.dumps(SCHEMA) in asked.body["messages"][0]["content"] for asked in endpoint.asked]
+    assert told == [False, True, True]
 
 
 def test_a_model_that_reasons_is_asked_without_temperature_and_with_its_own_limit(endpoint, asking):
@@ -208,3 +214,45 @@ def test_the_limit_of_time_is_a_setting() -> None:
     for wrong in ("soon", "0", "inf", "nan"):
         with pytest.raises(PlannerError, match="give seconds above 0"):
             endpoint_of({**named, "WAYFARE_LLM_TIMEOUT_S": wrong})
+
+
+# Somebody who waits sees the tokens, and can stop.
+
+
+def test_an_answer_is_streamed_to_somebody_who_waits(endpoint, asking):
+    endpoint.reactions = [endpoint.answer({"a": 1})]
+    watch = Watch()
+    with watched(watch):
+        reply = asking().ask(MESSAGE)
+    assert (reply.text, reply.whole, reply.input_tokens, reply.output_tokens) == ('{"a": 1}', True, 100, 20)
+    assert endpoint.asked[0].body["stream"]
+    assert watch.tokens is None
+
+
+def test_an_endpoint_that_does_not_stream_is_asked_without_from_then_on(endpoint, asking):
+    endpoint.reactions = [endpoint.answer("{}", streams=False)]
+    ours = asking()
+    with watched(Watch()):
+        ours.ask(MESSAGE)
+        assert ours.ask(MESSAGE).text == "{}"
+    assert ["stream" in asked.body for asked in endpoint.asked] == [True, False, False]
+
+
+@pytest.mark.parametrize("started", [False, True], ids=["while it reads", "while it writes"])
+def test_an_answer_ends_as_soon_as_it_is_stopped(endpoint, asking, started):
+    endpoint.reactions = [endpoint.unfinished("one", "two") if started else endpoint.late()]
+    watch, began = Watch(), time.monotonic()
+    with watched(watch), ThreadPoolExecutor(1) as other:
+        stopping = other.submit(stop_at, watch, 2 if started else 0)
+        assert failure_of(asking) == STOPPED
+    assert stopping.result() == ("the model writes, tokens so far: 2" if started else "the model reads")
+    assert time.monotonic() - began < LATE_S
+    assert len(endpoint.asked) == 1
+
+
+def stop_at(watch: Watch, tokens: int) -> str:
+    while watch.tokens != tokens:
+        time.sleep(0.001)
+    words = watch.words()
+    watch.stop.set()
+    return words

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from core.domain.catalog import Tool
 from core.domain.errors import PlannerError
-from core.planning.base import Card, SubQuery, ToolRequest
+from core.planning.base import Card, SubQuery, ToolRequest, Turn
 from core.planning.model import CARDS_SHOWN, QUESTION_CHARACTERS, ModelPlanner
 from tests.cases import each
 
@@ -99,6 +100,22 @@ def test_tools_that_nobody_offered_are_refused_and_counted(endpoint, planner):
     assert selection.ids == ("mail::send", "files::list")
     assert selection.invented == planner.usage.invented == 2
     assert selection.reason == "Both. Named but not offered: 2."
+
+
+def schema_of(endpoint) -> dict:
+    return endpoint.asked[-1].body["response_format"]["json_schema"]["schema"]["properties"]
+
+
+def test_the_schema_has_the_names_that_are_offered_and_no_call_without_any(endpoint, planner):
+    endpoint.reactions = [endpoint.answer({"tools": [], "reason": ""})]
+    planner.select("q", CARDS, 5)
+    assert schema_of(endpoint)["tools"]["items"]["enum"] == ["mail::send", "files::list"]
+    act = {"action": "stop", "tool": "", "arguments_json": "", "subtask": "", "words": ""}
+    for offered, actions in (((Tool("a", "b"),), ["route", "execute", "stop"]), ((), ["route", "stop"])):
+        endpoint.reactions = [endpoint.answer(act)]
+        planner.act(Turn("q", "q", offered))
+        assert schema_of(endpoint)["action"]["enum"] == actions
+        assert schema_of(endpoint)["tool"]["enum"] == ["", *(tool.id for tool in offered)]
 
 
 def test_what_is_not_shown_cannot_be_chosen(endpoint, planner):

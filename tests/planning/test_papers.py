@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.app import App, Settings, build_app
+from core.papers import RESULTS
+from core.papers.by_model import with_kept
 from core.papers.ehrr_runs import ablation
-from core.papers.report import Kind, Row
+from core.papers.report import Column, Kind, Report, Row, Table
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.relevance.toy_encoders import Letters
@@ -65,3 +68,17 @@ def test_a_model_that_does_not_answer_leaves_the_row_empty_and_the_rest_made(tmp
         row = model_row(app)
     assert row.why.startswith("The model did not answer: ")
     assert set(row.values.values()) == {(None, None)}
+
+
+def test_what_a_model_measured_before_stays_when_a_report_is_made_without_one() -> None:
+    columns = (Column("a", "A"),)
+    rows = (
+        Row("rules", Kind.OURS, {"a": (1.0, 2.0)}),
+        Row("by a model", Kind.MODEL, {"a": (1.0, None)}, why="Set it."),
+    )
+    shipped = Report.parse((RESULTS / "etom.json").read_bytes(), source="etom.json")
+    report = replace(shipped, tables=(Table("1", "", "", "", "", columns, rows),))
+    before, new = (Row(name, Kind.MODEL, {"a": (None, 3.0)}, model="small") for name in ("by a model", "more"))
+    over = Row("rules", Kind.MODEL, {"a": (None, 9.0)}, model="small")
+    assert with_kept(report, {"1": [before, new, over]}).tables[0].rows == (rows[0], before, new)
+    assert with_kept(report, {}) == report

@@ -137,3 +137,16 @@ def test_a_share_weighs_bm25_against_the_reranker(described) -> None:
     row = described.tool_ids.index("a::short")
     assert scores[0.0][row] == pytest.approx(0.75)
     assert scores[0.5][row] == pytest.approx((scores[0.0][row] + scores[1.0][row]) / 2)
+
+
+@each(
+    ("named", "order"),
+    [(("a::short",), ["a::short", "a::long"]), (("a::long", "a::short"), ["a::long", "a::short"])],
+)
+def test_a_planner_may_put_the_kept_tools_in_order(described, named, order) -> None:
+    """A tool that the planner does not name comes last."""
+    planners = {"model": scripted.Planner(select={"read a file": named})}
+    parameters = RerankRag.parameters(s=1, t=2, reranker="planner", planner="model")
+    decision = RerankRag(planners).route("read a file", described, parameters)
+    assert scripted.names(decision) == order
+    assert decision.tools.utility[described.tool_ids.index(order[-1])] == (0.0 if len(named) == 1 else 0.5)

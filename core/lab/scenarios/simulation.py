@@ -130,7 +130,8 @@ class CachedPlanner:
 
     def predict_tool(self, question: str) -> str:
         """See `Planner.predict_tool`."""
-        return self.predicted or self.cache(("predict_tool", question), lambda: self.planner.predict_tool(question))
+        key = ("predict_tool", self.planner.name, question)
+        return self.predicted or self.cache(key, lambda: self.planner.predict_tool(question))
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.planner, name)
@@ -139,7 +140,7 @@ class CachedPlanner:
 
         def cached(*arguments: Any, **named: Any) -> Any:
             key = tuple(tuple(cast(Any, a)) if isinstance(a, list) else a for a in arguments)
-            return self.cache((name, key, tuple(named.items())), lambda: method(*arguments, **named))
+            return self.cache((name, self.planner.name, key, tuple(named.items())), lambda: method(*arguments, **named))
 
         return cached
 

@@ -250,10 +250,12 @@ def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
             st.rerun()
         totals(run)
         steps(app, run)
+        words = run.run.watch.words()
+        said = f": {words}" if words else ""
         st.caption(
             ":material/hourglass_top: Pausing before the next action …"
             if run.paused
-            else ":material/hourglass_top: Working …"
+            else f":material/hourglass_top: Working{said} …"
         )
 
     watch()

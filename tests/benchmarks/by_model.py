@@ -1,0 +1,258 @@
+"""The papers' experiments that need a language model, with the one that WAYFARE_LLM_MODEL names (`make model` serves one).
+
+`python -m tests.benchmarks.by_model netmcp.rerank --tasks 6` makes one row and keeps it for the page Papers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from statistics import fmean
+
+import numpy as np
+
+from core.app import Settings, open_app
+from core.domain.catalog import Tool
+from core.domain.errors import PlannerError
+from core.domain.significance import interval
+from core.domain.tasks import Task
+from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
+from core.papers import RESULTS, netmcp
+from core.papers.by_model import FILE, KEPT, kept_rows
+from core.papers.report import SAMPLE, Kind, Material, Row, pair
+from core.planning.base import Action, Attempt, Planner, Turn
+from tests.benchmarks.measuring import report
+
+Z = 1.96  # of 95 %
+
+
+def keep(paper: str, table: str, row: Row) -> None:
+    """Puts a row into the file of the page Papers, in place of one of the same name."""
+    kept = kept_rows(RESULTS)
+    rows = kept.setdefault(paper, {}).setdefault(table, [])
+    rows[:] = [*(one for one in rows if one.name != row.name), row]
+    text = json.dumps(KEPT.dump_python(kept, mode="json"), indent=1, ensure_ascii=False)
+    (RESULTS / FILE).write_text(f"{text}\n", encoding="utf-8")
+
+
+def few(values: Sequence[float], of: int, what: str) -> str:
+    """The number of tasks and the 95 % interval of a mean over them in percent, as a sentence.
+
+    >>> few([1.0, 1.0, 0.0], 95, "solved")
+    '3 of 95; solved, 95 %: 21 to 94.'
+    """
+    count, share = len(values), fmean(values)
+    if set(values) <= {0.0, 1.0}:  # Wilson
+        half = Z * math.sqrt(share * (1 - share) / count + Z * Z / (4 * count * count))
+        low, high = ((share + Z * Z / (2 * count) + side * half) / (1 + Z * Z / count) for side in (-1, 1))
+    else:
+        low, high = interval(np.array(values))
+    return f"{count} of {of}; {what}, 95 %: {100 * low:.0f} to {100 * high:.0f}."
+
+
+# NetMCP: the model describes the tool that it looks for, or reranks what RAG has kept
+
+
+def asked(material: Material, model: Planner, name: str, router: str, **settings: object) -> Row:
+    """A router on the ideal network, questions as they were asked: once by the model, once by its defaults."""
+    world = material.world("ideal", min(material.model_tasks, netmcp.QUESTIONS), material.seed, True)
+    setting = netmcp.SETTINGS[0]
+    by_rules = netmcp.run(world, router, setting)
+    run = netmcp.run(world, router, setting, planner="model", **settings)
+    found = [1.0] * round(run.ssr * len(world.order)) + [0.0] * round((1 - run.ssr) * len(world.order))
+    why = f"Questions: {few(found, netmcp.QUESTIONS, 'SSR')} By rules, on the same questions: {100 * by_rules.ssr:.0f}."
+    values = {"ssr": pair(None, 100 * run.ssr), "sl": pair(None, run.sl_ms)}
+    return Row(f"{name}, by a model", Kind.MODEL, values, why=why, model=model.name)
+
+
+# PA-RAG: the model takes complex questions apart, the cascade finds the tools of each part, rules select
+
+
+def decomposed(material: Material, model: Planner) -> Row:
+    """Precision, recall and F1 over the tools of all parts."""
+    every = material.tasks("pa_rag_complex")
+    tasks = material.asked_of_model(every)
+    returned, by_rules = list[list[str]](), list[float]()
+    failed = 0
+    for task in tasks:
+        text = task.question or task.subtask
+        whole = material.decide(text, SAMPLE, "pa_rag")
+        by_rules.append(node_set_recall([whole.tools.ids[row] for row in whole.candidates], task))
+        try:
+            parts = [part.text for part in model.decompose(text)]
+        except PlannerError:
+            parts, failed = [text], failed + 1
+        made = [material.decide(part, SAMPLE, "pa_rag", {"path": "simple"}) for part in parts]
+        returned.append(list(dict.fromkeys(d.tools.ids[row] for d in made for row in d.candidates)))
+    measures = {"p": node_set_precision, "r": node_set_recall, "f": node_set_f1}
+    found = {key: list(map(measure, returned, tasks)) for key, measure in measures.items()}
+    why = f"Complex questions: {few(found['r'], len(every), 'recall')} By rules, on the same questions: {100 * fmean(by_rules):.0f}. Without a readable answer: {failed}."
+    values = {"c" + key: pair(None, 100 * fmean(of)) for key, of in found.items()}
+    return Row("PA-RAG, taken apart by a model", Kind.MODEL, values, why=why, model=model.name)
+
+
+# EHRR, Algorithm 1: the model writes the next sub-task after each observation, and judges the trace
+
+ACTIONS = 4
+"""For each step of a task, and as many more at the end as one has."""
+
+
+@dataclass(slots=True)
+class Trace:
+    """What a model did on one task: calls that went well, calls of wrong tools, failures, and names that were not offered."""
+
+    done: list[str] = field(default_factory=list[str])
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    wrong: int = 0
+    unreadable: int = 0
+    ended: str = "stop"
+
+
+def algorithm_1(material: Material, model: Planner, task: Task, rng: np.random.Generator) -> Trace:
+    """Plays one task: the question is routed, then ROUTE, EXECUTE and STOP follow as the model says. A call's outcome is drawn by the tool's declared reliability."""
+    trace = Trace()
+    steps = max(1, len(task.plan))
+    question = task.question or task.subtask
+    subtask, offered = question, _routed(material, question)
+    right = {tool for step in task.plan for tool in (step.tool, *step.equal)} or set(task.relevant)
+    for left in range(ACTIONS * steps, 0, -1):
+        earlier = tuple((one.tool, one.said) for one in trace.attempts if not one.error)
+        turn = Turn(
+            question, subtask, offered, "Nothing was routed yet.", tuple(trace.attempts[-3:]), earlier, rounds_left=left
+        )
+        try:
+            action = model.act(turn)
+        except PlannerError:
+            trace.unreadable += 1
+            continue
+        if action.kind == "stop":
+            return trace
+        if action.kind == "route":
+            subtask = action.subtask or question
+            offered = _routed(material, subtask)
+        else:
+            _execute(material, action, offered, right, trace, rng)
+    trace.ended = "rounds"
+    return trace
+
+
+def _routed(material: Material, subtask: str) -> tuple[Tool, ...]:
+    catalog = material.context(SAMPLE).catalog
+    decision = material.decide(subtask, SAMPLE, "ehrr", {"n": 3}, preset="paper")
+    return tuple(catalog.tools[catalog.tool_row[decision.tools.ids[row]]] for row in decision.candidates)
+
+
+def _execute(
+    material: Material, action: Action, offered: Sequence[Tool], right: set[str], trace: Trace, rng: np.random.Generator
+) -> None:
+    context = material.context(SAMPLE)
+    trace.wrong += action.tool not in right
+    if action.tool not in {tool.id for tool in offered}:
+        trace.attempts.append(Attempt(action.tool, "It was not offered; route first.", "tool_not_available"))
+        return
+    success = float(context.statistics.tools.success[context.catalog.tool_row[action.tool]])
+    if rng.random() < success:
+        trace.done.append(action.tool)
+        arguments = json.dumps(action.arguments, ensure_ascii=False)
+        trace.attempts.append(Attempt(action.tool, f"It did what it says, with {arguments}."))
+    else:
+        trace.attempts.append(Attempt(action.tool, "The server did not answer.", "timeout"))
+
+
+def solved(task: Task, done: Sequence[str]) -> bool:
+    """Whether all steps of a task were done, each by one of its tools and after those that it needs.
+
+    >>> from core.domain.tasks import Step
+    >>> task = Task("1", "", relevant=("a", "b"), plan=(Step("a"), Step("b", needs=(0,))))
+    >>> solved(task, ["a", "b"]), solved(task, ["b", "a"]), solved(Task("2", "", relevant=("a", "b")), ["b"])
+    (True, False, True)
+    """
+    if len(task.plan) < 2:
+        return bool(set(done) & set(task.relevant))
+    at: list[int] = []
+    for step in task.plan:
+        first = max((at[need] + 1 for need in step.needs), default=0)
+        found = next((place for place in range(first, len(done)) if done[place] in (step.tool, *step.equal)), None)
+        if found is None:
+            return False
+        at.append(found)
+    return True
+
+
+def played(material: Material, model: Planner) -> Row:
+    """EHRR's row of Table VI by Algorithm 1 and a model: the share of solved tasks, and what its judge says."""
+    every = material.tasks("ehrr_categories")
+    tasks, rng = material.asked_of_model(every), np.random.default_rng(material.seed)
+    before, traces = model.usage, [algorithm_1(material, model, task, rng) for task in tasks]
+    tokens = model.usage.input_tokens + model.usage.output_tokens - before.input_tokens - before.output_tokens
+    right = [float(solved(task, trace.done)) for task, trace in zip(tasks, traces, strict=True)]
+    judged = [_judged(model, task, trace) for task, trace in zip(tasks, traces, strict=True)]
+    wrong, unreadable = sum(trace.wrong for trace in traces), sum(trace.unreadable for trace in traces)
+    endless = sum(trace.ended == "rounds" for trace in traces)
+    why = (
+        f"Tasks: {few(right, len(every), 'solved')} By its own judgment {sum(judged)}. Calls of wrong tools: {wrong}; "
+        f"unreadable answers: {unreadable}; runs without STOP: {endless}; {tokens:,} tokens."
+    )
+    return Row("Algorithm 1, by a model", Kind.MODEL, {"sr": pair(None, 100 * fmean(right))}, why=why, model=model.name)
+
+
+def _judged(model: Planner, task: Task, trace: Trace) -> bool:
+    try:
+        return bool(model.judge(task.question or task.subtask, trace.attempts))
+    except PlannerError:
+        return False
+
+
+# All experiments
+
+Experiment = Callable[[Material, Planner], Row]
+EXPERIMENTS: Mapping[str, Mapping[str, tuple[str, Experiment]]] = {
+    "netmcp": {
+        "prag": ("fig7", partial(asked, name="PRAG", router="prag")),
+        "sonar": ("fig7", partial(asked, name="SONAR", router="sonar")),
+        "rerank": ("fig7", partial(asked, name="RerankRAG", router="rerank_rag", reranker="planner")),
+    },
+    "pa_rag": {"decompose": ("1", decomposed)},
+    "ehrr": {"play": ("ablation", played)},
+}
+"""By paper and name: the table of the row, and the function that makes it."""
+
+
+TASKS = 3
+ALL = [f"{paper}.{name}" for paper, of in EXPERIMENTS.items() for name in of]
+
+
+def by_model() -> None:
+    """All experiments over a few tasks, without keeping the rows."""
+    made(ALL, TASKS, kept=False)
+
+
+def made(names: list[str], tasks: int, *, kept: bool) -> None:
+    """Makes rows, one after the other."""
+    if not os.environ.get("WAYFARE_LLM_MODEL"):
+        print("left out: WAYFARE_LLM_MODEL names no model (see make model)")
+        return
+    with open_app(replace(Settings.from_environment(db=":memory:"), encoder_difference="", reranker="")) as app:
+        material = app.papers.material(model_tasks=tasks)
+        assert material.model is not None
+        for name in names:
+            paper, _, experiment = name.partition(".")
+            table, make = EXPERIMENTS[paper][experiment]
+            row = make(material, material.model)
+            figures = {key: float(ours or 0.0) for key, (_, ours) in row.values.items()}
+            report(f"{row.name} ({row.model})", figures, "", row.why)
+            if kept:
+                keep(paper, table, row)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[[], *ALL], default=[], help="all if none is named")
+    parser.add_argument("--tasks", type=int, default=TASKS, help=f"questions for each row (default {TASKS})")
+    given = parser.parse_args()
+    made(given.names or ALL, given.tasks, kept=True)

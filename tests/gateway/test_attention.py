@@ -1,0 +1,138 @@
+"""Tool Attention for agents: what a client sees before and after a search, and which calls are refused."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from core.app import App
+from tests.gateway.conftest import ask, policy, refused, talk
+
+LIMIT_S = 30.0
+OWN = ["search_tools", "execute_tool", "read_result", "report_outcome"]
+HELLO = '{"text": "hello"}'
+ADDRESS = "?mode=attention&set=similarity=views&set=theta=0.3"
+
+
+@pytest.fixture(autouse=True)
+def nothing_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looks for changes now and then: a client is told with the answer to its own call."""
+    monkeypatch.setattr("core.gateway.changes.EVERY_S", 3_600.0)
+
+
+async def names(client: Client) -> list[str]:
+    return [tool.name for tool in (await client.list_tools()).tools]
+
+
+def test_the_list_has_all_summaries_and_the_definitions_of_the_last_search(world: App, url: str) -> None:
+    async def script(client: Client) -> None:
+        assert "tool_not_available" in (client.instructions or "")
+        assert await names(client) == OWN
+        pool = (await client.list_tools()).tools[0].description or ""
+        assert {"raw::echo: Echo words.", "mail::send: Send a letter."} <= set(pool.splitlines())
+        found = await ask(client, "search_tools", task="Echo words.")
+        first = found["candidates"][0]
+        assert (first["tool"], first["listed_as"]) == ("raw::echo", "echo")
+        assert await names(client) == [*OWN, *(one["listed_as"] for one in found["candidates"])]
+        assert "send" not in await names(client)
+        assert (await client.list_tools()).tools[0].description == pool
+        await ask(client, "search_tools", task="Send a letter.")
+        assert await names(client) == [*OWN, "send"]
+
+    talk(url + ADDRESS, script)
+
+
+def test_a_tool_without_its_definition_cannot_be_called_by_any_name(world: App, url: str) -> None:
+    async def gated(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
+        result = await client.call_tool(name, arguments)
+        assert result.is_error
+        assert result.structured_content["error"] == "tool_not_available"
+        return result.structured_content
+
+    async def script(client: Client) -> None:
+        assert (await gated(client, "echo"))["available"] == []
+        await ask(client, "search_tools", task="Send a letter.")
+        said = await gated(client, "echo", text="hello")
+        assert said["available"] == ["send"]
+        assert said["tools"] == ["send() -- Send a letter."]
+        assert await gated(client, "execute_tool", tool="raw::echo")
+        assert await gated(client, "invented")
+        await ask(client, "search_tools", task="Echo words.")
+        result = await client.call_tool("echo", {"text": "hello"})
+        assert (result.is_error, result.content[0].text) == (False, HELLO)
+        assert (await ask(client, "execute_tool", tool="raw::echo", arguments={"text": "hello"}))["result"] == HELLO
+
+    talk(url + ADDRESS, script)
+
+
+def test_without_the_gate_any_tool_may_be_called(world: App, url: str) -> None:
+    async def script(client: Client) -> None:
+        result = await client.call_tool("echo", {"text": "hello"})
+        assert (result.is_error, result.content[0].text) == (False, HELLO)
+
+    talk(url + ADDRESS + "&set=hallucination_gate=off", script)
+
+
+def test_the_output_of_a_tool_opens_those_that_need_it(world: App, url: str) -> None:
+    def needy(tool: Any) -> Any:
+        needs = ('has_prior_tool_output(prefix="raw::echo")',)
+        return replace(tool, preconditions=needs) if tool.name == "nap" else tool
+
+    raw = next(server for server in world.catalogs.catalog("world").servers if server.name == "raw")
+    world.catalogs.edit(
+        "world", lambda known: known.with_server(replace(raw, tools=tuple(needy(tool) for tool in raw.tools)))
+    )
+
+    async def script(client: Client) -> None:
+        await ask(client, "search_tools", task="Echo or delay words.")
+        assert "nap" not in await names(client)
+        assert not (await client.call_tool("echo", {"text": "x"})).is_error
+        assert "nap" in await names(client)
+
+    talk(url + ADDRESS, script)
+
+
+def test_clients_have_lists_of_their_own_and_see_nothing_outside_their_scope(world: App, url: str) -> None:
+    async def script(client: Client) -> None:
+        await ask(client, "search_tools", task="Send a letter.")
+        assert await names(client) == OWN
+        assert "mail::send" not in ((await client.list_tools()).tools[0].description or "")
+        async with Client(url + ADDRESS) as other:
+            await ask(other, "search_tools", task="Echo words.")
+            assert "echo" in await names(other)
+        assert await names(client) == OWN
+
+    policy(world, deny=("mail::*",))
+    talk(url + ADDRESS, script)
+
+
+@pytest.mark.parametrize("modern", [False, True], ids=["by notification", "by listening"])
+def test_a_client_is_told_of_its_new_list_with_the_answer(world: App, url: str, modern: bool) -> None:
+    async def listening() -> None:
+        async with Client(url + ADDRESS) as client, client.listen(tools_list_changed=True) as events:
+            await ask(client, "search_tools", task="Echo words.")
+            with anyio.fail_after(LIMIT_S):
+                await anext(events)
+
+    async def notified() -> None:
+        told: asyncio.Queue[Any] = asyncio.Queue()
+        async with Client(url + ADDRESS, mode="legacy", message_handler=told.put) as client:
+            await client.list_tools()
+            await ask(client, "search_tools", task="Echo words.")
+            with anyio.fail_after(LIMIT_S):
+                assert "ToolListChanged" in type(await told.get()).__name__
+
+    asyncio.run(listening() if modern else notified())
+
+
+@pytest.mark.parametrize("more", ["&router=ehrr", "&mirror=raw", "&catalog=world&catalog=sample"])
+def test_the_mode_has_one_catalog_its_router_and_no_mirror(world: App, url: str, more: str) -> None:
+    async def script(client: Client) -> None:
+        assert "mode=attention" in (await refused(client, "search_tools", task="x"))["why"]
+
+    talk(f"{url}?mode=attention{more}", script)
