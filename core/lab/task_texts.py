@@ -1,0 +1,144 @@
+"""The wording of written tasks: what a definition says as a request, values for its arguments, and parts joined to one question.
+
+Rules for English. A description in another language stays as it is.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.domain.catalog import Tool, first_sentence, words
+from core.domain.english import COMMON_VERBS, DESTROYS, READS, REMOVES, WRITES, base_form, words_of
+from core.lab.data_flow import required
+from core.planning.words import STOP_WORDS
+from core.virtual.sample_values import Plausible, number_named, text_named
+from core.virtual.schema_inference import SHAPES, VERBS, schema_part
+from core.virtual.schema_values import FORMATS
+
+KNOWN_VERBS = (COMMON_VERBS | READS | WRITES | REMOVES | DESTROYS | set(VERBS)) - STOP_WORDS
+ACTING = KNOWN_VERBS - READS - {verb for shape in ("many", "one", "number", "text") for verb in SHAPES[shape].split()}
+"""Verbs that ask for something to be done, not to be found out."""
+_AFTER_A_VERB = words_of(
+    "a an the all your its their this one each every any another new multiple several how what whether"
+)
+LEAST_WORDS, MOST_WORDS, MOST_VALUES, MOST_CHARACTERS = 3, 24, 3, 60
+_OPENING = re.compile(
+    r"^(?:(?:(?:this|the|a|an) )?(?:tool|function|endpoint|command|api|method|utility) "
+    r"(?:(?:that |which )?(?:is used |is |can be used |can |allows? (?:you |users? |one )?|lets you |will |helps? (?:you )?|enables? (?:you )?)?(?:to )?|for )"
+    r"|use(?: this(?: tool)?)? (?:to|for) |used (?:to|for) |allows? (?:you |users? )?to |lets you |(?:wrapper|helper) (?:to|for) )",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"\s*\([^()]*\)|\s*\[[^\[\]]*\]|`|\*\*|^[^\w\"'“]+")
+_END = re.compile(
+    r"(?<=\w)(?:[:;。，；：]| [-|] |,? (?:including|such as|e\.g\.|for example|with optional|optionally|so that|and returns?)\b|, (?:where|which)\b).*",
+    re.DOTALL,
+)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_FILLER = "\ue000"  # the topic of texts that say nothing of their own
+
+
+def request_of(tool: Tool) -> str:
+    """A tool's definition as somebody would ask for it, in the imperative. "" if the definition says too little.
+
+    >>> request_of(Tool("a", "get_tide", "This tool returns the next high tide (UTC): time and height."))
+    'return the next high tide'
+    >>> request_of(Tool("a", "seatMap", "Free seats of a show.")), request_of(Tool("a", "list_open_orders")), request_of(Tool("a", "run", "Go."))
+    ('get free seats of a show', 'list open orders', '')
+    """
+    head = first_sentence(" ".join(tool.description.split()))
+    head = _OPENING.sub(
+        "", _ASIDE.sub("", re.sub(rf"^{re.escape(words(tool.server))}\W+", "", head, flags=re.IGNORECASE))
+    )
+    told = " ".join(_END.sub("", head).split()[:MOST_WORDS]).strip(" .,!:;。")
+    if told and not told.isascii() and not re.search(r"[A-Za-z]{3,}(?: [A-Za-z]+){2}", told):
+        return told  # not English
+    if len(told.split()) < LEAST_WORDS:
+        told = words(tool.name).lower()
+        if len(told.split()) < LEAST_WORDS - 1 or not told.isascii():
+            return ""
+    first, _, rest = told.partition(" ")
+    if verb := _verb(first.lower(), rest, tool):
+        return f"{verb} {rest}"
+    return f"get {told if first.isupper() or re.search('[A-Z].*[A-Z]', first) else told[0].lower() + told[1:]}"
+
+
+def _verb(word: str, rest: str, tool: Tool) -> str:
+    """The verb that a word is a form of, or "": a known one, the first one of the tool's name, or one before an article."""
+    base = base_form(word)
+    forms = [word, base, word[:-3], f"{word[:-3]}e", word[:-4]] if word.endswith("ing") else [word, base]
+    known = KNOWN_VERBS | {base_form(one) for one in words(tool.name).lower().split()[:1]}
+    verb_first = rest.split(" ", 1)[0].lower() in _AFTER_A_VERB and word not in STOP_WORDS
+    return next((form for form in forms if form in known), base if verb_first else "")
+
+
+def values_of(tool: Tool, rng: random.Random, without: str = "") -> str:
+    """Values for the required arguments that one can make up, as "city: Oslo, days: 3". "" if there are none."""
+    properties, found = schema_part(tool.input_schema, "properties"), dict[str, str]()
+    for name in required(tool):
+        value = _value(name, schema_part(properties, name), Plausible(rng, _FILLER)) if name != without else None
+        if value is not None and len(found) < MOST_VALUES:
+            found[words(name).lower()] = value
+    dates = [name for name, value in found.items() if _DATE.match(value)]
+    found |= zip(dates, sorted(found[name] for name in dates), strict=True)  # a start before its end
+    return ", ".join(f"{name}: {value}" for name, value in found.items())
+
+
+def _value(name: str, asked: Mapping[str, Any], plausible: Plausible) -> str | None:
+    """A value for an argument as text. None for one that needs a person's own words."""
+    for key in ("enum", "examples"):
+        listed: Any = asked.get(key)
+        if isinstance(listed, list) and listed:
+            made: object = plausible.rng.choice(listed)  # pyright: ignore[reportUnknownArgumentType]
+            return str(made) if isinstance(made, str | int | float) and 0 < len(str(made)) <= MOST_CHARACTERS else None
+    if asked.get("type", "string") == "string":
+        of_format = FORMATS.get(str(asked.get("format")))
+        text = of_format(plausible) if of_format else None if "pattern" in asked else text_named(name, plausible)
+        return None if text is None or _FILLER in text or len(text) > MOST_CHARACTERS else text
+    if asked.get("type") in ("integer", "number") and not asked.keys() & {"minimum", "maximum", "multipleOf"}:
+        number = number_named(name, plausible)
+        return (
+            None
+            if number is None
+            else f"{number:.0f}"
+            if asked["type"] == "integer" or number.is_integer()
+            else f"{number:g}"
+        )
+    return None
+
+
+def with_values(request: str, values: str) -> str:
+    """A request with the values that it needs."""
+    return f"{request} ({values})" if values else request
+
+
+def next_part(request: str, values: str, thing: str, rng: random.Random) -> str:
+    """A later step of a chain, which works on what the one before has given.
+
+    >>> next_part("cancel an order", "", "order", random.Random(1))
+    'cancel an order, for the order from before'
+    """
+    how = rng.choice(["for the {} from before", "using the {} you got", "with the {} from that result"])
+    return f"{with_values(request, values)}, {how.format(thing)}"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """The parts of a chain as one question.
+
+    >>> joined(["find my order from May", "cancel it", "tell me the fee"])
+    'Find my order from May. Then cancel it. After that, tell me the fee.'
+    """
+    openings = ("", "Then ", "After that, ", "Finally, ")
+    sentences = [f"{openings[min(at, 3)]}{part if at else _capital(part)}" for at, part in enumerate(parts)]
+    return " ".join(one if one.endswith((".", "?", "!", "。")) else f"{one}." for one in sentences)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def on_server(request: str, server: str) -> str:
+    """A request that names the server to use."""
+    return request if server.lower() in request.lower() else f"With {server}: {_capital(request)}"

@@ -1,0 +1,426 @@
+"""Labelled tasks written for any catalog by rules: ETOM's five levels (section 3.3, appendix B), without a model.
+
+    L1 direct          an example request of a tool, or its definition as a request, with the server named
+    L2 context-aware   the same without the server; every tool of the equal set is right
+    L3, L4 chains      paths through the graph of results and arguments (`core.lab.data_flow`), on one server or across 2 to 4
+    L5 impossible      a question of a general kind of tool (`core/relevance/data`) that no definition of the catalog is near
+
+A task is ambiguous if another tool fits about as well, by a relevance that has not seen the task's own example request. The label is
+widened if the other tool does the same by its words; otherwise the task is dropped. A tool that fits clearly better than the
+tool of an example request stays wrong: the request was written for its tool, and relevance may err. Every task says in its
+`provenance` how it was made; such a label is never a person's.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from graphlib import TopologicalSorter
+
+import numpy as np
+
+from core.catalogs.catalogs import CatalogService
+from core.domain.catalog import Catalog, words
+from core.domain.decision import Fit
+from core.domain.errors import CatalogError
+from core.domain.lab_runs import fingerprint
+from core.domain.tasks import Step, Task, ordered
+from core.importers import tasks_text
+from core.lab.data_flow import ANYWHERE, DataFlow, Link
+from core.lab.equal_sets import EqualSetsService
+from core.lab.lab_runs import written_tasks
+from core.lab.task_texts import ACTING, joined, next_part, on_server, request_of, values_of, with_values
+from core.relevance.encoder import Vectors
+from core.relevance.fit_matcher import FitMatcher
+from core.relevance.learnt import Learnt
+from core.relevance.learnt_models import LearntModels
+from core.relevance.near import nearest_above
+from core.relevance.relevance_index import TEXTS, shipped_examples
+from core.relevance.requests import Given, RequestIndex
+from core.relevance.scoring import SAME_HIGH
+from core.store import Store
+
+LEVELS = ("L1", "L2", "L3", "L4", "L5")
+VALUES = frozenset(ANYWHERE.values())
+TRIES = 6  # candidates for one task
+CLOSE = math.log(2)  # logits: the odds of fit of two tools differ by less than a factor of 2
+STEPS = (2, 3, 4)
+NEAREST_LINKS, LEAST_RELATED = 6, 0.2
+FAR = 0.4  # cosine of a general kind's definition with the nearest tool's, below which the kind is a gap
+TYPICAL, LEAST_WORDS = 4, 5  # questions of a kind that are nearest to its mean; a shorter one lacks its context
+ASKED, LEAST_COSINE, CONFUSED = 20_000, 0.5, 0.25
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Confused:
+    """Two tools whose example requests are mistaken for each other: how many of the first's are nearest to one of the other's, and back."""
+
+    one: str
+    other: str
+    times: int
+    back: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTasks:
+    """The tasks, the candidates that were dropped by reason, the labels that were widened, pairs of tools that may do the same by their
+    questions, and sentences about what could not be made."""
+
+    tasks: tuple[Task, ...]
+    dropped: Mapping[str, int]
+    widened: int
+    proposals: tuple[Confused, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The number of tasks of each level."""
+        counts = Counter(task.level for task in self.tasks)
+        return {level: counts[level] for level in LEVELS}
+
+
+@dataclass(eq=False)
+class TaskWritingService:
+    """Writes the tasks of a catalog, and keeps them for the Lab. Thread-safe."""
+
+    store: Store
+    catalogs: CatalogService
+    learnt: LearntModels
+    equal_sets: EqualSetsService
+
+    def write(
+        self, catalog: str, *, count: int, seed: int = 0, progress: Progress = lambda _done, _of: None
+    ) -> WrittenTasks:
+        """`count` tasks of each level at most. The same catalog, requests, equal sets and seed give the same tasks. `progress` gets
+        the levels that are done; its exceptions end the work. Raises CatalogError for a catalog without tools."""
+        opened = self.catalogs.catalog(catalog)
+        if not opened.tools:
+            raise CatalogError(f"Catalog {catalog!r} lists no tool, so no task can be written for it.")
+        scorer = self.catalogs.scorer(catalog)
+        judged = self.store.equal_judgments.of_catalog(catalog)
+        writer = _Writer(
+            opened, FitMatcher.of(scorer.index, scorer.encoder), self.learnt.requests.given(opened), self.equal_sets.sets(catalog),
+            frozenset(one.pair for one in judged if one.says == "different"), random.Random(seed), count,  # noqa: S311
+        )  # fmt: skip
+        tasks: list[Task] = []
+        for done, (level, make) in enumerate(writer.makers.items()):
+            progress(done, len(LEVELS))
+            made = writer.take(make)
+            if len(made) < count and not any(one.startswith(level) for one in writer.remarks):
+                writer.remarks.append(f"{level}: {len(made)} of {count} tasks; no further one passed.")
+            tasks += [replace(task, id=f"{level.lower()}-{at:03d}", level=level) for at, task in enumerate(made, 1)]
+        known = {ordered(one, other) for tools in writer.sets for one in tools for other in tools} | writer.different
+        proposals = () if writer.given is None else confused(opened.tool_ids, writer.given, known)
+        progress(len(LEVELS), len(LEVELS))
+        return WrittenTasks(tuple(tasks), writer.dropped, writer.widened, proposals, tuple(writer.remarks))
+
+    def keep(self, catalog: str, tasks: Sequence[Task]) -> str:
+        """Keep them as the written tasks of a catalog, which the Lab lists. Returns their fingerprint. Raises StoreError."""
+        text = tasks_text(tasks)
+        self.store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
+        self.store.set_setting(written_tasks(catalog), fingerprint(text))
+        return fingerprint(text)
+
+
+@dataclass
+class _Writer:
+    """One run: what all levels share."""
+
+    catalog: Catalog
+    matcher: FitMatcher
+    given: Given | None
+    sets: tuple[tuple[str, ...], ...]
+    different: frozenset[tuple[str, str]]
+    rng: random.Random
+    count: int
+    dropped: Counter[str] = field(default_factory=Counter[str])
+    widened: int = 0
+    remarks: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        self.tools, self.own = self.catalog.tools, self.matcher.index.own
+        self.set_of = {tool: tools for tools in self.sets for tool in tools}
+        self.drawn, self.used = self._drawn(), Counter[int]()
+        self.related: dict[tuple[int, bool], list[Link]] = {}
+        self.makers: Mapping[str, Callable[[], Iterator[Task | None]]] = {
+            "L1": lambda: self._single(named=True), "L2": lambda: self._single(named=False),
+            "L3": lambda: self._chains(across=False), "L4": lambda: self._chains(across=True), "L5": self._impossible,
+        }  # fmt: skip
+
+    @cached_property
+    def flow(self) -> DataFlow:
+        """The graph of results and arguments."""
+        return DataFlow.of(self.tools)
+
+    def take(self, make: Callable[[], Iterator[Task | None]]) -> list[Task]:
+        """The first tasks that pass. A candidate that does not is None."""
+        made: dict[str, Task] = {}
+        for tried, task in enumerate(make()):
+            if task is not None:
+                made.setdefault(task.subtask, task)
+            if len(made) == self.count or tried >= self.count * TRIES:
+                break
+        return list(made.values())
+
+    def _drawn(self) -> Mapping[int, int]:
+        """For each tool with requests one of them (its place), drawn. The relevance of this run has not seen those."""
+        given = self.given
+        if given is None:
+            return {}
+        rows, starts, sizes = np.unique(given.owners, return_index=True, return_counts=True)
+        drawn = {
+            int(row): int(start) + self.rng.randrange(int(size))
+            for row, start, size in zip(rows, starts, sizes, strict=True)
+        }
+        kept = np.ones(len(given.owners), dtype=np.bool_)
+        kept[list(drawn.values())] = False
+        if kept.any():
+            learnt = Learnt(requests=RequestIndex(given.some(kept), self.matcher.index))
+            self.matcher = FitMatcher.of(self.matcher.index, self.matcher.encoder, learnt)
+        return drawn
+
+    def _shuffled(self, rows: Sequence[int]) -> list[int]:
+        """Tools in random order, no server twice before all servers with tools left had a turn."""
+        order, turn = list(rows), Counter[str]()
+        self.rng.shuffle(order)
+        keyed: list[tuple[int, int, int]] = []
+        for place, row in enumerate(order):
+            turn[self.tools[row].server] += 1
+            keyed.append((turn[self.tools[row].server], place, row))
+        return [row for *_, row in sorted(keyed)]
+
+    def _request(self, row: int, without: str = "") -> tuple[str, dict[str, str]]:
+        """A request for a tool and where it is from: an example request, or the definition."""
+        tool = self.tools[row]
+        if row in self.drawn and self.given is not None:
+            return self.given.texts[self.drawn[row]], {"rule": "example request", "source": tool.id}
+        asked = request_of(tool)
+        return with_values(asked, values_of(tool, self.rng, without)) if asked else "", {
+            "rule": "definition",
+            "source": tool.id,
+        }
+
+    # Levels 1 and 2
+
+    def _single(self, *, named: bool) -> Iterator[Task | None]:
+        for row in self._shuffled(range(len(self.tools))):
+            tool, (text, origin) = self.tools[row], self._request(row)
+            mentions = re.search(rf"\b{re.escape(words(tool.server).lower())}\b", words(text).lower())
+            if not text or (mentions and not named):
+                yield self._drop("the request names the server" if text else "the definition says too little")
+                continue
+            asked = on_server(text, tool.server) if named else text
+            hint = tool.server if named else ""
+            right = self._right(asked, hint, row, wide=not named, strict=origin["rule"] == "definition")
+            yield None if right is None else self._task(asked, right, hint, row, origin)
+
+    def _task(
+        self,
+        text: str,
+        relevant: tuple[str, ...],
+        hint: str,
+        row: int,
+        origin: Mapping[str, str],
+        plan: tuple[Step, ...] = (),
+    ) -> Task:
+        category = self.catalog.server(self.tools[row].server).category
+        return Task("", text, hint, relevant, category=category, plan=plan, provenance={"by": "rules", **origin})
+
+    def _drop(self, why: str) -> None:
+        self.dropped[why] += 1
+
+    def _right(self, text: str, hint: str, row: int, *, wide: bool, strict: bool) -> tuple[str, ...] | None:
+        """The tools that count as right, the task's own first; None for an ambiguous task. Only the server's own tools count
+        unless `wide`. With `strict` no other tool may fit better."""
+        tool = self.tools[row]
+        equal = [one for one in self.set_of.get(tool.id, ()) if wide or one.startswith(f"{tool.server}::")]
+        right = tuple(dict.fromkeys((tool.id, *equal)))
+        fit = self._fit(text, hint)
+        rows = [self.catalog.tool_row[one] for one in right]
+        best = max(fit.relevance[rows])
+        behind = (best - fit.relevance) * self.matcher.model.fit["behind"]
+        rivals = [
+            int(at) for at in np.flatnonzero(behind < CLOSE) if at not in rows and (strict or behind[at] > -CLOSE)
+        ]
+        if not wide:
+            rivals = [at for at in rivals if self.tools[at].server == tool.server]
+        if not all(self._same(row, at) for at in rivals):
+            return self._drop(
+                "another tool fits about as well" if not strict else "another tool fits as well or better"
+            )
+        self.widened += bool(rivals)
+        return (*right, *(self.tools[at].id for at in rivals))
+
+    def _fit(self, text: str, hint: str = "") -> Fit:
+        return self.matcher.fit(text, hint)[0]
+
+    def _same(self, row: int, other: int) -> bool:
+        """Whether two tools do the same by their words, and nobody has said that they differ."""
+        pair = ordered(self.tools[row].id, self.tools[other].id)
+        return pair not in self.different and float(self.own[row] @ self.own[other]) >= SAME_HIGH
+
+    # Levels 3 and 4
+
+    def _chains(self, *, across: bool) -> Iterator[Task | None]:
+        linked = False
+        for row in self._shuffled(list(self.flow.asked)):
+            chain = self._chain(row, across)
+            if chain:
+                linked = True
+                yield self._chained(chain, across)
+        if not linked:
+            where = "of another server" if across else "of its own server"
+            self.remarks.append(f"{'L4' if across else 'L3'}: no tool's result fits another tool's arguments {where}.")
+
+    def _chain(self, row: int, across: bool) -> list[Link]:
+        """Links that join a tool and others to one plan, as many as drawn or as the graph allows. Each tool, and across each server, is
+        in it once; tools that few chains have, come first."""
+        chain, steps, wanted = list[Link](), [row], self.rng.choice(STEPS) - 1
+        while len(chain) < wanted:
+            taken, fed = {self._place(one, across) for one in steps}, {link.target for link in chain}
+            fresh = [
+                (link, end)
+                for one in steps
+                for link in self._related(one, across)
+                if (chain or link.target == row) and link.target not in fed
+                if self._place(end := link.source if link.target == one else link.target, across) not in taken
+            ]
+            if not fresh:
+                break
+            busy = {link.source for link in chain}  # one result for two steps only if no path is longer
+            cost = [(link.source in busy, self.used[end]) for link, end in fresh]
+            link, end = self.rng.choice([one for one, of in zip(fresh, cost, strict=True) if of == min(cost)])
+            chain.append(link)
+            steps.append(end)
+        self.used.update(steps if chain else ())
+        return chain
+
+    def _place(self, row: int, across: bool) -> int | str:
+        return self.tools[row].server if across else row
+
+    def _related(self, row: int, across: bool) -> list[Link]:
+        """The links of a tool with the tools that are most related to it by their words, but do not do the same."""
+        if (row, across) not in self.related:
+            links = self.flow.links(row, across=across)
+            ends = [link.source if link.target == row else link.target for link in links]
+            near: Vectors = self.own[ends] @ self.own[row] if links else np.zeros(0, dtype=np.float32)
+            kept = [
+                links[at]
+                for at in np.argsort(-near, kind="stable")
+                if near[at] < (SAME_HIGH if links[at].thing in VALUES else 1.0)
+                and (not across or near[at] >= LEAST_RELATED)
+            ]
+            self.related[row, across] = kept[:NEAREST_LINKS]
+        return self.related[row, across]
+
+    def _chained(self, chain: Sequence[Link], across: bool) -> Task | None:
+        into = {link.target: link for link in chain}
+        order = list(TopologicalSorter({link.target: [link.source] for link in chain}).static_order())
+        opening, first = self._request(order[0])
+        parts, plan = list[str](), list[Step]()
+        for row in order:
+            link = into.get(row)
+            text = opening if link is None else self._next(link)
+            if not text:
+                return self._drop("the definition says too little")
+            strict = link is not None or first["rule"] == "definition"
+            right = self._right(text, "" if across else self.tools[row].server, row, wide=across, strict=strict)
+            if right is None:
+                return None
+            parts.append(text)
+            plan.append(Step(right[0], () if link is None else (order.index(link.source),), right[1:], text))
+        question, hint = joined(parts), "" if across else self.tools[order[0]].server
+        edges = "; ".join(link.words(self.tools) for link in chain)
+        relevant = tuple(dict.fromkeys(tool for step in plan for tool in (step.tool, *step.equal)))
+        named = question if across else on_server(question, hint)
+        return self._task(
+            named,
+            relevant,
+            hint,
+            order[0],
+            {**first, "rule": f"chain from {first['rule']}", "edge": edges},
+            tuple(plan),
+        )
+
+    def _next(self, link: Link) -> str:
+        """The request of a later step, which works on an earlier one's result."""
+        tool, said = self.tools[link.target], words(link.argument).lower()
+        thing = link.thing if link.thing in VALUES or len(said) < 3 else said
+        asked = request_of(tool)
+        return next_part(asked, values_of(tool, self.rng, link.argument), thing, self.rng) if asked else ""
+
+    # Level 5
+
+    def _impossible(self) -> Iterator[Task | None]:
+        examples = shipped_examples(self.matcher.encoder.model)
+        if examples is None:
+            self.remarks.append(
+                "L5: the encoder in use has no vectors of general kinds of tools, so gaps cannot be found."
+            )
+            return
+        kinds = [json.loads(line) for line in TEXTS.read_text("utf-8").splitlines()]
+        near = np.concatenate([(part @ self.own[:].T).max(axis=1) for part in np.array_split(examples.tools, 16)])
+        gaps = [kind for kind in np.flatnonzero(near < FAR).tolist() if _acts(kinds[kind]["description"])]
+        self.rng.shuffle(gaps)
+        for kind in gaps:
+            typical = np.argsort(
+                -(examples.questions[kind].astype(np.float32) @ examples.centres[kind] / examples.lengths[kind])
+            )
+            asked = [kinds[kind]["questions"][at] for at in typical[:TYPICAL]]
+            long = [text for text in asked if len(text.split()) >= LEAST_WORDS]
+            if not long:
+                yield self._drop("the question lacks its context")
+                continue
+            text = self.rng.choice(long)
+            if not self._fit(text).doubtful:
+                yield self._drop("some tool may do what should be impossible")
+                continue
+            origin = {
+                "by": "rules",
+                "rule": "gap of the catalog",
+                "source": f"general kind {kinds[kind]['tool']}",
+                "nearest": f"{near[kind]:.2f}",
+            }
+            yield Task("", text, gap=kinds[kind]["description"], provenance=origin)
+        if not gaps:
+            self.remarks.append("L5: the catalog has a tool near every general kind, so no gap is known.")
+
+
+def _acts(description: str) -> bool:
+    """Whether a general kind of tool does something. What is to be found out, a search of the catalog may find.
+
+    >>> _acts("Cancel an order."), _acts("Find an order."), _acts("Orders of a customer.")
+    (True, False, False)
+    """
+    return description.split(" ", 1)[0].lower() in ACTING
+
+
+def confused(
+    tools: Sequence[str], given: Given, known: frozenset[tuple[str, str]] | set[tuple[str, str]] = frozenset()
+) -> tuple[Confused, ...]:
+    """Pairs of tools that may do the same by their questions (ETOM, 3.2, top-down): of each tool's example requests a quarter, and at
+    least two, are nearest to one of the other's. Pairs that are `known` are left out. Most often mistaken first.
+
+    Of more than 20,000 requests those of so many drawn tools are compared.
+    """
+    sizes = np.bincount(given.owners, minlength=len(tools))
+    if len(given.owners) > ASKED:
+        order = np.random.default_rng(0).permutation(len(tools))
+        drawn = order[np.cumsum(sizes[order]) <= ASKED]
+        given = given.some(np.isin(given.owners, drawn))
+    one, other, _ = nearest_above(given.vectors, 1, LEAST_COSINE)
+    times = Counter(zip(given.owners[one].tolist(), given.owners[other].tolist(), strict=True))
+    often = {pair for pair, count in times.items() if pair[0] != pair[1] and count >= max(2, CONFUSED * sizes[pair[0]])}
+    found = [
+        Confused(tools[a], tools[b], times[a, b], times[b, a])
+        for a, b in often
+        if a < b and (b, a) in often and ordered(tools[a], tools[b]) not in known
+    ]
+    return tuple(sorted(found, key=lambda pair: (-pair.times - pair.back, pair.one, pair.other)))
