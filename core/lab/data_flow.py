@@ -28,7 +28,7 @@ ANYWHERE = {
         "file": "path file filename filepath pdf",
         "text": "text content body markdown article transcript html",
         "image": "image photo picture screenshot",
-        "table": "csv table row spreadsheet dataset",
+        "data": "csv row spreadsheet",
         "place": "city town place location latitude",
         "e-mail address": "email mail",
         "ticker": "ticker",
@@ -55,6 +55,7 @@ _VAGUE = (
 _GIVES = words_of(
     "get list read fetch search find download export generate retrieve extract view show lookup browse scrape crawl track return"
 )
+_READS_CONTENT = words_of("get read fetch view show scrape extract")  # they give what is in a file
 _CREATES = words_of("create write save export download")  # they ask for the name of what they make
 _WHERE_TO = words_of("output out destination dest save target new to")  # of an argument that names what is made
 _NEUTRAL = words_of("file input absolute relative source full local web page my given raw")
@@ -64,7 +65,7 @@ _OF = re.compile(
 _NAMED = re.compile(r"\b(?P<of>[a-z]{3,}) (?:ids?|identifiers?|uuids?|keys?)\b", re.IGNORECASE)
 _RETURNS = re.compile(r"\b(?:returns?|gives?|yields?|outputs?|along with)\b(?P<what>[^.\n]*)", re.IGNORECASE)
 _ASKED_WITH = re.compile(
-    r"\b(?:from|for|by|at|on|in|into|to|using|based|given|near|via|within|of (?:an?|the|any|one|each|specific|given))\b.*"
+    r"\b(?:from|for|by|at|on|in|into|to|using|based|given|near|via|within|behind|about|of (?:an?|the|any|one|each|specific|given))\b.*"
 )
 
 
@@ -183,16 +184,18 @@ def returned_things(tool: Tool) -> dict[str, tuple[str, bool]]:
     ):
         found.setdefault(thing, path)
     own = {thing_of(name) for name in schema_part(tool.input_schema, "properties")}
+    if _verb(tool) not in _GIVES:
+        own.add("text")  # a tool that writes or changes a text may return it, but nobody asks it for that
     return {thing: (path, declared) for thing, path in found.items() if thing and thing not in own}
 
 
 def thing_of(name: str) -> str:
     """The one word for what a field or an argument is about, "" if its name says too little.
 
-    >>> [thing_of(name) for name in ("order_id", "trackingNumber", "page_url", "filePath", "repo_path", "table_id", "minutes", "start", "id")]
-    ['order', 'tracking', 'link', 'file', 'repo', 'table id', '', '', '']
+    >>> [thing_of(name) for name in ("order_id", "trackingNumber", "page_url", "filePath", "repo_path", "image_id", "minutes", "start", "id")]
+    ['order', 'tracking', 'link', 'file', 'repo', 'image id', '', '', '']
     """
-    said = [singular(word) for word in words(name).lower().split()]
+    said = [singular(word) for word in words(name).lower().split() if word != "contents"]
     last = said[-1] if said else ""
     if last in _SUFFIXES and (
         before := said[-2:-1] if last in _IDS else [word for word in said[:-1] if word not in _NEUTRAL][-1:]
@@ -221,6 +224,12 @@ def _of_description(asked: Mapping[str, Any], tool: Tool) -> str:
     return next(filter(None, named), "") or thing_of(f"{noun_of(tool)}_id")
 
 
+def _verb(tool: Tool) -> str:
+    """What a tool does: the verb that its description begins with, or its name has."""
+    first = base_form(next(iter(words(tool.description[:40]).lower().split()), ""))
+    return first if first in READS | VERBS.keys() else leading_verb(words(tool.name))
+
+
 def _guessed(tool: Tool) -> Iterator[tuple[str, str]]:
     """The things of a result without a schema: the records that a list is of, the id of what is made, and what a reading tool says
     that it reads."""
@@ -229,14 +238,14 @@ def _guessed(tool: Tool) -> Iterator[tuple[str, str]]:
     if "status" in properties:  # something is made, changed or removed
         yield from ((thing_of(name), name) for name in properties if name.endswith("_id"))
         return
-    text = tool.description[:2_000]
-    first = base_form(next(iter(words(text[:40]).lower().split()), ""))
-    if (first if first in READS | VERBS.keys() else leading_verb(words(tool.name))) not in _GIVES:
+    text, verb = tool.description[:2_000], _verb(tool)
+    if verb not in _GIVES:
         return
     said = [_ASKED_WITH.sub("", first_sentence(text)), *(found["what"] for found in _RETURNS.finditer(text))]
     for clause in said:
         yield from ((thing_of(f"{found['of']}_id"), f"{found['of']} id".lower()) for found in _NAMED.finditer(clause))
-        yield from ((thing_of(name), name) for name in known_fields(clause))
+        things = ((thing_of(name), name) for name in known_fields(clause))
+        yield from ((thing, name) for thing, name in things if thing != "file" or verb not in _READS_CONTENT)
 
 
 def _given(schema: object, noun: str, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:

@@ -13,12 +13,14 @@ from typing import Any
 from core.domain.catalog import Tool, first_sentence, words
 from core.domain.english import COMMON_VERBS, DESTROYS, READS, REMOVES, WRITES, base_form, words_of
 from core.lab.data_flow import required
-from core.planning.words import STOP_WORDS
+from core.planning.words import AUXILIARIES, INTERROGATIVES
 from core.virtual.sample_values import Plausible, number_named, text_named
 from core.virtual.schema_inference import SHAPES, VERBS, schema_part
 from core.virtual.schema_values import FORMATS
 
-KNOWN_VERBS = (COMMON_VERBS | READS | WRITES | REMOVES | DESTROYS | set(VERBS)) - STOP_WORDS
+_NO_VERBS = INTERROGATIVES | AUXILIARIES
+KNOWN_VERBS = (COMMON_VERBS | READS | WRITES | REMOVES | DESTROYS | set(VERBS)) - _NO_VERBS
+KNOWN_VERBS |= words_of("ask compile connect execute install invoke launch perform process request restart scrape type")
 ACTING = KNOWN_VERBS - READS - {verb for shape in ("many", "one", "number", "text") for verb in SHAPES[shape].split()}
 """Verbs that ask for something to be done, not to be found out."""
 _AFTER_A_VERB = words_of(
@@ -32,8 +34,9 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\s*\([^()]*\)|\s*\[[^\[\]]*\]|`|\*\*|^[^\w\"'“]+")
+_LOOSE = re.compile(r"(?:,? (?:and|or|with|by|to|of|in|for|from|the|an?|using))+$")
 _END = re.compile(
-    r"(?<=\w)(?:[:;。，；：]| [-|] |,? (?:including|such as|e\.g\.|for example|with optional|optionally|so that|and returns?)\b|, (?:where|which)\b).*",
+    r"(?<=\w)(?::(?=\s|$)|[;。，；：]| [-|] |,? (?:including|such as|e\.g\.|for example|with optional|optionally|so that|and returns?)\b|, (?:where|which)\b).*",
     re.DOTALL,
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -52,17 +55,21 @@ def request_of(tool: Tool) -> str:
     head = _OPENING.sub(
         "", _ASIDE.sub("", re.sub(rf"^{re.escape(words(tool.server))}\W+", "", head, flags=re.IGNORECASE))
     )
-    told = " ".join(_END.sub("", head).split()[:MOST_WORDS]).strip(" .,!:;。")
+    told = _LOOSE.sub("", " ".join(_END.sub("", head).split()[:MOST_WORDS]).strip(" .,!:;。"))
     if told and not told.isascii() and not re.search(r"[A-Za-z]{3,}(?: [A-Za-z]+){2}", told):
         return told  # not English
     if len(told.split()) < LEAST_WORDS:
-        told = words(tool.name).lower()
+        told = re.sub(rf"^{re.escape(words(tool.server))}\b ", "", words(tool.name), flags=re.IGNORECASE).lower()
         if len(told.split()) < LEAST_WORDS - 1 or not told.isascii():
             return ""
     first, _, rest = told.partition(" ")
+    if first.endswith("ly") and rest:  # recursively search
+        first, _, rest = rest.partition(" ")
+        told = f"{first} {rest}"
     if verb := _verb(first.lower(), rest, tool):
         return f"{verb} {rest}"
-    return f"get {told if first.isupper() or re.search('[A-Z].*[A-Z]', first) else told[0].lower() + told[1:]}"
+    name_like = len(first) > 1 and re.search("[A-Z].*[A-Z]", first)
+    return f"get {told if name_like else told[0].lower() + told[1:]}"
 
 
 def _verb(word: str, rest: str, tool: Tool) -> str:
@@ -70,7 +77,7 @@ def _verb(word: str, rest: str, tool: Tool) -> str:
     base = base_form(word)
     forms = [word, base, word[:-3], f"{word[:-3]}e", word[:-4]] if word.endswith("ing") else [word, base]
     known = KNOWN_VERBS | {base_form(one) for one in words(tool.name).lower().split()[:1]}
-    verb_first = rest.split(" ", 1)[0].lower() in _AFTER_A_VERB and word not in STOP_WORDS
+    verb_first = rest.split(" ", 1)[0].lower() in _AFTER_A_VERB and word not in _NO_VERBS
     return next((form for form in forms if form in known), base if verb_first else "")
 
 

@@ -28,13 +28,14 @@ import numpy as np
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, words
 from core.domain.decision import Fit
+from core.domain.english import leading_verb
 from core.domain.errors import CatalogError
 from core.domain.lab_runs import fingerprint
 from core.domain.tasks import Step, Task, ordered
 from core.importers import tasks_text
 from core.lab.data_flow import ANYWHERE, DataFlow, Link
 from core.lab.equal_sets import EqualSetsService
-from core.lab.lab_runs import written_tasks
+from core.lab.lab_runs import STORED, written_tasks
 from core.lab.task_texts import ACTING, joined, next_part, on_server, request_of, values_of, with_values
 from core.relevance.encoder import Vectors
 from core.relevance.fit_matcher import FitMatcher
@@ -48,10 +49,11 @@ from core.store import Store
 
 LEVELS = ("L1", "L2", "L3", "L4", "L5")
 VALUES = frozenset(ANYWHERE.values())
+ALIKE = 0.85  # cosine of the own texts of two tools that do the same, if their names begin with the same verb
 TRIES = 6  # candidates for one task
 CLOSE = math.log(2)  # logits: the odds of fit of two tools differ by less than a factor of 2
 STEPS = (2, 3, 4)
-NEAREST_LINKS, LEAST_RELATED = 6, 0.2
+NEAREST_LINKS, LEAST_RELATED = 6, 0.33
 FAR = 0.4  # cosine of a general kind's definition with the nearest tool's, below which the kind is a gap
 TYPICAL, LEAST_WORDS = 4, 5  # questions of a kind that are nearest to its mean; a shorter one lacks its context
 ASKED, LEAST_COSINE, CONFUSED = 20_000, 0.5, 0.25
@@ -84,6 +86,11 @@ class WrittenTasks:
         """The number of tasks of each level."""
         counts = Counter(task.level for task in self.tasks)
         return {level: counts[level] for level in LEVELS}
+
+    @property
+    def from_requests(self) -> int:
+        """The number of tasks that begin with an example request, which decisions of the catalog know."""
+        return sum("example request" in task.provenance["rule"] for task in self.tasks)
 
 
 @dataclass(eq=False)
@@ -122,11 +129,11 @@ class TaskWritingService:
         return WrittenTasks(tuple(tasks), writer.dropped, writer.widened, proposals, tuple(writer.remarks))
 
     def keep(self, catalog: str, tasks: Sequence[Task]) -> str:
-        """Keep them as the written tasks of a catalog, which the Lab lists. Returns their fingerprint. Raises StoreError."""
+        """Keep them as the written tasks of a catalog. Returns their name in the Lab. Raises StoreError."""
         text = tasks_text(tasks)
         self.store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
         self.store.set_setting(written_tasks(catalog), fingerprint(text))
-        return fingerprint(text)
+        return f"{STORED}{fingerprint(text)}"
 
 
 @dataclass
@@ -263,8 +270,9 @@ class _Writer:
 
     def _same(self, row: int, other: int) -> bool:
         """Whether two tools do the same by their words, and nobody has said that they differ."""
+        verbs = {leading_verb(words(self.tools[at].name)) for at in (row, other)}
         pair = ordered(self.tools[row].id, self.tools[other].id)
-        return pair not in self.different and float(self.own[row] @ self.own[other]) >= SAME_HIGH
+        return pair not in self.different and len(verbs) == 1 and float(self.own[row] @ self.own[other]) >= ALIKE
 
     # Levels 3 and 4
 
@@ -284,29 +292,42 @@ class _Writer:
         in it once; tools that few chains have, come first."""
         chain, steps, wanted = list[Link](), [row], self.rng.choice(STEPS) - 1
         while len(chain) < wanted:
-            taken, fed = {self._place(one, across) for one in steps}, {link.target for link in chain}
-            fresh = [
-                (link, end)
-                for one in steps
-                for link in self._related(one, across)
-                if (chain or link.target == row) and link.target not in fed
-                if self._place(end := link.source if link.target == one else link.target, across) not in taken
-            ]
+            fresh = self._fresh(chain, steps, across)
             if not fresh:
                 break
-            busy = {link.source for link in chain}  # one result for two steps only if no path is longer
-            cost = [(link.source in busy, self.used[end]) for link, end in fresh]
+            sources = [link.source for link in chain]  # one result for two steps once at most, and if no path is longer
+            cost = [(sources.count(link.source), self.used[end]) for link, end in fresh]
+            if min(cost)[0] and len(set(sources)) < len(sources):
+                break
             link, end = self.rng.choice([one for one, of in zip(fresh, cost, strict=True) if of == min(cost)])
             chain.append(link)
             steps.append(end)
         self.used.update(steps if chain else ())
         return chain
 
+    def _fresh(self, chain: Sequence[Link], steps: Sequence[int], across: bool) -> list[tuple[Link, int]]:
+        """Links that take a further tool into a plan, with the tool: one that does nothing like the others. The first link leads to
+        the first step."""
+        taken, fed = {self._place(one, across) for one in steps}, {link.target for link in chain}
+        ends = [
+            (link, link.source if link.target == one else link.target)
+            for one in steps
+            for link in self._related(one, across)
+        ]
+        return [
+            (link, end)
+            for link, end in ends
+            if (chain or link.source == end)
+            and link.target not in fed
+            and self._place(end, across) not in taken
+            and (link.thing not in VALUES or float((self.own[list(steps)] @ self.own[end]).max()) < SAME_HIGH)
+        ]
+
     def _place(self, row: int, across: bool) -> int | str:
         return self.tools[row].server if across else row
 
     def _related(self, row: int, across: bool) -> list[Link]:
-        """The links of a tool with the tools that are most related to it by their words, but do not do the same."""
+        """The links of a tool with the tools that are most related to it by their words."""
         if (row, across) not in self.related:
             links = self.flow.links(row, across=across)
             ends = [link.source if link.target == row else link.target for link in links]

@@ -1,0 +1,88 @@
+"""`wayfare tasks`: labelled tasks for a catalog, written by rules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from core.cli.options import catalog_option, common, listed_run, opened, print_json, printable, write_file
+from core.importers import tasks_text
+from core.lab.task_writing import WrittenTasks
+
+SHOWN = 10  # pairs of tools that are printed
+
+
+@click.group()
+def tasks() -> None:
+    """Write labelled tasks for any catalog, by rules: direct and contextual questions, chains, impossible ones.
+
+    Example: wayfare tasks write --catalog mine --out tasks.jsonl
+    """
+
+
+@tasks.command()
+@click.option(
+    "--count", default=20, show_default=True, type=click.IntRange(1, 1000), help="Tasks of each level at most."
+)
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed writes the same tasks."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the tasks to this file, for `wayfare bench --tasks`."
+)
+@catalog_option
+@common
+def write(count: int, seed: int, out: Path | None, catalog: str, db: Path | None, as_json: bool) -> None:
+    """Write tasks of ETOM's five levels from example requests and definitions, as JSON Lines. Without --out they go to standard
+    output, and the summary to standard error. Each task says in `provenance` how it was made. The Lab lists the last ones of a catalog.
+
+    Example: wayfare tasks write --catalog mine --count 50 --out tasks.jsonl
+    """
+    with opened(db) as app, listed_run(app, "Writing tasks") as run:
+        name = app.catalogs.open(catalog).name
+        written = app.task_writing.write(name, count=count, seed=seed, progress=run)
+        if written.tasks and name in {info.name for info in app.catalogs.infos()}:
+            run.shows("lab", catalog=name, tasks=app.task_writing.keep(name, written.tasks))
+    text = tasks_text(written.tasks)
+    if out is not None:
+        write_file(out, text)
+    if as_json:
+        print_json(document(written) | {"tasks": [json.loads(line) for line in text.splitlines()]})
+        return
+    if out is None:
+        click.echo(text, nl=False)
+    for line in summary(written):
+        click.echo(line, err=out is None)
+
+
+def document(written: WrittenTasks) -> dict[str, object]:
+    """The summary as JSON."""
+    return {
+        "levels": written.levels, "dropped": dict(written.dropped), "widened": written.widened, "remarks": list(written.remarks),
+        "from_requests": written.from_requests, "may_do_the_same": [asdict(pair) for pair in written.proposals],
+    }  # fmt: skip
+
+
+def summary(written: WrittenTasks) -> list[str]:
+    """The summary as lines."""
+    levels = ", ".join(f"{level} {count}" for level, count in written.levels.items())
+    lines = [f"{len(written.tasks):,} tasks: {levels}. Nobody has checked their labels.", *written.remarks]
+    lines += [f"{count:,} candidates dropped: {why}." for why, count in written.dropped.items()]
+    if written.widened:
+        lines.append(f"{written.widened:,} labels widened by tools that do the same by their words.")
+    if written.from_requests:
+        lines.append(
+            f"{written.from_requests:,} tasks begin with an example request, which decisions of this catalog know: figures are higher than for new questions."
+        )
+    if written.proposals:
+        lines.append(
+            f"{len(written.proposals):,} pairs of tools may do the same by their questions; judge them on the Catalog page:"
+        )
+        lines += [
+            f"  {printable(pair.one)} and {printable(pair.other)} ({pair.times} and {pair.back} questions)"
+            for pair in written.proposals[:SHOWN]
+        ]
+    return lines
