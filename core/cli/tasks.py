@@ -10,9 +10,8 @@ import click
 
 from core.cli.options import catalog_option, common, listed_run, opened, print_json, printable, write_file
 from core.importers import tasks_text
+from core.lab.lab_runs import STORED
 from core.lab.task_writing import WrittenTasks
-
-SHOWN = 10  # pairs of tools that are printed
 
 
 @click.group()
@@ -45,7 +44,7 @@ def write(count: int, seed: int, out: Path | None, catalog: str, db: Path | None
         name = app.catalogs.open(catalog).name
         written = app.task_writing.write(name, count=count, seed=seed, progress=run)
         if written.tasks and name in {info.name for info in app.catalogs.infos()}:
-            run.shows("lab", catalog=name, tasks=app.task_writing.keep(name, written.tasks))
+            run.shows("lab", catalog=name, tasks=f"{STORED}{app.task_writing.keep(name, written.tasks)}")
     text = tasks_text(written.tasks)
     if out is not None:
         write_file(out, text)
@@ -54,8 +53,8 @@ def write(count: int, seed: int, out: Path | None, catalog: str, db: Path | None
         return
     if out is None:
         click.echo(text, nl=False)
-    for line in summary(written):
-        click.echo(line, err=out is None)
+    for line in written.summary():
+        click.echo(printable(line, 300), err=out is None)
 
 
 def document(written: WrittenTasks) -> dict[str, object]:
@@ -64,25 +63,3 @@ def document(written: WrittenTasks) -> dict[str, object]:
         "levels": written.levels, "dropped": dict(written.dropped), "widened": written.widened, "remarks": list(written.remarks),
         "from_requests": written.from_requests, "may_do_the_same": [asdict(pair) for pair in written.proposals],
     }  # fmt: skip
-
-
-def summary(written: WrittenTasks) -> list[str]:
-    """The summary as lines."""
-    levels = ", ".join(f"{level} {count}" for level, count in written.levels.items())
-    lines = [f"{len(written.tasks):,} tasks: {levels}. Nobody has checked their labels.", *written.remarks]
-    lines += [f"{count:,} candidates dropped: {why}." for why, count in written.dropped.items()]
-    if written.widened:
-        lines.append(f"{written.widened:,} labels widened by tools that do the same by their words.")
-    if written.from_requests:
-        lines.append(
-            f"{written.from_requests:,} tasks begin with an example request, which decisions of this catalog know: figures are higher than for new questions."
-        )
-    if written.proposals:
-        lines.append(
-            f"{len(written.proposals):,} pairs of tools may do the same by their questions; judge them on the Catalog page:"
-        )
-        lines += [
-            f"  {printable(pair.one)} and {printable(pair.other)} ({pair.times} and {pair.back} questions)"
-            for pair in written.proposals[:SHOWN]
-        ]
-    return lines

@@ -35,7 +35,7 @@ from core.domain.tasks import Step, Task, ordered
 from core.importers import tasks_text
 from core.lab.data_flow import ANYWHERE, DataFlow, Link
 from core.lab.equal_sets import EqualSetsService
-from core.lab.lab_runs import STORED, written_tasks
+from core.lab.lab_runs import written_tasks
 from core.lab.task_texts import ACTING, joined, next_part, on_server, request_of, values_of, with_values
 from core.relevance.encoder import Vectors
 from core.relevance.fit_matcher import FitMatcher
@@ -48,6 +48,7 @@ from core.relevance.scoring import SAME_HIGH
 from core.store import Store
 
 LEVELS = ("L1", "L2", "L3", "L4", "L5")
+SHOWN = 10  # pairs in a summary
 VALUES = frozenset(ANYWHERE.values())
 ALIKE = 0.85  # cosine of the own texts of two tools that do the same, if their names begin with the same verb
 TRIES = 6  # candidates for one task
@@ -92,6 +93,27 @@ class WrittenTasks:
         """The number of tasks that begin with an example request, which decisions of the catalog know."""
         return sum("example request" in task.provenance["rule"] for task in self.tasks)
 
+    def summary(self) -> list[str]:
+        """What was written, dropped and found, a sentence each."""
+        levels = ", ".join(f"{level} {count}" for level, count in self.levels.items())
+        said = [f"{len(self.tasks):,} tasks: {levels}. Nobody has checked their labels.", *self.remarks]
+        said += [f"{count:,} candidates were dropped: {why}." for why, count in self.dropped.items()]
+        if self.widened:
+            said.append(f"{self.widened:,} labels were widened by tools that do the same by their words.")
+        if self.from_requests:
+            said.append(
+                f"{self.from_requests:,} tasks begin with an example request. Decisions of this catalog know it, so figures are higher than "
+                "for new questions."
+            )
+        if self.proposals:
+            said.append(
+                f"{len(self.proposals):,} pairs of tools may do the same by their questions; judge them on the Catalog page."
+            )
+            said += [
+                f"{one.one} and {one.other}: {one.times} and {one.back} questions." for one in self.proposals[:SHOWN]
+            ]
+        return said
+
 
 @dataclass(eq=False)
 class TaskWritingService:
@@ -129,11 +151,11 @@ class TaskWritingService:
         return WrittenTasks(tuple(tasks), writer.dropped, writer.widened, proposals, tuple(writer.remarks))
 
     def keep(self, catalog: str, tasks: Sequence[Task]) -> str:
-        """Keep them as the written tasks of a catalog. Returns their name in the Lab. Raises StoreError."""
+        """Keep them as the written tasks of a catalog. Returns their fingerprint. Raises StoreError."""
         text = tasks_text(tasks)
         self.store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
         self.store.set_setting(written_tasks(catalog), fingerprint(text))
-        return f"{STORED}{fingerprint(text)}"
+        return fingerprint(text)
 
 
 @dataclass
