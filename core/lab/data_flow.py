@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -21,37 +21,23 @@ from core.virtual.schema_inference import CONTROLS, FILLERS, PRIVATE, VERBS, inf
 DEPTH = 4  # levels of a result that are read
 _IDS = words_of("id key uuid slug no number ref reference identifier code handle")  # mean something on one server alone
 _SUFFIXES = _IDS | words_of("name url uri link path file filename filepath text content title")
-ANYWHERE = {
-    word: thing
-    for thing, names in {
-        "link": "url uri link href website webpage permalink",
-        "file": "path file filename filepath pdf",
-        "text": "text content body markdown article transcript html",
-        "image": "image photo picture screenshot",
-        "data": "csv row spreadsheet",
-        "place": "city town place location latitude",
-        "e-mail address": "email mail",
-        "ticker": "ticker",
-        "DOI": "doi",
-        "ISBN": "isbn",
-    }.items()
-    for word in names.split()
-}
+_THINGS = {
+    "link": "url uri link href website webpage permalink", "file": "path file filename filepath pdf", "DOI": "doi", "ISBN": "isbn",
+    "text": "text content body markdown article transcript html", "image": "image photo picture screenshot", "ticker": "ticker",
+    "data": "csv row spreadsheet", "place": "city town place location latitude", "e-mail address": "email mail",
+}  # fmt: skip
+ANYWHERE = {word: thing for thing, names in _THINGS.items() for word in names.split()}
 """Words of what means the same on every server."""
-_VAGUE = (
-    words_of(
-        """
-    the name title value type kind mode start end date day time year month query question search term limit count amount
-    size format language lang unit status result item record data input output source target from origin destination option
-    field property parameter argument config setting description message prompt reason note level color colour width height
-    index position offset page cursor version command action operation method expression pattern begin first last second
-    other thing object element entry list info detail attribute subject label tag category answer summary topic headline
-    comment word percent timezone country currency function body minute hour second day week region owner instruction reference
-    request response rank sample owner user quantity
+_VAGUE = _IDS | words_of(
     """
-    )
-    | _IDS
-)  # link nothing
+    the name title value type kind mode start end date day time year month query question search term limit count amount size format
+    language lang unit status result item record data input output source target from origin destination option field property parameter
+    argument config setting description message prompt reason note level color colour width height index position offset page cursor
+    version command action operation method expression pattern begin first last second other thing object element entry list info detail
+    attribute subject label tag category answer summary topic headline comment word percent timezone country currency function body minute
+    hour week region owner instruction reference request response rank sample user quantity
+    """
+)
 _GIVES = words_of(
     "get list read fetch search find download export generate retrieve extract view show lookup browse scrape crawl track return"
 )
@@ -59,14 +45,14 @@ _READS_CONTENT = words_of("get read fetch view show scrape extract")  # they giv
 _CREATES = words_of("create write save export download")  # they ask for the name of what they make
 _WHERE_TO = words_of("output out destination dest save target new to")  # of an argument that names what is made
 _NEUTRAL = words_of("file input absolute relative source full local web page my given raw")
-_OF = re.compile(
-    r"\b(?:ids?|identifiers?|keys?|slugs?|numbers?|uuids?) of (?:the|an?|each) (?P<of>[a-z]+)", re.IGNORECASE
-)
+_OF = re.compile(r"\b(?:ids?|identifiers?|keys?|slugs?|numbers?|uuids?) of (?:the|an?|each) (?P<of>[a-z]+)", re.IGNORECASE)  # fmt: skip
 _NAMED = re.compile(r"\b(?P<of>[a-z]{3,}) (?:ids?|identifiers?|uuids?|keys?)\b", re.IGNORECASE)
 _RETURNS = re.compile(r"\b(?:returns?|gives?|yields?|outputs?|along with)\b(?P<what>[^.\n]*)", re.IGNORECASE)
 _ASKED_WITH = re.compile(
     r"\b(?:from|for|by|at|on|in|into|to|using|based|given|near|via|within|behind|about|of (?:an?|the|any|one|each|specific|given))\b.*"
 )
+_MACHINES = re.compile(r"\b(?:containers?|docker|registry|machines?|disks?)\b", re.IGNORECASE)
+_Table = Mapping[str, Mapping[str, Sequence[int]]]  # rows by thing and server
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,83 +72,78 @@ class Link:
         return f"{tools[self.source].id} {self.path} ({how}) -> {tools[self.target].id} {self.argument}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    argument: str
-    thing: str
-    anywhere: bool  # whether another server's result may be meant
-
-
 @dataclass(frozen=True)
 class DataFlow:
     """The links between tools (rows), looked up by what passes. Chains are drawn from it, so it is never written out."""
 
     tools: Sequence[Tool]
-    asked: Mapping[int, Sequence[_Asked]]
+    asked: Mapping[int, Mapping[str, str]]
     given: Mapping[int, Mapping[str, tuple[str, bool]]]
-    givers: Mapping[str, Mapping[str, Sequence[int]]] = field(repr=False)
-    takers: Mapping[str, Mapping[str, Sequence[int]]] = field(repr=False)
-    """Rows by thing and server."""
+    givers: _Table = field(repr=False)
+    takers: _Table = field(repr=False)
 
     @classmethod
     def of(cls, tools: Sequence[Tool]) -> DataFlow:
         """Reads every schema once."""
         asked = {row: found for row, tool in enumerate(tools) if (found := asked_things(tool))}
         given = {row: found for row, tool in enumerate(tools) if (found := returned_things(tool))}
-        givers: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-        takers: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for rows, table in ((given, givers), ({row: [one.thing for one in of] for row, of in asked.items()}, takers)):
-            for row, things in rows.items():
-                for thing in things:
-                    table[thing][tools[row].server].append(row)
-        return cls(tools, asked, given, givers, takers)
+        return cls(tools, asked, given, _by_server(tools, given), _by_server(tools, asked))
 
     def links(self, row: int, *, across: bool) -> list[Link]:
         """The links into and out of a tool, with its own server, or `across` with other ones."""
         into = [
             (source, row, one)
             for one in self.asked.get(row, ())
-            for source in self._others(self.givers, one.thing, row, across)
+            for source in self._others(self.givers, one, row, across)
         ]
         out = [
             (row, target, one)
-            for thing in self.given.get(row, ())
-            for target in self._others(self.takers, thing, row, across)
-            for one in self.asked[target]
-            if one.thing == thing
+            for one in self.given.get(row, ())
+            for target in self._others(self.takers, one, row, across)
         ]
         return [
-            Link(source, target, one.argument, one.thing, *self.given[source][one.thing])
+            Link(source, target, self.asked[target][one], one, *self.given[source][one])
             for source, target, one in (*into, *out)
-            if source != target and (one.anywhere or not across)
-        ]
+            if source != target and (one in _THINGS or not across)
+        ]  # fmt: skip
 
-    def _others(
-        self, table: Mapping[str, Mapping[str, Sequence[int]]], thing: str, row: int, across: bool
-    ) -> Iterator[int]:
+    def _others(self, table: _Table, thing: str, row: int, across: bool) -> Iterator[int]:
         server = self.tools[row].server
         return (other for of, rows in table.get(thing, {}).items() if (of != server) is across for other in rows)
 
 
-def asked_things(tool: Tool) -> list[_Asked]:
-    """What the required arguments of a tool ask for that a result may give.
+def _by_server(tools: Sequence[Tool], things: Mapping[int, Iterable[str]]) -> _Table:
+    found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row, of in things.items():
+        for thing in of:
+            found[thing][tools[row].server].append(row)
+    return found
+
+
+def asked_things(tool: Tool) -> dict[str, str]:
+    """What the required arguments of a tool ask for that a result may give, each with the first argument that does.
 
     >>> schema = {"properties": {"orderId": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["orderId", "limit"]}
-    >>> [(one.argument, one.thing, one.anywhere) for one in asked_things(Tool("shop", "cancel", input_schema=schema))]
-    [('orderId', 'order', False)]
+    >>> asked_things(Tool("shop", "cancel", input_schema=schema))
+    {'order': 'orderId'}
     """
-    properties, found = schema_part(tool.input_schema, "properties"), list[_Asked]()
-    creates, made = leading_verb(words(tool.name)) in _CREATES, {"file", thing_of(f"{noun_of(tool)}_id")}
+    properties, found = schema_part(tool.input_schema, "properties"), dict[str, str]()
+    made = {"file", thing_of(f"{noun_of(tool)}_id")} if leading_verb(words(tool.name)) in _CREATES else set[str]()
+    made |= _other_images(tool)
     for name in required(tool):
         asked, said = schema_part(properties, name), words(name).lower().split()
         is_id = bool(_IDS & {singular(word) for word in said[-1:]})
-        kinds = ("string", "array", "integer", "number") if is_id else ("string", "array")
-        if asked.get("type", "string") not in kinds or "enum" in asked or _WHERE_TO & {*said[:-1]} or _private(name):
-            continue
-        thing = thing_of(name) or (_of_description(asked, tool) if is_id else "")
-        if thing and not (creates and thing in made):
-            found.append(_Asked(name, thing, thing in ANYWHERE.values()))
-    return found
+        kinds = ("string", "array", *(("integer", "number") if is_id else ()))
+        if (
+            asked.get("type", "string") in kinds
+            and "enum" not in asked
+            and not _WHERE_TO & {*said[:-1]}
+            and not _private(name)
+        ):
+            thing = thing_of(name) or (_of_description(asked, tool) if is_id else "")
+            if thing and thing not in made:
+                found.setdefault(thing, name)
+    return found  # fmt: skip
 
 
 def required(tool: Tool) -> list[str]:
@@ -179,11 +160,9 @@ def returned_things(tool: Tool) -> dict[str, tuple[str, bool]]:
     """
     declared = bool(schema_part(tool.output_schema, "properties"))
     found: dict[str, str] = {}
-    for thing, path in (
-        _given(cast("Mapping[str, Any]", tool.output_schema), noun_of(tool), "") if declared else _guessed(tool)
-    ):
+    for thing, path in _given(tool.output_schema, noun_of(tool), "") if declared else _guessed(tool):
         found.setdefault(thing, path)
-    own = {thing_of(name) for name in schema_part(tool.input_schema, "properties")}
+    own = {thing_of(name) for name in schema_part(tool.input_schema, "properties")} | _other_images(tool)
     if _verb(tool) not in _GIVES:
         own.add("text")  # a tool that writes or changes a text may return it, but nobody asks it for that
     return {thing: (path, declared) for thing, path in found.items() if thing and thing not in own}
@@ -197,11 +176,9 @@ def thing_of(name: str) -> str:
     """
     said = [singular(word) for word in words(name).lower().split() if word != "contents"]
     last = said[-1] if said else ""
-    if last in _SUFFIXES and (
-        before := said[-2:-1] if last in _IDS else [word for word in said[:-1] if word not in _NEUTRAL][-1:]
-    ):
-        noun = before[0]
-        last = f"{noun} id" if last in _IDS and noun in ANYWHERE else noun
+    before = said[-2:-1] if last in _IDS else [word for word in said[:-1] if word not in _NEUTRAL][-1:]
+    if last in _SUFFIXES and before:
+        last = f"{before[0]} id" if last in _IDS and before[0] in ANYWHERE else before[0]
     thing = ANYWHERE.get(last, last)
     vague = thing in _VAGUE or {thing, f"{thing}s"} & NUMBERS.keys()
     return "" if vague or len(thing) < 3 or not thing.replace(" ", "").replace("-", "").isalpha() else thing
@@ -264,8 +241,11 @@ def _given(schema: object, noun: str, path: str, depth: int = 0) -> Iterator[tup
         yield from _given(one.get("items"), singular(name), f"{here}[].", depth + 1)
 
 
+def _other_images(tool: Tool) -> set[str]:
+    """Whether the images of a tool are no pictures: as a set without or with that thing."""
+    return {"image"} if _MACHINES.search(tool.description) else set()
+
+
 def _private(name: str) -> bool:
     plain = words(name).lower()
-    return plain.replace(" ", "") in CONTROLS or any(
-        word in plain.split() for word in PRIVATE if word not in {"key", "card"}
-    )
+    return plain.replace(" ", "") in CONTROLS or bool(({*PRIVATE} - {"key", "card"}) & {*plain.split()})

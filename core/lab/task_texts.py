@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from core.domain.catalog import Tool, first_sentence, words
 from core.domain.english import COMMON_VERBS, DESTROYS, READS, REMOVES, WRITES, base_form, words_of
 from core.lab.data_flow import required
 from core.planning.words import AUXILIARIES, INTERROGATIVES
-from core.virtual.sample_values import Plausible, number_named, text_named
 from core.virtual.schema_inference import SHAPES, VERBS, schema_part
-from core.virtual.schema_values import FORMATS
+from core.virtual.schema_values import NoValueError, value_for
 
 _NO_VERBS = INTERROGATIVES | AUXILIARIES
 KNOWN_VERBS = (COMMON_VERBS | READS | WRITES | REMOVES | DESTROYS | set(VERBS)) - _NO_VERBS
-KNOWN_VERBS |= words_of("ask compile connect execute install invoke launch perform process request restart scrape type")
-ACTING = KNOWN_VERBS - READS - {verb for shape in ("many", "one", "number", "text") for verb in SHAPES[shape].split()}
+KNOWN_VERBS |= words_of(
+    "ask compile connect execute install invoke launch navigate perform process recognize localize request restart scrape type"
+)
+_ASKS = words_of("return report give tell answer say") | {
+    verb for shape in ("many", "one", "number", "text") for verb in SHAPES[shape].split()
+}
+ACTING = KNOWN_VERBS - READS - _ASKS
 """Verbs that ask for something to be done, not to be found out."""
 _AFTER_A_VERB = words_of(
-    "a an the all your its their this one each every any another new multiple several how what whether"
+    "a an the all your its their this one each every any another new multiple several how what and"
 )
 LEAST_WORDS, MOST_WORDS, MOST_VALUES, MOST_CHARACTERS = 3, 24, 3, 60
 _OPENING = re.compile(
@@ -39,6 +42,7 @@ _END = re.compile(
     r"(?<=\w)(?::(?=\s|$)|[;。，；：]| [-|] |,? (?:including|such as|e\.g\.|for example|with optional|optionally|so that|and returns?)\b|, (?:where|which)\b).*",
     re.DOTALL,
 )
+_LIKE_ANOTHER = re.compile(r"(?:the )?same\b|(?:just )?like \w+, but|see |as above", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FILLER = "\ue000"  # the topic of texts that say nothing of their own
 
@@ -52,83 +56,62 @@ def request_of(tool: Tool) -> str:
     ('get free seats of a show', 'list open orders', '')
     """
     head = first_sentence(" ".join(tool.description.split()))
-    head = _OPENING.sub(
-        "", _ASIDE.sub("", re.sub(rf"^{re.escape(words(tool.server))}\W+", "", head, flags=re.IGNORECASE))
-    )
+    server = re.escape(words(tool.server))
+    head = _OPENING.sub("", _ASIDE.sub("", re.sub(rf"^{server}\W+", "", head, flags=re.IGNORECASE)))
     told = _LOOSE.sub("", " ".join(_END.sub("", head).split()[:MOST_WORDS]).strip(" .,!:;。"))
+    if _LIKE_ANOTHER.match(told):
+        return ""
     if told and not told.isascii() and not re.search(r"[A-Za-z]{3,}(?: [A-Za-z]+){2}", told):
         return told  # not English
     if len(told.split()) < LEAST_WORDS:
-        told = re.sub(rf"^{re.escape(words(tool.server))}\b ", "", words(tool.name), flags=re.IGNORECASE).lower()
+        told = re.sub(rf"^{server}\b ", "", words(tool.name), flags=re.IGNORECASE).lower()
         if len(told.split()) < LEAST_WORDS - 1 or not told.isascii():
             return ""
     first, _, rest = told.partition(" ")
     if first.endswith("ly") and rest:  # recursively search
         first, _, rest = rest.partition(" ")
         told = f"{first} {rest}"
-    if verb := _verb(first.lower(), rest, tool):
+    if verb := _verb(first.lower(), rest):
         return f"{verb} {rest}"
     name_like = len(first) > 1 and re.search("[A-Z].*[A-Z]", first)
     return f"get {told if name_like else told[0].lower() + told[1:]}"
 
 
-def _verb(word: str, rest: str, tool: Tool) -> str:
-    """The verb that a word is a form of, or "": a known one, the first one of the tool's name, or one before an article."""
+def _verb(word: str, rest: str) -> str:
+    """The verb that a word is a form of, or "": a known one, or one before an article."""
     base = base_form(word)
     forms = [word, base, word[:-3], f"{word[:-3]}e", word[:-4]] if word.endswith("ing") else [word, base]
-    known = KNOWN_VERBS | {base_form(one) for one in words(tool.name).lower().split()[:1]}
     verb_first = rest.split(" ", 1)[0].lower() in _AFTER_A_VERB and word not in _NO_VERBS
-    return next((form for form in forms if form in known), base if verb_first else "")
+    return next((form for form in forms if form in KNOWN_VERBS), base if verb_first else "")
 
 
-def values_of(tool: Tool, rng: random.Random, without: str = "") -> str:
+def values_of(tool: Tool, rng: random.Random, without: str) -> str:
     """Values for the required arguments that one can make up, as "city: Oslo, days: 3". "" if there are none."""
-    properties, found = schema_part(tool.input_schema, "properties"), dict[str, str]()
-    for name in required(tool):
-        value = _value(name, schema_part(properties, name), Plausible(rng, _FILLER)) if name != without else None
-        if value is not None and len(found) < MOST_VALUES:
-            found[words(name).lower()] = value
+    properties = schema_part(tool.input_schema, "properties")
+    asked = {name: properties[name] for name in required(tool) if name in properties and name != without}
+    try:
+        schema = {**(tool.input_schema or {}), "type": "object", "properties": asked, "required": list(asked)}
+        made = value_for(schema, rng, {"query": _FILLER}) if asked else {}
+    except NoValueError:
+        return ""
+    plain = {words(name).lower(): f"{value}" for name, value in made.items() if type(value) in {str, int, float}}
+    said = [name for name, value in plain.items() if _FILLER not in value and len(value) <= MOST_CHARACTERS]
+    found = {name: plain[name] for name in said[:MOST_VALUES]}
     dates = [name for name, value in found.items() if _DATE.match(value)]
     found |= zip(dates, sorted(found[name] for name in dates), strict=True)  # a start before its end
     return ", ".join(f"{name}: {value}" for name, value in found.items())
 
 
-def _value(name: str, asked: Mapping[str, Any], plausible: Plausible) -> str | None:
-    """A value for an argument as text. None for one that needs a person's own words."""
-    for key in ("enum", "examples"):
-        listed: Any = asked.get(key)
-        if isinstance(listed, list) and listed:
-            made: object = plausible.rng.choice(listed)  # pyright: ignore[reportUnknownArgumentType]
-            return str(made) if isinstance(made, str | int | float) and 0 < len(str(made)) <= MOST_CHARACTERS else None
-    if asked.get("type", "string") == "string":
-        of_format = FORMATS.get(str(asked.get("format")))
-        text = of_format(plausible) if of_format else None if "pattern" in asked else text_named(name, plausible)
-        return None if text is None or _FILLER in text or len(text) > MOST_CHARACTERS else text
-    if asked.get("type") in ("integer", "number") and not asked.keys() & {"minimum", "maximum", "multipleOf"}:
-        number = number_named(name, plausible)
-        return (
-            None
-            if number is None
-            else f"{number:.0f}"
-            if asked["type"] == "integer" or number.is_integer()
-            else f"{number:g}"
-        )
-    return None
+def step_of(tool: Tool, rng: random.Random, argument: str = "", thing: str = "") -> str:
+    """A tool's definition as a request with values. A later step of a chain says that its `argument` takes a `thing` of before.
 
-
-def with_values(request: str, values: str) -> str:
-    """A request with the values that it needs."""
-    return f"{request} ({values})" if values else request
-
-
-def next_part(request: str, values: str, thing: str, rng: random.Random) -> str:
-    """A later step of a chain, which works on what the one before has given.
-
-    >>> next_part("cancel an order", "", "order", random.Random(1))
+    >>> step_of(Tool("shop", "cancel", "Cancels an order."), random.Random(1), "orderId", "order")
     'cancel an order, for the order from before'
     """
+    asked, values = request_of(tool), values_of(tool, rng, argument)
     how = rng.choice(["for the {} from before", "using the {} you got", "with the {} from that result"])
-    return f"{with_values(request, values)}, {how.format(thing)}"
+    said = f"{asked} ({values})" if values else asked
+    return said if not asked or not thing else f"{said}, {how.format(thing)}"
 
 
 def joined(parts: Sequence[str]) -> str:

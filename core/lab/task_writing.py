@@ -18,16 +18,16 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
+from typing import Any
 
 import numpy as np
 
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, words
-from core.domain.decision import Fit
 from core.domain.english import leading_verb
 from core.domain.errors import CatalogError
 from core.domain.lab_runs import fingerprint
@@ -36,7 +36,7 @@ from core.importers import tasks_text
 from core.lab.data_flow import ANYWHERE, DataFlow, Link
 from core.lab.equal_sets import EqualSetsService
 from core.lab.lab_runs import written_tasks
-from core.lab.task_texts import ACTING, joined, next_part, on_server, request_of, values_of, with_values
+from core.lab.task_texts import ACTING, joined, on_server, step_of
 from core.relevance.encoder import Vectors
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.learnt import Learnt
@@ -48,13 +48,14 @@ from core.relevance.scoring import SAME_HIGH
 from core.store import Store
 
 LEVELS = ("L1", "L2", "L3", "L4", "L5")
+REQUEST, DEFINITION = "example request", "definition"
 SHOWN = 10  # pairs in a summary
 VALUES = frozenset(ANYWHERE.values())
 ALIKE = 0.85  # cosine of the own texts of two tools that do the same, if their names begin with the same verb
 TRIES = 6  # candidates for one task
 CLOSE = math.log(2)  # logits: the odds of fit of two tools differ by less than a factor of 2
-STEPS = (2, 3, 4)
-NEAREST_LINKS, LEAST_RELATED = 6, 0.33
+STEPS, ROUNDS = (2, 3, 4), 4  # lengths of chains, and how many of them may end in one tool
+NEAREST_LINKS, LEAST_RELATED, MOST_CHAINS = 12, 0.25, 4  # cosine of two servers' tools; chains that one tool joins
 FAR = 0.4  # cosine of a general kind's definition with the nearest tool's, below which the kind is a gap
 TYPICAL, LEAST_WORDS = 4, 5  # questions of a kind that are nearest to its mean; a shorter one lacks its context
 ASKED, LEAST_COSINE, CONFUSED = 20_000, 0.5, 0.25
@@ -88,11 +89,6 @@ class WrittenTasks:
         counts = Counter(task.level for task in self.tasks)
         return {level: counts[level] for level in LEVELS}
 
-    @property
-    def from_requests(self) -> int:
-        """The number of tasks that begin with an example request, which decisions of the catalog know."""
-        return sum("example request" in task.provenance["rule"] for task in self.tasks)
-
     def summary(self) -> list[str]:
         """What was written, dropped and found, a sentence each."""
         levels = ", ".join(f"{level} {count}" for level, count in self.levels.items())
@@ -100,18 +96,13 @@ class WrittenTasks:
         said += [f"{count:,} candidates were dropped: {why}." for why, count in self.dropped.items()]
         if self.widened:
             said.append(f"{self.widened:,} labels were widened by tools that do the same by their words.")
-        if self.from_requests:
+        if known := sum("example request" in task.provenance["rule"] for task in self.tasks):
+            said.append(f"{known:,} tasks begin with an example request. Decisions know it: new questions are harder.")
+        if pairs := self.proposals:
             said.append(
-                f"{self.from_requests:,} tasks begin with an example request. Decisions of this catalog know it, so figures are higher than "
-                "for new questions."
+                f"{len(pairs):,} pairs of tools may do the same by their questions; judge them on the Catalog page."
             )
-        if self.proposals:
-            said.append(
-                f"{len(self.proposals):,} pairs of tools may do the same by their questions; judge them on the Catalog page."
-            )
-            said += [
-                f"{one.one} and {one.other}: {one.times} and {one.back} questions." for one in self.proposals[:SHOWN]
-            ]
+            said += [f"{one.one} and {one.other}: {one.times} and {one.back} questions." for one in pairs[:SHOWN]]
         return said
 
 
@@ -176,7 +167,7 @@ class _Writer:
     def __post_init__(self) -> None:
         self.tools, self.own = self.catalog.tools, self.matcher.index.own
         self.set_of = {tool: tools for tools in self.sets for tool in tools}
-        self.drawn, self.used = self._drawn(), Counter[int]()
+        self.drawn, self.used = self._drawn(), Counter[tuple[int, bool]]()
         self.related: dict[tuple[int, bool], list[Link]] = {}
         self.makers: Mapping[str, Callable[[], Iterator[Task | None]]] = {
             "L1": lambda: self._single(named=True), "L2": lambda: self._single(named=False),
@@ -190,10 +181,10 @@ class _Writer:
 
     def take(self, make: Callable[[], Iterator[Task | None]]) -> list[Task]:
         """The first tasks that pass. A candidate that does not is None."""
-        made: dict[str, Task] = {}
+        made: dict[object, Task] = {}
         for tried, task in enumerate(make()):
             if task is not None:
-                made.setdefault(task.subtask, task)
+                made.setdefault(frozenset(step.tool for step in task.plan) or task.subtask, task)
             if len(made) == self.count or tried >= self.count * TRIES:
                 break
         return list(made.values())
@@ -204,10 +195,8 @@ class _Writer:
         if given is None:
             return {}
         rows, starts, sizes = np.unique(given.owners, return_index=True, return_counts=True)
-        drawn = {
-            int(row): int(start) + self.rng.randrange(int(size))
-            for row, start, size in zip(rows, starts, sizes, strict=True)
-        }
+        first = zip(rows.tolist(), starts.tolist(), sizes.tolist(), strict=True)
+        drawn = {row: start + self.rng.randrange(size) for row, start, size in first}
         kept = np.ones(len(given.owners), dtype=np.bool_)
         kept[list(drawn.values())] = False
         if kept.any():
@@ -217,50 +206,38 @@ class _Writer:
 
     def _shuffled(self, rows: Sequence[int]) -> list[int]:
         """Tools in random order, no server twice before all servers with tools left had a turn."""
-        order, turn = list(rows), Counter[str]()
+        order, turn, keyed = list(rows), Counter[str](), list[tuple[int, int, int]]()
         self.rng.shuffle(order)
-        keyed: list[tuple[int, int, int]] = []
         for place, row in enumerate(order):
             turn[self.tools[row].server] += 1
             keyed.append((turn[self.tools[row].server], place, row))
         return [row for *_, row in sorted(keyed)]
 
-    def _request(self, row: int, without: str = "") -> tuple[str, dict[str, str]]:
-        """A request for a tool and where it is from: an example request, or the definition."""
-        tool = self.tools[row]
+    def _request(self, row: int) -> tuple[str, str]:
+        """A request for a tool and what it is: an example request, or its definition."""
         if row in self.drawn and self.given is not None:
-            return self.given.texts[self.drawn[row]], {"rule": "example request", "source": tool.id}
-        asked = request_of(tool)
-        return with_values(asked, values_of(tool, self.rng, without)) if asked else "", {
-            "rule": "definition",
-            "source": tool.id,
-        }
+            return self.given.texts[self.drawn[row]], REQUEST
+        return step_of(self.tools[row], self.rng), DEFINITION
 
     # Levels 1 and 2
 
     def _single(self, *, named: bool) -> Iterator[Task | None]:
         for row in self._shuffled(range(len(self.tools))):
-            tool, (text, origin) = self.tools[row], self._request(row)
+            tool, (text, rule) = self.tools[row], self._request(row)
             mentions = re.search(rf"\b{re.escape(words(tool.server).lower())}\b", words(text).lower())
             if not text or (mentions and not named):
                 yield self._drop("the request names the server" if text else "the definition says too little")
                 continue
-            asked = on_server(text, tool.server) if named else text
-            hint = tool.server if named else ""
-            right = self._right(asked, hint, row, wide=not named, strict=origin["rule"] == "definition")
-            yield None if right is None else self._task(asked, right, hint, row, origin)
+            asked, hint = (on_server(text, tool.server), tool.server) if named else (text, "")
+            right = self._right(asked, hint, row, wide=not named, strict=rule == DEFINITION)
+            yield None if right is None else self._task(asked, right, hint, row, rule)
 
-    def _task(
-        self,
-        text: str,
-        relevant: tuple[str, ...],
-        hint: str,
-        row: int,
-        origin: Mapping[str, str],
-        plan: tuple[Step, ...] = (),
-    ) -> Task:
-        category = self.catalog.server(self.tools[row].server).category
-        return Task("", text, hint, relevant, category=category, plan=plan, provenance={"by": "rules", **origin})
+    def _task(self, text: str, right: tuple[str, ...], hint: str, row: int, rule: str, **more: Any) -> Task:
+        tool, edge = self.tools[row], more.pop("edge", "")
+        origin = {"by": "rules", "rule": rule, "source": tool.id} | ({"edge": edge} if edge else {})
+        return Task(
+            "", text, hint, right, category=self.catalog.server(tool.server).category, provenance=origin, **more
+        )
 
     def _drop(self, why: str) -> None:
         self.dropped[why] += 1
@@ -271,24 +248,16 @@ class _Writer:
         tool = self.tools[row]
         equal = [one for one in self.set_of.get(tool.id, ()) if wide or one.startswith(f"{tool.server}::")]
         right = tuple(dict.fromkeys((tool.id, *equal)))
-        fit = self._fit(text, hint)
+        relevance = self.matcher.fit(text, hint)[0].relevance
         rows = [self.catalog.tool_row[one] for one in right]
-        best = max(fit.relevance[rows])
-        behind = (best - fit.relevance) * self.matcher.model.fit["behind"]
-        rivals = [
-            int(at) for at in np.flatnonzero(behind < CLOSE) if at not in rows and (strict or behind[at] > -CLOSE)
-        ]
-        if not wide:
-            rivals = [at for at in rivals if self.tools[at].server == tool.server]
+        behind = (relevance[rows].max() - relevance) * self.matcher.model.fit["behind"]
+        near = (behind < CLOSE) & (behind > (-np.inf if strict else -CLOSE))
+        rivals = [at for at in np.flatnonzero(near).tolist() if at not in rows]
+        rivals = [at for at in rivals if wide or self.tools[at].server == tool.server]
         if not all(self._same(row, at) for at in rivals):
-            return self._drop(
-                "another tool fits about as well" if not strict else "another tool fits as well or better"
-            )
+            return self._drop("another tool fits as well or better" if strict else "another tool fits about as well")
         self.widened += bool(rivals)
         return (*right, *(self.tools[at].id for at in rivals))
-
-    def _fit(self, text: str, hint: str = "") -> Fit:
-        return self.matcher.fit(text, hint)[0]
 
     def _same(self, row: int, other: int) -> bool:
         """Whether two tools do the same by their words, and nobody has said that they differ."""
@@ -299,13 +268,11 @@ class _Writer:
     # Levels 3 and 4
 
     def _chains(self, *, across: bool) -> Iterator[Task | None]:
-        linked = False
-        for row in self._shuffled(list(self.flow.asked)):
-            chain = self._chain(row, across)
-            if chain:
-                linked = True
+        ends = [row for row in self.flow.asked if any(link.target == row for link in self._related(row, across))]
+        for row in self._shuffled(ends) * ROUNDS:
+            if chain := self._chain(row, across):
                 yield self._chained(chain, across)
-        if not linked:
+        if not ends:
             where = "of another server" if across else "of its own server"
             self.remarks.append(f"{'L4' if across else 'L3'}: no tool's result fits another tool's arguments {where}.")
 
@@ -318,31 +285,26 @@ class _Writer:
             if not fresh:
                 break
             sources = [link.source for link in chain]  # one result for two steps once at most, and if no path is longer
-            cost = [(sources.count(link.source), self.used[end]) for link, end in fresh]
+            cost = [(sources.count(link.source), self.used[end, across]) for link, end in fresh]
             if min(cost)[0] and len(set(sources)) < len(sources):
                 break
             link, end = self.rng.choice([one for one, of in zip(fresh, cost, strict=True) if of == min(cost)])
             chain.append(link)
             steps.append(end)
-        self.used.update(steps if chain else ())
+        self.used.update((one, across) for one in steps if chain)
         return chain
 
     def _fresh(self, chain: Sequence[Link], steps: Sequence[int], across: bool) -> list[tuple[Link, int]]:
         """Links that take a further tool into a plan, with the tool: one that does nothing like the others. The first link leads to
         the first step."""
         taken, fed = {self._place(one, across) for one in steps}, {link.target for link in chain}
-        ends = [
-            (link, link.source if link.target == one else link.target)
-            for one in steps
-            for link in self._related(one, across)
-        ]
+        ends = [(link, _end(link, one)) for one in steps for link in self._related(one, across)]
         return [
             (link, end)
             for link, end in ends
-            if (chain or link.source == end)
-            and link.target not in fed
-            and self._place(end, across) not in taken
-            and (link.thing not in VALUES or float((self.own[list(steps)] @ self.own[end]).max()) < SAME_HIGH)
+            if (chain or link.source == end) and link.target not in fed and self._place(end, across) not in taken
+            if self.used[end, across] < MOST_CHAINS
+            if link.thing not in VALUES or float((self.own[list(steps)] @ self.own[end]).max()) < SAME_HIGH
         ]
 
     def _place(self, row: int, across: bool) -> int | str:
@@ -352,88 +314,71 @@ class _Writer:
         """The links of a tool with the tools that are most related to it by their words."""
         if (row, across) not in self.related:
             links = self.flow.links(row, across=across)
-            ends = [link.source if link.target == row else link.target for link in links]
-            near: Vectors = self.own[ends] @ self.own[row] if links else np.zeros(0, dtype=np.float32)
-            kept = [
-                links[at]
-                for at in np.argsort(-near, kind="stable")
-                if near[at] < (SAME_HIGH if links[at].thing in VALUES else 1.0)
-                and (not across or near[at] >= LEAST_RELATED)
-            ]
-            self.related[row, across] = kept[:NEAREST_LINKS]
+            near: Vectors = self.own[[_end(link, row) for link in links]] @ self.own[row] if links else np.zeros(0)
+            most = [SAME_HIGH if link.thing in VALUES else 1.0 for link in links]
+            least = LEAST_RELATED if across else -1.0
+            order = np.argsort(-near, kind="stable").tolist()
+            self.related[row, across] = [links[at] for at in order if least <= near[at] < most[at]][:NEAREST_LINKS]
         return self.related[row, across]
 
     def _chained(self, chain: Sequence[Link], across: bool) -> Task | None:
         into = {link.target: link for link in chain}
         order = list(TopologicalSorter({link.target: [link.source] for link in chain}).static_order())
-        opening, first = self._request(order[0])
-        parts, plan = list[str](), list[Step]()
+        opening, rule = self._request(order[0])
+        plan = list[Step]()
         for row in order:
-            link = into.get(row)
-            text = opening if link is None else self._next(link)
+            link, server = into.get(row), self.tools[row].server
+            text = opening if link is None else step_of(self.tools[row], self.rng, link.argument, _thing(link))
             if not text:
                 return self._drop("the definition says too little")
-            strict = link is not None or first["rule"] == "definition"
-            right = self._right(text, "" if across else self.tools[row].server, row, wide=across, strict=strict)
+            right = self._right(
+                text, "" if across else server, row, wide=across, strict=link is not None or rule == DEFINITION
+            )
             if right is None:
                 return None
-            parts.append(text)
             plan.append(Step(right[0], () if link is None else (order.index(link.source),), right[1:], text))
-        question, hint = joined(parts), "" if across else self.tools[order[0]].server
-        edges = "; ".join(link.words(self.tools) for link in chain)
+        question, hint = joined([step.subtask for step in plan]), "" if across else self.tools[order[0]].server
         relevant = tuple(dict.fromkeys(tool for step in plan for tool in (step.tool, *step.equal)))
-        named = question if across else on_server(question, hint)
         return self._task(
-            named,
-            relevant,
-            hint,
-            order[0],
-            {**first, "rule": f"chain from {first['rule']}", "edge": edges},
-            tuple(plan),
-        )
-
-    def _next(self, link: Link) -> str:
-        """The request of a later step, which works on an earlier one's result."""
-        tool, said = self.tools[link.target], words(link.argument).lower()
-        thing = link.thing if link.thing in VALUES or len(said) < 3 else said
-        asked = request_of(tool)
-        return next_part(asked, values_of(tool, self.rng, link.argument), thing, self.rng) if asked else ""
+            question if across else on_server(question, hint), relevant, hint, order[0], f"chain from {rule}",
+            plan=tuple(plan), edge="; ".join(link.words(self.tools) for link in chain),
+        )  # fmt: skip
 
     # Level 5
 
     def _impossible(self) -> Iterator[Task | None]:
         examples = shipped_examples(self.matcher.encoder.model)
         if examples is None:
-            self.remarks.append(
-                "L5: the encoder in use has no vectors of general kinds of tools, so gaps cannot be found."
-            )
+            self.remarks.append("L5: the encoder in use has no vectors of general kinds, so gaps cannot be found.")
             return
         kinds = [json.loads(line) for line in TEXTS.read_text("utf-8").splitlines()]
         near = np.concatenate([(part @ self.own[:].T).max(axis=1) for part in np.array_split(examples.tools, 16)])
-        gaps = [kind for kind in np.flatnonzero(near < FAR).tolist() if _acts(kinds[kind]["description"])]
-        self.rng.shuffle(gaps)
-        for kind in gaps:
-            typical = np.argsort(
-                -(examples.questions[kind].astype(np.float32) @ examples.centres[kind] / examples.lengths[kind])
-            )
-            asked = [kinds[kind]["questions"][at] for at in typical[:TYPICAL]]
-            long = [text for text in asked if len(text.split()) >= LEAST_WORDS]
-            if not long:
-                yield self._drop("the question lacks its context")
-                continue
-            text = self.rng.choice(long)
-            if not self._fit(text).doubtful:
-                yield self._drop("some tool may do what should be impossible")
-                continue
-            origin = {
-                "by": "rules",
-                "rule": "gap of the catalog",
-                "source": f"general kind {kinds[kind]['tool']}",
-                "nearest": f"{near[kind]:.2f}",
-            }
-            yield Task("", text, gap=kinds[kind]["description"], provenance=origin)
+        gaps = [at for at in np.flatnonzero(near < FAR).tolist() if _acts(kinds[at]["description"])]
         if not gaps:
             self.remarks.append("L5: the catalog has a tool near every general kind, so no gap is known.")
+        self.rng.shuffle(gaps)
+        for at in gaps:
+            likeness = examples.questions[at].astype(np.float32) @ examples.centres[at] / examples.lengths[at]
+            asked = [kinds[at]["questions"][place] for place in np.argsort(-likeness)[:TYPICAL]]
+            text = self.rng.choice([one for one in asked if len(one.split()) >= LEAST_WORDS] or [""])
+            if not text or not self.matcher.fit(text, "")[0].doubtful:
+                yield self._drop(
+                    "some tool may do what should be impossible" if text else "the question lacks its context"
+                )
+                continue
+            origin = {"by": "rules", "rule": "gap of the catalog", "source": f"general kind {kinds[at]['tool']}"}
+            yield Task("", text, gap=kinds[at]["description"], provenance=origin | {"nearest": f"{near[at]:.2f}"})
+
+
+def _end(link: Link, row: int) -> int:
+    """The other end of a tool's link."""
+    return link.source if link.target == row else link.target
+
+
+def _thing(link: Link) -> str:
+    """What a later step says that it works on."""
+    said = words(link.argument).lower()
+    return link.thing if link.thing in VALUES or len(said) < 3 else said
 
 
 def _acts(description: str) -> bool:
@@ -445,9 +390,7 @@ def _acts(description: str) -> bool:
     return description.split(" ", 1)[0].lower() in ACTING
 
 
-def confused(
-    tools: Sequence[str], given: Given, known: frozenset[tuple[str, str]] | set[tuple[str, str]] = frozenset()
-) -> tuple[Confused, ...]:
+def confused(tools: Sequence[str], given: Given, known: Container[tuple[str, str]] = ()) -> tuple[Confused, ...]:
     """Pairs of tools that may do the same by their questions (ETOM, 3.2, top-down): of each tool's example requests a quarter, and at
     least two, are nearest to one of the other's. Pairs that are `known` are left out. Most often mistaken first.
 
