@@ -24,7 +24,7 @@ _SUFFIXES = _IDS | words_of("name url uri link path file filename filepath text 
 _THINGS = {
     "link": "url uri link href website webpage permalink", "file": "path file filename filepath pdf", "DOI": "doi", "ISBN": "isbn",
     "text": "text content body markdown article transcript html", "image": "image photo picture screenshot", "ticker": "ticker",
-    "data": "csv row spreadsheet", "place": "city town place location latitude", "e-mail address": "email mail",
+    "data": "csv row spreadsheet", "e-mail address": "email mail",
 }  # fmt: skip
 ANYWHERE = {word: thing for thing, names in _THINGS.items() for word in names.split()}
 """Words of what means the same on every server."""
@@ -140,7 +140,7 @@ def asked_things(tool: Tool) -> dict[str, str]:
             and not _WHERE_TO & {*said[:-1]}
             and not _private(name)
         ):
-            thing = thing_of(name) or (_of_description(asked, tool) if is_id else "")
+            thing = thing_of(name) or (_of_description(asked, tool) if is_id and len(said) == 1 else "")
             if thing and thing not in made:
                 found.setdefault(thing, name)
     return found  # fmt: skip

@@ -91,13 +91,13 @@ def values_of(tool: Tool, rng: random.Random, without: str) -> str:
     asked = {name: properties[name] for name in required(tool) if name in properties and name != without}
     try:
         schema = {**(tool.input_schema or {}), "type": "object", "properties": asked, "required": list(asked)}
-        made = value_for(schema, rng, {"query": _FILLER}) if asked else {}
+        made: dict[str, object] = value_for(schema, rng, {"query": _FILLER}) if asked else {}
     except NoValueError:
         return ""
     plain = {words(name).lower(): f"{value}" for name, value in made.items() if type(value) in {str, int, float}}
     said = [name for name, value in plain.items() if _FILLER not in value and len(value) <= MOST_CHARACTERS]
     found = {name: plain[name] for name in said[:MOST_VALUES]}
-    dates = [name for name, value in found.items() if _DATE.match(value)]
+    dates = [name for name, value in found.items() if _DATE.fullmatch(value)]
     found |= zip(dates, sorted(found[name] for name in dates), strict=True)  # a start before its end
     return ", ".join(f"{name}: {value}" for name, value in found.items())
 

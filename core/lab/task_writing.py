@@ -30,6 +30,7 @@ from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, words
 from core.domain.english import leading_verb
 from core.domain.errors import CatalogError
+from core.domain.findable import Confused
 from core.domain.lab_runs import fingerprint
 from core.domain.tasks import Step, Task, ordered
 from core.importers import tasks_text
@@ -37,7 +38,6 @@ from core.lab.data_flow import ANYWHERE, DataFlow, Link
 from core.lab.equal_sets import EqualSetsService
 from core.lab.lab_runs import written_tasks
 from core.lab.task_texts import ACTING, joined, on_server, step_of
-from core.relevance.encoder import Vectors
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.learnt import Learnt
 from core.relevance.learnt_models import LearntModels
@@ -57,19 +57,9 @@ CLOSE = math.log(2)  # logits: the odds of fit of two tools differ by less than 
 STEPS, ROUNDS = (2, 3, 4), 4  # lengths of chains, and how many of them may end in one tool
 NEAREST_LINKS, LEAST_RELATED, MOST_CHAINS = 12, 0.25, 4  # cosine of two servers' tools; chains that one tool joins
 FAR = 0.4  # cosine of a general kind's definition with the nearest tool's, below which the kind is a gap
-TYPICAL, LEAST_WORDS = 4, 5  # questions of a kind that are nearest to its mean; a shorter one lacks its context
+TYPICAL = 4  # questions of a kind that are nearest to its mean; the longest of them has most context
 ASKED, LEAST_COSINE, CONFUSED = 20_000, 0.5, 0.25
 Progress = Callable[[int, int], object]
-
-
-@dataclass(frozen=True, slots=True)
-class Confused:
-    """Two tools whose example requests are mistaken for each other: how many of the first's are nearest to one of the other's, and back."""
-
-    one: str
-    other: str
-    times: int
-    back: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +92,7 @@ class WrittenTasks:
             said.append(
                 f"{len(pairs):,} pairs of tools may do the same by their questions; judge them on the Catalog page."
             )
-            said += [f"{one.one} and {one.other}: {one.times} and {one.back} questions." for one in pairs[:SHOWN]]
+            said += [f"{pair.one} and {pair.other}: {pair.both} questions." for pair in pairs[:SHOWN]]
         return said
 
 
@@ -314,7 +304,7 @@ class _Writer:
         """The links of a tool with the tools that are most related to it by their words."""
         if (row, across) not in self.related:
             links = self.flow.links(row, across=across)
-            near: Vectors = self.own[[_end(link, row) for link in links]] @ self.own[row] if links else np.zeros(0)
+            near = self.own[np.array([_end(link, row) for link in links], dtype=np.int64)] @ self.own[row]
             most = [SAME_HIGH if link.thing in VALUES else 1.0 for link in links]
             least = LEAST_RELATED if across else -1.0
             order = np.argsort(-near, kind="stable").tolist()
@@ -359,12 +349,9 @@ class _Writer:
         self.rng.shuffle(gaps)
         for at in gaps:
             likeness = examples.questions[at].astype(np.float32) @ examples.centres[at] / examples.lengths[at]
-            asked = [kinds[at]["questions"][place] for place in np.argsort(-likeness)[:TYPICAL]]
-            text = self.rng.choice([one for one in asked if len(one.split()) >= LEAST_WORDS] or [""])
-            if not text or not self.matcher.fit(text, "")[0].doubtful:
-                yield self._drop(
-                    "some tool may do what should be impossible" if text else "the question lacks its context"
-                )
+            text = max((kinds[at]["questions"][place] for place in np.argsort(-likeness)[:TYPICAL]), key=len)
+            if not self.matcher.fit(text, "")[0].doubtful:
+                yield self._drop("some tool may do what should be impossible")
                 continue
             origin = {"by": "rules", "rule": "gap of the catalog", "source": f"general kind {kinds[at]['tool']}"}
             yield Task("", text, gap=kinds[at]["description"], provenance=origin | {"nearest": f"{near[at]:.2f}"})
@@ -401,12 +388,13 @@ def confused(tools: Sequence[str], given: Given, known: Container[tuple[str, str
         order = np.random.default_rng(0).permutation(len(tools))
         drawn = order[np.cumsum(sizes[order]) <= ASKED]
         given = given.some(np.isin(given.owners, drawn))
-    one, other, _ = nearest_above(given.vectors, 1, LEAST_COSINE)
-    times = Counter(zip(given.owners[one].tolist(), given.owners[other].tolist(), strict=True))
+    asked, nearest, _ = nearest_above(given.vectors, 1, LEAST_COSINE)
+    times = Counter(zip(given.owners[asked].tolist(), given.owners[nearest].tolist(), strict=True))
     often = {pair for pair, count in times.items() if pair[0] != pair[1] and count >= max(2, CONFUSED * sizes[pair[0]])}
+    mutual = [(tools[a], tools[b], a, b) for a, b in often if (b, a) in often and tools[a] < tools[b]]
     found = [
-        Confused(tools[a], tools[b], times[a, b], times[b, a])
-        for a, b in often
-        if a < b and (b, a) in often and ordered(tools[a], tools[b]) not in known
+        Confused(one, other, times[a, b], int(sizes[a]), times[b, a], int(sizes[b]))
+        for one, other, a, b in mutual
+        if (one, other) not in known
     ]
-    return tuple(sorted(found, key=lambda pair: (-pair.times - pair.back, pair.one, pair.other)))
+    return tuple(sorted(found, key=lambda pair: (-pair.both, pair.one, pair.other)))
