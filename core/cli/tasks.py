@@ -11,7 +11,6 @@ import click
 from core.cli.options import catalog_option, common, listed_run, opened, print_json, printable, write_file
 from core.importers import tasks_text
 from core.lab.lab_runs import STORED
-from core.lab.task_writing import WrittenTasks
 
 
 @click.group()
@@ -49,17 +48,13 @@ def write(count: int, seed: int, out: Path | None, catalog: str, db: Path | None
     if out is not None:
         write_file(out, text)
     if as_json:
-        print_json(document(written) | {"tasks": [json.loads(line) for line in text.splitlines()]})
+        pairs = [asdict(pair) for pair in written.proposals]
+        print_json({
+            "tasks": [json.loads(line) for line in text.splitlines()], "levels": written.levels, "dropped": written.dropped,
+            "widened": written.widened, "remarks": written.remarks, "may_do_the_same": pairs,
+        })  # fmt: skip
         return
     if out is None:
         click.echo(text, nl=False)
     for line in written.summary():
         click.echo(printable(line, 300), err=out is None)
-
-
-def document(written: WrittenTasks) -> dict[str, object]:
-    """The summary as JSON."""
-    return {
-        "levels": written.levels, "dropped": dict(written.dropped), "widened": written.widened, "remarks": list(written.remarks),
-        "from_requests": written.from_requests, "may_do_the_same": [asdict(pair) for pair in written.proposals],
-    }  # fmt: skip

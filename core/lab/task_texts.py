@@ -17,10 +17,10 @@ from core.virtual.schema_inference import SHAPES, VERBS, schema_part
 from core.virtual.schema_values import NoValueError, value_for
 
 _NO_VERBS = INTERROGATIVES | AUXILIARIES
-KNOWN_VERBS = (COMMON_VERBS | READS | WRITES | REMOVES | DESTROYS | set(VERBS)) - _NO_VERBS
-KNOWN_VERBS |= words_of(
-    "ask compile connect execute install invoke launch navigate perform process recognize localize request restart scrape type"
+_MORE_VERBS = words_of(
+    "ask compile connect execute install invoke launch localize navigate perform process recognize request restart scrape type"
 )
+KNOWN_VERBS = (COMMON_VERBS | READS | WRITES | REMOVES | DESTROYS | set(VERBS) | _MORE_VERBS) - _NO_VERBS
 _ASKS = words_of("return report give tell answer say") | {
     verb for shape in ("many", "one", "number", "text") for verb in SHAPES[shape].split()
 }

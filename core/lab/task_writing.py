@@ -129,7 +129,8 @@ class TaskWritingService:
         known = {ordered(one, other) for tools in writer.sets for one in tools for other in tools} | writer.different
         proposals = () if writer.given is None else confused(opened.tool_ids, writer.given, known)
         progress(len(LEVELS), len(LEVELS))
-        return WrittenTasks(tuple(tasks), writer.dropped, writer.widened, proposals, tuple(writer.remarks))
+        wide = sum(bool({task.subtask, *(step.subtask for step in task.plan)} & writer.widened) for task in tasks)
+        return WrittenTasks(tuple(tasks), writer.dropped, wide, proposals, tuple(writer.remarks))
 
     def keep(self, catalog: str, tasks: Sequence[Task]) -> str:
         """Keep them as the written tasks of a catalog. Returns their fingerprint. Raises StoreError."""
@@ -151,7 +152,7 @@ class _Writer:
     rng: random.Random
     count: int
     dropped: Counter[str] = field(default_factory=Counter[str])
-    widened: int = 0
+    widened: set[str] = field(default_factory=set[str])
     remarks: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
@@ -246,7 +247,7 @@ class _Writer:
         rivals = [at for at in rivals if wide or self.tools[at].server == tool.server]
         if not all(self._same(row, at) for at in rivals):
             return self._drop("another tool fits as well or better" if strict else "another tool fits about as well")
-        self.widened += bool(rivals)
+        self.widened |= {text} if rivals else set()
         return (*right, *(self.tools[at].id for at in rivals))
 
     def _same(self, row: int, other: int) -> bool:
@@ -389,7 +390,9 @@ def confused(tools: Sequence[str], given: Given, known: Container[tuple[str, str
         drawn = order[np.cumsum(sizes[order]) <= ASKED]
         given = given.some(np.isin(given.owners, drawn))
     asked, nearest, _ = nearest_above(given.vectors, 1, LEAST_COSINE)
-    times = Counter(zip(given.owners[asked].tolist(), given.owners[nearest].tolist(), strict=True))
+    times: Counter[tuple[int, int]] = Counter(
+        zip(given.owners[asked].tolist(), given.owners[nearest].tolist(), strict=True)
+    )
     often = {pair for pair, count in times.items() if pair[0] != pair[1] and count >= max(2, CONFUSED * sizes[pair[0]])}
     mutual = [(tools[a], tools[b], a, b) for a, b in often if (b, a) in often and tools[a] < tools[b]]
     found = [
