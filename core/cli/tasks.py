@@ -42,7 +42,7 @@ def write(count: int, seed: int, out: Path | None, catalog: str, db: Path | None
     with opened(db) as app, listed_run(app, "Writing tasks") as run:
         name = app.catalogs.open(catalog).name
         written = app.task_writing.write(name, count=count, seed=seed, progress=run)
-        if written.tasks and name in {info.name for info in app.catalogs.infos()}:
+        if written.tasks and name == catalog:  # not one of a file
             run.shows("lab", catalog=name, tasks=f"{STORED}{app.task_writing.keep(name, written.tasks)}")
     text = tasks_text(written.tasks)
     if out is not None:
