@@ -52,7 +52,7 @@ _ASKED_WITH = re.compile(
     r"\b(?:from|for|by|at|on|in|into|to|using|based|given|near|via|within|behind|about|of (?:an?|the|any|one|each|specific|given))\b.*"
 )
 _MACHINES = re.compile(r"\b(?:containers?|docker|registry|machines?|disks?)\b", re.IGNORECASE)
-_Table = Mapping[str, Mapping[str, Sequence[int]]]  # rows by thing and server
+_Table = Mapping[str, Sequence[int]]  # rows by thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,36 +87,25 @@ class DataFlow:
         """Reads every schema once."""
         asked = {row: found for row, tool in enumerate(tools) if (found := asked_things(tool))}
         given = {row: found for row, tool in enumerate(tools) if (found := returned_things(tool))}
-        return cls(tools, asked, given, _by_server(tools, given), _by_server(tools, asked))
+        return cls(tools, asked, given, _by_thing(given), _by_thing(asked))
 
     def links(self, row: int, *, across: bool) -> list[Link]:
         """The links into and out of a tool, with its own server, or `across` with other ones."""
-        into = [
-            (source, row, one)
-            for one in self.asked.get(row, ())
-            for source in self._others(self.givers, one, row, across)
-        ]
-        out = [
-            (row, target, one)
-            for one in self.given.get(row, ())
-            for target in self._others(self.takers, one, row, across)
-        ]
+        ends = [(source, row, one) for one in self.asked.get(row, ()) for source in self.givers.get(one, ())]
+        ends += [(row, target, one) for one in self.given.get(row, ()) for target in self.takers.get(one, ())]
         return [
             Link(source, target, self.asked[target][one], one, *self.given[source][one])
-            for source, target, one in (*into, *out)
-            if source != target and (one in _THINGS or not across)
-        ]  # fmt: skip
-
-    def _others(self, table: _Table, thing: str, row: int, across: bool) -> Iterator[int]:
-        server = self.tools[row].server
-        return (other for of, rows in table.get(thing, {}).items() if (of != server) is across for other in rows)
+            for source, target, one in ends
+            if source != target and (self.tools[source].server != self.tools[target].server) is across
+            if one in _THINGS or not across
+        ]
 
 
-def _by_server(tools: Sequence[Tool], things: Mapping[int, Iterable[str]]) -> _Table:
-    found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+def _by_thing(things: Mapping[int, Iterable[str]]) -> _Table:
+    found: dict[str, list[int]] = defaultdict(list)
     for row, of in things.items():
         for thing in of:
-            found[thing][tools[row].server].append(row)
+            found[thing].append(row)
     return found
 
 

@@ -18,7 +18,7 @@ from core.virtual.schema_values import NoValueError, value_for
 
 _NO_VERBS = INTERROGATIVES | AUXILIARIES
 _MORE_VERBS = words_of(
-    "ask compile connect execute install invoke launch localize navigate perform process recognize request restart scrape type"
+    "ask compile connect execute install invoke launch localize navigate perform play process recognize request restart scrape type"
 )
 KNOWN_VERBS = (COMMON_VERBS | READS | WRITES | REMOVES | DESTROYS | set(VERBS) | _MORE_VERBS) - _NO_VERBS
 _ASKS = words_of("return report give tell answer say") | {
@@ -43,6 +43,7 @@ _END = re.compile(
     re.DOTALL,
 )
 _LIKE_ANOTHER = re.compile(r"(?:the )?same\b|(?:just )?like \w+, but|see |as above", re.IGNORECASE)
+_AND = re.compile(r"(?<=\band )\w+s(?= (?:a|an|the|its|it|how|whether)\b)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FILLER = "\ue000"  # the topic of texts that say nothing of their own
 
@@ -72,6 +73,8 @@ def request_of(tool: Tool) -> str:
         first, _, rest = rest.partition(" ")
         told = f"{first} {rest}"
     if verb := _verb(first.lower(), rest):
+        if verb != first.lower():  # reads a page and tells its length
+            rest = _AND.sub(lambda found: base_form(found[0]), rest)
         return f"{verb} {rest}"
     name_like = len(first) > 1 and re.search("[A-Z].*[A-Z]", first)
     return f"get {told if name_like else told[0].lower() + told[1:]}"

@@ -372,10 +372,10 @@ def _thing(link: Link) -> str:
 def _acts(description: str) -> bool:
     """Whether a general kind of tool does something. What is to be found out, a search of the catalog may find.
 
-    >>> _acts("Cancel an order."), _acts("Find an order."), _acts("Orders of a customer.")
-    (True, False, False)
+    >>> [_acts(text) for text in ("Cancel an order.", "Find an order.", "Orders of a customer.", "Build year, owner and flag.")]
+    [True, False, False, False]
     """
-    return description.split(" ", 1)[0].lower() in ACTING
+    return description.split(" ", 1)[0].lower() in ACTING and not re.match(r"\w+ \w+,", description)
 
 
 def confused(tools: Sequence[str], given: Given, known: Container[tuple[str, str]] = ()) -> tuple[Confused, ...]:
