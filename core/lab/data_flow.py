@@ -76,7 +76,7 @@ class Link:
 class DataFlow:
     """The links between tools (rows), looked up by what passes. Chains are drawn from it, so it is never written out."""
 
-    tools: Sequence[Tool]
+    servers: Sequence[str]
     asked: Mapping[int, Mapping[str, str]]
     given: Mapping[int, Mapping[str, tuple[str, bool]]]
     givers: _Table = field(repr=False)
@@ -87,7 +87,7 @@ class DataFlow:
         """Reads every schema once."""
         asked = {row: found for row, tool in enumerate(tools) if (found := asked_things(tool))}
         given = {row: found for row, tool in enumerate(tools) if (found := returned_things(tool))}
-        return cls(tools, asked, given, _by_thing(given), _by_thing(asked))
+        return cls([tool.server for tool in tools], asked, given, _by_thing(given), _by_thing(asked))
 
     def links(self, row: int, *, across: bool) -> list[Link]:
         """The links into and out of a tool, with its own server, or `across` with other ones."""
@@ -96,7 +96,7 @@ class DataFlow:
         return [
             Link(source, target, self.asked[target][one], one, *self.given[source][one])
             for source, target, one in ends
-            if source != target and (self.tools[source].server != self.tools[target].server) is across
+            if source != target and (self.servers[source] != self.servers[target]) is across
             if one in _THINGS or not across
         ]
 

@@ -259,11 +259,12 @@ class _Writer:
     # Levels 3 and 4
 
     def _chains(self, *, across: bool) -> Iterator[Task | None]:
-        ends = [row for row in self.flow.asked if any(link.target == row for link in self._related(row, across))]
-        for row in self._shuffled(ends) * ROUNDS:
+        linked = False
+        for row in self._shuffled(list(self.flow.asked)) * ROUNDS:
             if chain := self._chain(row, across):
+                linked = True
                 yield self._chained(chain, across)
-        if not ends:
+        if not linked:
             where = "of another server" if across else "of its own server"
             self.remarks.append(f"{'L4' if across else 'L3'}: no tool's result fits another tool's arguments {where}.")
 
