@@ -18,7 +18,7 @@ from dashboard.ui.text import escaped, file_name
 from dashboard.ui.url_state import UrlState
 
 WRITE, SAID = "write tasks", "lab:written"
-LEVELS = "ETOM's five levels by rules, from example requests and definitions: direct, in context, chains on one server and across, impossible."
+LEVELS = "ETOM's five levels by rules, from what tools are asked and say: direct, in context, chains on one server and across, impossible."
 
 
 def choose_written(state: UrlState, catalog: str) -> None:
