@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from core.lab.replay import ReplayService
     from core.lab.scenario_runs import ScenarioService
     from core.lab.sweeps import SweepService
+    from core.lab.task_writing import TaskWritingService
     from core.learning.feedback import FeedbackService
     from core.learning.requests import RequestService
     from core.network.profiles import NetworkProfiles
@@ -446,6 +447,12 @@ class App:
         from core.lab.measuring import TestbedService
 
         return TestbedService(self.store, self.catalogs, self.catalog_editor, self.lab, self.feedback)
+
+    @built
+    def task_writing(self) -> TaskWritingService:
+        from core.lab.task_writing import TaskWritingService
+
+        return TaskWritingService(self.store, self.catalogs, self._learnt, self.equal_sets)
 
     @built
     def sweeps(self) -> SweepService:

@@ -12,7 +12,15 @@ import click
 from click.core import ParameterSource
 
 from core.app import App
-from core.cli.lab_tables import print_comparisons, print_gate, print_levels, print_measures, print_missing, print_played
+from core.cli.lab_tables import (
+    print_comparisons,
+    print_gate,
+    print_generated,
+    print_levels,
+    print_measures,
+    print_missing,
+    print_played,
+)
 from core.cli.options import (
     at_option,
     catalog_option,
@@ -175,10 +183,11 @@ def bench(
         runs = [one.run for one in made]
         levelled = [
             run
-            for router, parameters in (() if as_json else asked.chosen(app, RANKED))
+            for router, parameters in asked.chosen(app, RANKED)
             for run in app.lab.levels(labelled, catalog=name, router=router, parameters=parameters)
         ]
         digest = app.lab_runs.digest(name)
+        generated = sum(bool(task.provenance) for task in labelled)
         missing = missing_labels(labelled, app.catalogs.catalog(name).tool_row)
         entries = [one.entry for one in made]
         if storing:
@@ -190,13 +199,15 @@ def bench(
     gate = None if earlier is None else Gate.of(earlier, runs, digest, tolerance)
     if as_json:
         document = {"runs": entries, "comparisons": [pair.to_json() for pair in pairs], "missing_labels": missing}
-        document |= {"made_with": asdict(asked), "catalog": digest.to_json()}
+        document |= {"made_with": asdict(asked), "catalog": digest.to_json(), "generated": generated}
+        document |= {"levels": [one.to_json() for one in levelled]}
         print_json(document if gate is None else document | {"gate": gate.to_json()})
     else:
         print_measures(runs)
         print_comparisons(runs, pairs)
         print_played([one.played for one in made if one.played is not None])
         print_levels(levelled)
+        print_generated(generated, len(labelled))
         print_missing(missing)
         if gate is not None:
             print_gate(gate)

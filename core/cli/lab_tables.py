@@ -100,6 +100,16 @@ def print_levels(levelled: Sequence[LevelRun]) -> None:
             for run in levelled
         ],
     )
+    for run in levelled:
+        if len(run.by_steps) > 1:
+            decay = ", ".join(f"{steps} steps {of['f1']:.3f} (n = {n})" for steps, (n, of) in run.by_steps.items())
+            click.echo(f"{run.router} {run.level}, F1 by steps: {decay}")
+
+
+def print_generated(count: int, tasks: int) -> None:
+    """Says how many of the tasks were generated, if any was."""
+    if count:
+        click.echo(f"\n{count:,} of {tasks:,} tasks were generated: nobody has checked their labels.")
 
 
 def print_missing(labels: Mapping[str, Any]) -> None:

@@ -24,7 +24,8 @@ class Task:
     """One sub-task with the tools (`server::tool`) that can do it.
 
     An empty `relevant` means that nothing in the catalog can do it: the right answer is to refuse, and `gap` says what
-    is missing. `question` is what a person wrote, `subtask` what a model asks a router for.
+    is missing. `question` is what a person wrote, `subtask` what a model asks a router for. `provenance` says how a generated task
+    was made; one that a person labelled has none.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Task:
     plan: tuple[Step, ...] = ()
     question: str = ""
     gap: str = ""
+    provenance: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def gain(self, tool: str) -> float:
         """The worth of a tool: its grade, else 1 if it is relevant, else 0.

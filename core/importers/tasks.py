@@ -59,7 +59,11 @@ def tasks_text(tasks: Iterable[Task]) -> str:
 def _document(task: Task) -> dict[str, Any]:
     """The fields that say something; an empty `relevant` says that nothing can do the task."""
     values = {field.name: getattr(task, field.name) for field in fields(task)}
-    values |= {"grades": dict(task.grades), "plan": [asdict(step) for step in task.plan]}
+    values |= {
+        "grades": dict(task.grades),
+        "provenance": dict(task.provenance),
+        "plan": [asdict(step) for step in task.plan],
+    }
     return {name: value for name, value in values.items() if value or name == "relevant"}
 
 
@@ -101,6 +105,7 @@ def _task(entry: Entry) -> Task:
         plan=_plan(entry),
         question=entry.text("question"),
         gap=entry.line("gap"),
+        provenance={name: str(said) for name, said in (entry.mapping("provenance") or {}).items()},
     )
 
 

@@ -150,6 +150,7 @@ class CalibrationService:
 
         `attention` holds Tool Attention's threshold in use and its k. Raises WayfareError where there are too few labels.
         """
+        tasks = None if tasks is None else [task for task in tasks if not task.provenance]  # no person labelled these
         every = self.feedback.queries(catalog) if tasks is None else _queries(tasks)
         parameters = (attention or ToolAttentionParameters()).replaced({"similarity": VIEW_WEIGHTS})  # theta is of ISO
         scorer, tool_row = self.catalogs.scorer(catalog), self.catalogs.catalog(catalog).tool_row

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -170,17 +171,30 @@ LEVELS: dict[str, dict[str, Score]] = {
     "L4": {"em": node_set_match, "f1": node_set_f1},
     "L5": {"em": rejection},
 }
+STEPPED = ("L3", "L4")
 
 
 @dataclass(frozen=True, slots=True)
 class LevelRun:
-    """One router over the tasks of one level: means of the level's scores in [0, 1], and the decisions' time in ms."""
+    """One router over the tasks of one level: means of the level's scores in [0, 1], and the decisions' time in ms.
+
+    `by_steps` has the number of tasks and the means for each length of plan, ascending: complexity decay (ETOM, 5.5).
+    """
 
     router: str
     level: str
     n: int
     scores: Mapping[str, float]
     latency_ms_p50: float
+    by_steps: Mapping[int, tuple[int, Mapping[str, float]]] = field(
+        default_factory=dict[int, tuple[int, Mapping[str, float]]]
+    )
+
+    def to_json(self) -> dict[str, Any]:
+        """An entry of `levels` in `wayfare bench --json`."""
+        steps = {str(length): {"n": n, **means} for length, (n, means) in self.by_steps.items()}
+        own: dict[str, Any] = {"router": self.router, "level": self.level, "n": self.n, **self.scores}
+        return own | ({"by_steps": steps} if steps else {})
 
 
 def run_levels(router: str, tasks: Sequence[Task], route: Callable[[str], Decision]) -> tuple[LevelRun, ...]:
@@ -195,13 +209,33 @@ def run_levels(router: str, tasks: Sequence[Task], route: Callable[[str], Decisi
 def _run(router: str, level: str, tasks: Sequence[Task], route: Callable[[str], Decision]) -> LevelRun:
     decisions = [route(task.question or task.subtask) for task in tasks]
     found = [predicted_tools(decision) for decision in decisions]
+    scores = {name: list(map(score, found, tasks)) for name, score in LEVELS[level].items()}
     return LevelRun(
         router=router,
         level=level,
         n=len(tasks),
-        scores={name: statistics.fmean(map(score, found, tasks)) for name, score in LEVELS[level].items()},
+        scores={name: statistics.fmean(values) for name, values in scores.items()},
         latency_ms_p50=percentile([decision.timings_ms["total"] for decision in decisions], 50),
+        by_steps=by_steps(tasks, scores) if level in STEPPED else {},
     )
+
+
+def by_steps(
+    tasks: Sequence[Task], scores: Mapping[str, Sequence[float]]
+) -> dict[int, tuple[int, Mapping[str, float]]]:
+    """The number of tasks and the mean of each score for each number of steps.
+
+    >>> tasks = [Task(str(at), "x", plan=(Step("a::x"),) * steps) for at, steps in enumerate((3, 2, 2))]
+    >>> by_steps(tasks, {"f1": [0.5, 1.0, 0.0]})
+    {2: (2, {'f1': 0.5}), 3: (1, {'f1': 0.5})}
+    """
+    places: dict[int, list[int]] = {}
+    for at, task in sorted(enumerate(tasks), key=lambda one: len(one[1].plan)):
+        places.setdefault(len(task.plan), []).append(at)
+    return {
+        length: (len(of), {name: statistics.fmean(values[at] for at in of) for name, values in scores.items()})
+        for length, of in places.items()
+    }
 
 
 def _nodes(task: Task) -> list[frozenset[str]]:

@@ -282,6 +282,7 @@ def _level_line(one: LevelRun) -> dict[str, str]:
     return {
         "level": one.level, "request": LEVEL_WORDS[one.level], "tasks": f"{one.n:,}",
         "exact match": f"{one.scores['em']:.3f}", "F1": f"{one.scores['f1']:.3f}" if "f1" in one.scores else "–",
+        "F1 by steps": ", ".join(f"{steps}: {of['f1']:.3f} ({n:,})" for steps, (n, of) in one.by_steps.items()) or "–",
         "median": f"{one.latency_ms_p50:.1f} ms",
     }  # fmt: skip
 

@@ -26,6 +26,7 @@ from dashboard.pages.lab.search import searches
 from dashboard.pages.lab.sweep import sweeps
 from dashboard.pages.lab.task_by_task import failed_tasks, task_by_task
 from dashboard.pages.lab.tasks import choose_tasks, judgments_view
+from dashboard.pages.lab.writing import choose_written, write_tasks
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
 from dashboard.ui.long_work import show_preparing
@@ -57,7 +58,10 @@ def page() -> None:
     }
     with errors_shown():
         without = st.session_state.get(state.key("view"), linked.get("view")) in (JUDGMENTS, REPLAYS, SNAPSHOTS)
+        choose_written(state, catalog)
         tasks = None if without else choose_tasks(app, row, state, linked, catalog)
+        if not without:
+            write_tasks(app, row, catalog, tasks)
         view = segments(state, linked, "view", "View", VIEWS)
         texts |= {"view": "" if view == RUNS else view}
         if without:

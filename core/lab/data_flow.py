@@ -1,0 +1,240 @@
+"""Which tool's result fits which tool's argument: the graph that chains of tasks are drawn from (ETOM, appendix B.6).
+
+A result has what its output schema declares. Without one it has what `core.virtual.schema_inference` guesses from name and
+description, and the ids that the description says it returns. An argument asks for what its name, type and description say. Both are
+brought to one word: `order_id`, `orderId`, `orders[].id` and "the ID of the order" all speak of an order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from core.domain.catalog import Tool, first_sentence, words
+from core.domain.english import READS, base_form, leading_verb, singular, words_of
+from core.virtual.sample_values import NUMBERS, known_fields
+from core.virtual.schema_inference import CONTROLS, FILLERS, PRIVATE, VERBS, inferred_schema, schema_part
+
+DEPTH = 4  # levels of a result that are read
+_IDS = words_of("id key uuid slug no number ref reference identifier code handle")  # mean something on one server alone
+_SUFFIXES = _IDS | words_of("name url uri link path file filename filepath text content title")
+_THINGS = {
+    "link": "url uri link href website webpage permalink", "file": "path file filename filepath pdf", "DOI": "doi", "ISBN": "isbn",
+    "text": "text content body markdown article transcript html", "image": "image photo picture screenshot", "ticker": "ticker",
+    "data": "csv row spreadsheet", "e-mail address": "email mail",
+}  # fmt: skip
+ANYWHERE = {word: thing for thing, names in _THINGS.items() for word in names.split()}
+"""Words of what means the same on every server."""
+_VAGUE = _IDS | words_of(
+    """
+    the name title value type kind mode start end date day time year month query question search term limit count amount size format
+    language lang unit status result item record data input output source target from origin destination option field property parameter
+    argument config setting description message prompt reason note level color colour width height index position offset page cursor
+    version command action operation method expression pattern begin first last second other thing object element entry list info detail
+    attribute subject label tag category answer summary topic headline comment word percent timezone country currency function body minute
+    hour week region owner instruction reference request response rank sample user quantity
+    """
+)
+_GIVES = words_of(
+    "get list read fetch search find download export generate retrieve extract view show lookup browse scrape crawl track return"
+)
+_READS_CONTENT = words_of("get read fetch view show scrape extract")  # they give what is in a file
+_CREATES = words_of("create write save export download")  # they ask for the name of what they make
+_WHERE_TO = words_of("output out destination dest save target new to")  # of an argument that names what is made
+_NEUTRAL = words_of("file input absolute relative source full local web page my given raw")
+_OF = re.compile(r"\b(?:ids?|identifiers?|keys?|slugs?|numbers?|uuids?) of (?:the|an?|each) (?P<of>[a-z]+)", re.IGNORECASE)  # fmt: skip
+_NAMED = re.compile(r"\b(?P<of>[a-z]{3,}) (?:ids?|identifiers?|uuids?|keys?)\b", re.IGNORECASE)
+_RETURNS = re.compile(r"\b(?:returns?|gives?|yields?|outputs?|along with)\b(?P<what>[^.\n]*)", re.IGNORECASE)
+_ASKED_WITH = re.compile(
+    r"\b(?:from|for|by|at|on|in|into|to|using|based|given|near|via|within|behind|about|of (?:an?|the|any|one|each|specific|given))\b.*"
+)
+_MACHINES = re.compile(r"\b(?:containers?|docker|registry|machines?|disks?)\b", re.IGNORECASE)
+_Table = Mapping[str, Sequence[int]]  # rows by thing
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A result of one tool (row) that an argument of another takes. `thing` is what passes, `path` its place in the result."""
+
+    source: int
+    target: int
+    argument: str
+    thing: str
+    path: str
+    declared: bool
+
+    def words(self, tools: Sequence[Tool]) -> str:
+        """The edge as provenance has it."""
+        how = "declared" if self.declared else "guessed from name and description"
+        return f"{tools[self.source].id} {self.path} ({how}) -> {tools[self.target].id} {self.argument}"
+
+
+@dataclass(frozen=True)
+class DataFlow:
+    """The links between tools (rows), looked up by what passes. Chains are drawn from it, so it is never written out."""
+
+    servers: Sequence[str]
+    asked: Mapping[int, Mapping[str, str]]
+    given: Mapping[int, Mapping[str, tuple[str, bool]]]
+    givers: _Table = field(repr=False)
+    takers: _Table = field(repr=False)
+
+    @classmethod
+    def of(cls, tools: Sequence[Tool]) -> DataFlow:
+        """Reads every schema once."""
+        asked = {row: found for row, tool in enumerate(tools) if (found := asked_things(tool))}
+        given = {row: found for row, tool in enumerate(tools) if (found := returned_things(tool))}
+        return cls([tool.server for tool in tools], asked, given, _by_thing(given), _by_thing(asked))
+
+    def links(self, row: int, *, across: bool) -> list[Link]:
+        """The links into and out of a tool, with its own server, or `across` with other ones."""
+        ends = [(source, row, one) for one in self.asked.get(row, ()) for source in self.givers.get(one, ())]
+        ends += [(row, target, one) for one in self.given.get(row, ()) for target in self.takers.get(one, ())]
+        return [
+            Link(source, target, self.asked[target][one], one, *self.given[source][one])
+            for source, target, one in ends
+            if source != target and (self.servers[source] != self.servers[target]) is across
+            if one in _THINGS or not across
+        ]
+
+
+def _by_thing(things: Mapping[int, Iterable[str]]) -> _Table:
+    found: dict[str, list[int]] = defaultdict(list)
+    for row, of in things.items():
+        for thing in of:
+            found[thing].append(row)
+    return found
+
+
+def asked_things(tool: Tool) -> dict[str, str]:
+    """What the required arguments of a tool ask for that a result may give, each with the first argument that does.
+
+    >>> schema = {"properties": {"orderId": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["orderId", "limit"]}
+    >>> asked_things(Tool("shop", "cancel", input_schema=schema))
+    {'order': 'orderId'}
+    """
+    properties, found = schema_part(tool.input_schema, "properties"), dict[str, str]()
+    made = {"file", thing_of(f"{noun_of(tool)}_id")} if leading_verb(words(tool.name)) in _CREATES else set[str]()
+    made |= _other_images(tool)
+    for name in required(tool):
+        asked, said = schema_part(properties, name), words(name).lower().split()
+        is_id = bool(_IDS & {singular(word) for word in said[-1:]})
+        kinds = ("string", "array", *(("integer", "number") if is_id else ()))
+        if (
+            asked.get("type", "string") in kinds
+            and "enum" not in asked
+            and not _WHERE_TO & {*said[:-1]}
+            and not _private(name)
+        ):
+            thing = thing_of(name) or (_of_description(asked, tool) if is_id and len(said) == 1 else "")
+            if thing and thing not in made:
+                found.setdefault(thing, name)
+    return found  # fmt: skip
+
+
+def required(tool: Tool) -> list[str]:
+    """The names of the required arguments."""
+    listed: object = (tool.input_schema or {}).get("required")
+    return [str(name) for name in cast("list[object]", listed)] if isinstance(listed, list) else []
+
+
+def returned_things(tool: Tool) -> dict[str, tuple[str, bool]]:
+    """What the result of a tool gives, with its place, and whether its schema declares it. What it is asked with is not given.
+
+    >>> returned_things(Tool("shop", "search_orders", "Finds orders by date. Returns the customer id and a link."))
+    {'order': ('orders[]', False), 'customer': ('customer id', False), 'link': ('link', False)}
+    """
+    declared = bool(schema_part(tool.output_schema, "properties"))
+    found: dict[str, str] = {}
+    for thing, path in _given(tool.output_schema, noun_of(tool), "") if declared else _guessed(tool):
+        found.setdefault(thing, path)
+    own = {thing_of(name) for name in schema_part(tool.input_schema, "properties")} | _other_images(tool)
+    if _verb(tool) not in _GIVES:
+        own.add("text")  # a tool that writes or changes a text may return it, but nobody asks it for that
+    return {thing: (path, declared) for thing, path in found.items() if thing and thing not in own}
+
+
+def thing_of(name: str) -> str:
+    """The one word for what a field or an argument is about, "" if its name says too little.
+
+    >>> [thing_of(name) for name in ("order_id", "trackingNumber", "page_url", "filePath", "repo_path", "image_id", "minutes", "start", "id")]
+    ['order', 'tracking', 'link', 'file', 'repo', 'image id', '', '', '']
+    """
+    said = [singular(word) for word in words(name).lower().split() if word != "contents"]
+    last = said[-1] if said else ""
+    before = said[-2:-1] if last in _IDS else [word for word in said[:-1] if word not in _NEUTRAL][-1:]
+    if last in _SUFFIXES and before:
+        last = f"{before[0]} id" if last in _IDS and before[0] in ANYWHERE else before[0]
+    thing = ANYWHERE.get(last, last)
+    vague = thing in _VAGUE or {thing, f"{thing}s"} & NUMBERS.keys()
+    return "" if vague or len(thing) < 3 or not thing.replace(" ", "").replace("-", "").isalpha() else thing
+
+
+def noun_of(tool: Tool) -> str:
+    """The last word of a tool's name that is no verb.
+
+    >>> noun_of(Tool("shop", "list_open_orders")), noun_of(Tool("shop", "get"))
+    ('orders', '')
+    """
+    named = [word for word in words(tool.name).lower().split() if word not in VERBS and word not in FILLERS]
+    return named[-1] if named else ""
+
+
+def _of_description(asked: Mapping[str, Any], tool: Tool) -> str:
+    """What a bare `id` is the id of: its description says so, or the tool's name."""
+    text = str(asked.get("description", ""))[:500]
+    named = (thing_of(f"{found['of']}_id") for found in (*_OF.finditer(text), *_NAMED.finditer(text)))
+    return next(filter(None, named), "") or thing_of(f"{noun_of(tool)}_id")
+
+
+def _verb(tool: Tool) -> str:
+    """What a tool does: the verb that its description begins with, or its name has."""
+    first = base_form(next(iter(words(tool.description[:40]).lower().split()), ""))
+    return first if first in READS | VERBS.keys() else leading_verb(words(tool.name))
+
+
+def _guessed(tool: Tool) -> Iterator[tuple[str, str]]:
+    """The things of a result without a schema: the records that a list is of, the id of what is made, and what a reading tool says
+    that it reads."""
+    properties: Mapping[str, Any] = inferred_schema(tool, {})["properties"]
+    yield from ((thing_of(name), f"{name}[]") for name, part in properties.items() if part.get("type") == "array")
+    if "status" in properties:  # something is made, changed or removed
+        yield from ((thing_of(name), name) for name in properties if name.endswith("_id"))
+        return
+    text, verb = tool.description[:2_000], _verb(tool)
+    if verb not in _GIVES:
+        return
+    said = [_ASKED_WITH.sub("", first_sentence(text)), *(found["what"] for found in _RETURNS.finditer(text))]
+    for clause in said:
+        yield from ((thing_of(f"{found['of']}_id"), f"{found['of']} id".lower()) for found in _NAMED.finditer(clause))
+        things = ((thing_of(name), name) for name in known_fields(clause))
+        yield from ((thing, name) for thing, name in things if thing != "file" or verb not in _READS_CONTENT)
+
+
+def _given(schema: object, noun: str, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """The things of a schema with their paths. `noun` names the record, and its bare id."""
+    if not isinstance(schema, Mapping) or depth > DEPTH:
+        return
+    for name, part in schema_part(cast("Mapping[str, Any]", schema), "properties").items():
+        here, one = f"{path}{name}", cast("Mapping[str, Any]", part if isinstance(part, Mapping) else {})
+        if _private(name):
+            continue
+        if words(name).lower() in _IDS and noun:
+            yield thing_of(f"{noun}_id"), here
+        elif "const" not in one and one.get("type") not in ("boolean", "object"):
+            yield thing_of(name), f"{here}[]" if one.get("type") == "array" else here
+        yield from _given(one, name, f"{here}.", depth + 1)
+        yield from _given(one.get("items"), singular(name), f"{here}[].", depth + 1)
+
+
+def _other_images(tool: Tool) -> set[str]:
+    """Whether the images of a tool are no pictures: as a set without or with that thing."""
+    return {"image"} if _MACHINES.search(tool.description) else set()
+
+
+def _private(name: str) -> bool:
+    plain = words(name).lower()
+    return plain.replace(" ", "") in CONTROLS or bool(({*PRIVATE} - {"key", "card"}) & {*plain.split()})

@@ -1,0 +1,404 @@
+"""Labelled tasks written for any catalog by rules: ETOM's five levels (section 3.3, appendix B), without a model.
+
+    L1 direct          an example request of a tool, or its definition as a request, with the server named
+    L2 context-aware   the same without the server; every tool of the equal set is right
+    L3, L4 chains      paths through the graph of results and arguments (`core.lab.data_flow`), on one server or across 2 to 4
+    L5 impossible      a question of a general kind of tool (`core/relevance/data`) that no definition of the catalog is near
+
+A task is ambiguous if another tool fits about as well, by a relevance that has not seen the task's own example request. The label is
+widened if the other tool does the same by its words; otherwise the task is dropped. A tool that fits clearly better than the
+tool of an example request stays wrong: the request was written for its tool, and relevance may err. Every task says in its
+`provenance` how it was made; such a label is never a person's.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from graphlib import TopologicalSorter
+from typing import Any
+
+import numpy as np
+
+from core.catalogs.catalogs import CatalogService
+from core.domain.catalog import Catalog, words
+from core.domain.english import leading_verb
+from core.domain.errors import CatalogError
+from core.domain.findable import Confused
+from core.domain.lab_runs import fingerprint
+from core.domain.tasks import Step, Task, ordered
+from core.importers import tasks_text
+from core.lab.data_flow import ANYWHERE, DataFlow, Link
+from core.lab.equal_sets import EqualSetsService
+from core.lab.lab_runs import written_tasks
+from core.lab.task_texts import ACTING, joined, on_server, step_of
+from core.relevance.fit_matcher import FitMatcher
+from core.relevance.learnt import Learnt
+from core.relevance.learnt_models import LearntModels
+from core.relevance.near import nearest_above
+from core.relevance.relevance_index import TEXTS, shipped_examples
+from core.relevance.requests import Given, RequestIndex
+from core.relevance.scoring import SAME_HIGH
+from core.store import Store
+
+LEVELS = ("L1", "L2", "L3", "L4", "L5")
+REQUEST, DEFINITION = "example request", "definition"
+SHOWN = 10  # pairs in a summary
+VALUES = frozenset(ANYWHERE.values())
+ALIKE = 0.85  # cosine of the own texts of two tools that do the same, if their names begin with the same verb
+TRIES = 6  # candidates for one task
+CLOSE = math.log(2)  # logits: the odds of fit of two tools differ by less than a factor of 2
+STEPS, ROUNDS = (2, 3, 4), 4  # lengths of chains, and how many of them may end in one tool
+NEAREST_LINKS, LEAST_RELATED, MOST_CHAINS = 12, 0.25, 4  # cosine of two servers' tools; chains that one tool joins
+FAR = 0.4  # cosine of a general kind's definition with the nearest tool's, below which the kind is a gap
+TYPICAL = 4  # questions of a kind that are nearest to its mean; the longest of them has most context
+ASKED, LEAST_COSINE, CONFUSED = 20_000, 0.5, 0.25
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTasks:
+    """The tasks, the candidates that were dropped by reason, the labels that were widened, pairs of tools that may do the same by their
+    questions, and sentences about what could not be made."""
+
+    tasks: tuple[Task, ...]
+    dropped: Mapping[str, int]
+    widened: int
+    proposals: tuple[Confused, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The number of tasks of each level."""
+        counts = Counter(task.level for task in self.tasks)
+        return {level: counts[level] for level in LEVELS}
+
+    def summary(self) -> list[str]:
+        """What was written, dropped and found, a sentence each."""
+        levels = ", ".join(f"{level} {count}" for level, count in self.levels.items())
+        said = [f"{len(self.tasks):,} tasks: {levels}. Nobody has checked their labels.", *self.remarks]
+        said += [f"{count:,} candidates were dropped: {why}." for why, count in self.dropped.items()]
+        if self.widened:
+            said.append(f"{self.widened:,} labels were widened by tools that do the same by their words.")
+        if known := sum("example request" in task.provenance["rule"] for task in self.tasks):
+            said.append(f"{known:,} tasks begin with an example request. Decisions know it: new questions are harder.")
+        if pairs := self.proposals:
+            said.append(
+                f"{len(pairs):,} pairs of tools may do the same by their questions; judge them on the Catalog page."
+            )
+            said += [f"{pair.one} and {pair.other}: {pair.both} questions." for pair in pairs[:SHOWN]]
+        return said
+
+
+@dataclass(eq=False)
+class TaskWritingService:
+    """Writes the tasks of a catalog, and keeps them for the Lab. Thread-safe."""
+
+    store: Store
+    catalogs: CatalogService
+    learnt: LearntModels
+    equal_sets: EqualSetsService
+
+    def write(
+        self, catalog: str, *, count: int, seed: int = 0, progress: Progress = lambda _done, _of: None
+    ) -> WrittenTasks:
+        """`count` tasks of each level at most. The same catalog, requests, equal sets and seed give the same tasks. `progress` gets
+        the levels that are done; its exceptions end the work. Raises CatalogError for a catalog without tools."""
+        opened = self.catalogs.catalog(catalog)
+        if not opened.tools:
+            raise CatalogError(f"Catalog {catalog!r} lists no tool, so no task can be written for it.")
+        scorer = self.catalogs.scorer(catalog)
+        judged = self.store.equal_judgments.of_catalog(catalog)
+        writer = _Writer(
+            opened, FitMatcher.of(scorer.index, scorer.encoder), self.learnt.requests.given(opened), self.equal_sets.sets(catalog),
+            frozenset(one.pair for one in judged if one.says == "different"), random.Random(seed), count,  # noqa: S311
+        )  # fmt: skip
+        tasks: list[Task] = []
+        for done, (level, make) in enumerate(writer.makers.items()):
+            progress(done, len(LEVELS))
+            made = writer.take(make)
+            if len(made) < count and not any(one.startswith(level) for one in writer.remarks):
+                writer.remarks.append(f"{level}: {len(made)} of {count} tasks; no further one passed.")
+            tasks += [replace(task, id=f"{level.lower()}-{at:03d}", level=level) for at, task in enumerate(made, 1)]
+        known = {ordered(one, other) for tools in writer.sets for one in tools for other in tools} | writer.different
+        proposals = () if writer.given is None else confused(opened.tool_ids, writer.given, known)
+        progress(len(LEVELS), len(LEVELS))
+        wide = sum(bool({task.subtask, *(step.subtask for step in task.plan)} & writer.widened) for task in tasks)
+        return WrittenTasks(tuple(tasks), writer.dropped, wide, proposals, tuple(writer.remarks))
+
+    def keep(self, catalog: str, tasks: Sequence[Task]) -> str:
+        """Keep them as the written tasks of a catalog. Returns their fingerprint. Raises StoreError."""
+        text = tasks_text(tasks)
+        self.store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
+        self.store.set_setting(written_tasks(catalog), fingerprint(text))
+        return fingerprint(text)
+
+
+@dataclass
+class _Writer:
+    """One run: what all levels share."""
+
+    catalog: Catalog
+    matcher: FitMatcher
+    given: Given | None
+    sets: tuple[tuple[str, ...], ...]
+    different: frozenset[tuple[str, str]]
+    rng: random.Random
+    count: int
+    dropped: Counter[str] = field(default_factory=Counter[str])
+    widened: set[str] = field(default_factory=set[str])
+    remarks: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        self.tools, self.own = self.catalog.tools, self.matcher.index.own
+        self.set_of = {tool: tools for tools in self.sets for tool in tools}
+        self.drawn, self.used = self._drawn(), Counter[tuple[int, bool]]()
+        self.related: dict[tuple[int, bool], list[Link]] = {}
+        self.makers: Mapping[str, Callable[[], Iterator[Task | None]]] = {
+            "L1": lambda: self._single(named=True), "L2": lambda: self._single(named=False),
+            "L3": lambda: self._chains(across=False), "L4": lambda: self._chains(across=True), "L5": self._impossible,
+        }  # fmt: skip
+
+    @cached_property
+    def flow(self) -> DataFlow:
+        """The graph of results and arguments."""
+        return DataFlow.of(self.tools)
+
+    def take(self, make: Callable[[], Iterator[Task | None]]) -> list[Task]:
+        """The first tasks that pass. A candidate that does not is None."""
+        made: dict[object, Task] = {}
+        for tried, task in enumerate(make()):
+            if task is not None:
+                made.setdefault(frozenset(step.tool for step in task.plan) or task.subtask, task)
+            if len(made) == self.count or tried >= self.count * TRIES:
+                break
+        return list(made.values())
+
+    def _drawn(self) -> Mapping[int, int]:
+        """For each tool with requests one of them (its place), drawn. The relevance of this run has not seen those."""
+        given = self.given
+        if given is None:
+            return {}
+        rows, starts, sizes = np.unique(given.owners, return_index=True, return_counts=True)
+        first = zip(rows.tolist(), starts.tolist(), sizes.tolist(), strict=True)
+        drawn = {row: start + self.rng.randrange(size) for row, start, size in first}
+        kept = np.ones(len(given.owners), dtype=np.bool_)
+        kept[list(drawn.values())] = False
+        if kept.any():
+            learnt = Learnt(requests=RequestIndex(given.some(kept), self.matcher.index))
+            self.matcher = FitMatcher.of(self.matcher.index, self.matcher.encoder, learnt)
+        return drawn
+
+    def _shuffled(self, rows: Sequence[int]) -> list[int]:
+        """Tools in random order, no server twice before all servers with tools left had a turn."""
+        order, turn, keyed = list(rows), Counter[str](), list[tuple[int, int, int]]()
+        self.rng.shuffle(order)
+        for place, row in enumerate(order):
+            turn[self.tools[row].server] += 1
+            keyed.append((turn[self.tools[row].server], place, row))
+        return [row for *_, row in sorted(keyed)]
+
+    def _request(self, row: int) -> tuple[str, str]:
+        """A request for a tool and what it is: an example request, or its definition."""
+        if row in self.drawn and self.given is not None:
+            return self.given.texts[self.drawn[row]], REQUEST
+        return step_of(self.tools[row], self.rng), DEFINITION
+
+    # Levels 1 and 2
+
+    def _single(self, *, named: bool) -> Iterator[Task | None]:
+        for row in self._shuffled(range(len(self.tools))):
+            tool, (text, rule) = self.tools[row], self._request(row)
+            mentions = re.search(rf"\b{re.escape(words(tool.server).lower())}\b", words(text).lower())
+            if not text or (mentions and not named):
+                yield self._drop("the request names the server" if text else "the definition says too little")
+                continue
+            asked, hint = (on_server(text, tool.server), tool.server) if named else (text, "")
+            right = self._right(asked, hint, row, wide=not named, strict=rule == DEFINITION)
+            yield None if right is None else self._task(asked, right, hint, row, rule)
+
+    def _task(self, text: str, right: tuple[str, ...], hint: str, row: int, rule: str, **more: Any) -> Task:
+        tool, edge = self.tools[row], more.pop("edge", "")
+        origin = {"by": "rules", "rule": rule, "source": tool.id} | ({"edge": edge} if edge else {})
+        return Task(
+            "", text, hint, right, category=self.catalog.server(tool.server).category, provenance=origin, **more
+        )
+
+    def _drop(self, why: str) -> None:
+        self.dropped[why] += 1
+
+    def _right(self, text: str, hint: str, row: int, *, wide: bool, strict: bool) -> tuple[str, ...] | None:
+        """The tools that count as right, the task's own first; None for an ambiguous task. Only the server's own tools count
+        unless `wide`. With `strict` no other tool may fit better."""
+        tool = self.tools[row]
+        equal = [one for one in self.set_of.get(tool.id, ()) if wide or one.startswith(f"{tool.server}::")]
+        right = tuple(dict.fromkeys((tool.id, *equal)))
+        relevance = self.matcher.fit(text, hint)[0].relevance
+        rows = [self.catalog.tool_row[one] for one in right]
+        behind = (relevance[rows].max() - relevance) * self.matcher.model.fit["behind"]
+        near = (behind < CLOSE) & (behind > (-np.inf if strict else -CLOSE))
+        rivals = [at for at in np.flatnonzero(near).tolist() if at not in rows]
+        rivals = [at for at in rivals if wide or self.tools[at].server == tool.server]
+        if not all(self._same(row, at) for at in rivals):
+            return self._drop("another tool fits as well or better" if strict else "another tool fits about as well")
+        self.widened |= {text} if rivals else set()
+        return (*right, *(self.tools[at].id for at in rivals))
+
+    def _same(self, row: int, other: int) -> bool:
+        """Whether two tools do the same by their words, and nobody has said that they differ."""
+        verbs = {leading_verb(words(self.tools[at].name)) for at in (row, other)}
+        pair = ordered(self.tools[row].id, self.tools[other].id)
+        return pair not in self.different and len(verbs) == 1 and float(self.own[row] @ self.own[other]) >= ALIKE
+
+    # Levels 3 and 4
+
+    def _chains(self, *, across: bool) -> Iterator[Task | None]:
+        linked = False
+        for row in self._shuffled(list(self.flow.asked)) * ROUNDS:
+            if chain := self._chain(row, across):
+                linked = True
+                yield self._chained(chain, across)
+        if not linked:
+            where = "of another server" if across else "of its own server"
+            self.remarks.append(f"{'L4' if across else 'L3'}: no tool's result fits another tool's arguments {where}.")
+
+    def _chain(self, row: int, across: bool) -> list[Link]:
+        """Links that join a tool and others to one plan, as many as drawn or as the graph allows. Each tool, and across each server, is
+        in it once; tools that few chains have, come first."""
+        chain, steps, wanted = list[Link](), [row], self.rng.choice(STEPS) - 1
+        while len(chain) < wanted:
+            fresh = self._fresh(chain, steps, across)
+            if not fresh:
+                break
+            sources = [link.source for link in chain]  # one result for two steps once at most, and if no path is longer
+            cost = [(sources.count(link.source), self.used[end, across]) for link, end in fresh]
+            if min(cost)[0] and len(set(sources)) < len(sources):
+                break
+            link, end = self.rng.choice([one for one, of in zip(fresh, cost, strict=True) if of == min(cost)])
+            chain.append(link)
+            steps.append(end)
+        self.used.update((one, across) for one in steps if chain)
+        return chain
+
+    def _fresh(self, chain: Sequence[Link], steps: Sequence[int], across: bool) -> list[tuple[Link, int]]:
+        """Links that take a further tool into a plan, with the tool: one that does nothing like the others. The first link leads to
+        the first step."""
+        taken, fed = {self._place(one, across) for one in steps}, {link.target for link in chain}
+        ends = [(link, _end(link, one)) for one in steps for link in self._related(one, across)]
+        return [
+            (link, end)
+            for link, end in ends
+            if (chain or link.source == end) and link.target not in fed and self._place(end, across) not in taken
+            if self.used[end, across] < MOST_CHAINS
+            if link.thing not in VALUES or float((self.own[list(steps)] @ self.own[end]).max()) < SAME_HIGH
+        ]
+
+    def _place(self, row: int, across: bool) -> int | str:
+        return self.tools[row].server if across else row
+
+    def _related(self, row: int, across: bool) -> list[Link]:
+        """The links of a tool with the tools that are most related to it by their words."""
+        if (row, across) not in self.related:
+            links = self.flow.links(row, across=across)
+            near = self.own[np.array([_end(link, row) for link in links], dtype=np.int64)] @ self.own[row]
+            most = [SAME_HIGH if link.thing in VALUES else 1.0 for link in links]
+            least = LEAST_RELATED if across else -1.0
+            order = np.argsort(-near, kind="stable").tolist()
+            self.related[row, across] = [links[at] for at in order if least <= near[at] < most[at]][:NEAREST_LINKS]
+        return self.related[row, across]
+
+    def _chained(self, chain: Sequence[Link], across: bool) -> Task | None:
+        into = {link.target: link for link in chain}
+        order = list(TopologicalSorter({link.target: [link.source] for link in chain}).static_order())
+        opening, rule = self._request(order[0])
+        plan = list[Step]()
+        for row in order:
+            link, server = into.get(row), self.tools[row].server
+            text = opening if link is None else step_of(self.tools[row], self.rng, link.argument, _thing(link))
+            if not text:
+                return self._drop("the definition says too little")
+            right = self._right(
+                text, "" if across else server, row, wide=across, strict=link is not None or rule == DEFINITION
+            )
+            if right is None:
+                return None
+            plan.append(Step(right[0], () if link is None else (order.index(link.source),), right[1:], text))
+        question, hint = joined([step.subtask for step in plan]), "" if across else self.tools[order[0]].server
+        relevant = tuple(dict.fromkeys(tool for step in plan for tool in (step.tool, *step.equal)))
+        return self._task(
+            question if across else on_server(question, hint), relevant, hint, order[0], f"chain from {rule}",
+            plan=tuple(plan), edge="; ".join(link.words(self.tools) for link in chain),
+        )  # fmt: skip
+
+    # Level 5
+
+    def _impossible(self) -> Iterator[Task | None]:
+        examples = shipped_examples(self.matcher.encoder.model)
+        if examples is None:
+            self.remarks.append("L5: the encoder in use has no vectors of general kinds, so gaps cannot be found.")
+            return
+        kinds = [json.loads(line) for line in TEXTS.read_text("utf-8").splitlines()]
+        near = np.concatenate([(part @ self.own[:].T).max(axis=1) for part in np.array_split(examples.tools, 16)])
+        gaps = [at for at in np.flatnonzero(near < FAR).tolist() if _acts(kinds[at]["description"])]
+        if not gaps:
+            self.remarks.append("L5: the catalog has a tool near every general kind, so no gap is known.")
+        self.rng.shuffle(gaps)
+        for at in gaps:
+            likeness = examples.questions[at].astype(np.float32) @ examples.centres[at] / examples.lengths[at]
+            text = max((kinds[at]["questions"][place] for place in np.argsort(-likeness)[:TYPICAL]), key=len)
+            if not self.matcher.fit(text, "")[0].doubtful:
+                yield self._drop("some tool may do what should be impossible")
+                continue
+            origin = {"by": "rules", "rule": "gap of the catalog", "source": f"general kind {kinds[at]['tool']}"}
+            yield Task("", text, gap=kinds[at]["description"], provenance=origin | {"nearest": f"{near[at]:.2f}"})
+
+
+def _end(link: Link, row: int) -> int:
+    """The other end of a tool's link."""
+    return link.source if link.target == row else link.target
+
+
+def _thing(link: Link) -> str:
+    """What a later step says that it works on."""
+    said = words(link.argument).lower()
+    return link.thing if link.thing in VALUES or len(said) < 3 else said
+
+
+def _acts(description: str) -> bool:
+    """Whether a general kind of tool does something. What is to be found out, a search of the catalog may find.
+
+    >>> [_acts(text) for text in ("Cancel an order.", "Find an order.", "Orders of a customer.", "Build year, owner and flag.")]
+    [True, False, False, False]
+    """
+    return description.split(" ", 1)[0].lower() in ACTING and not re.match(r"\w+ \w+,", description)
+
+
+def confused(tools: Sequence[str], given: Given, known: Container[tuple[str, str]] = ()) -> tuple[Confused, ...]:
+    """Pairs of tools that may do the same by their questions (ETOM, 3.2, top-down): of each tool's example requests a quarter, and at
+    least two, are nearest to one of the other's. Pairs that are `known` are left out. Most often mistaken first.
+
+    Of more than 20,000 requests those of so many drawn tools are compared.
+    """
+    sizes = np.bincount(given.owners, minlength=len(tools))
+    if len(given.owners) > ASKED:
+        order = np.random.default_rng(0).permutation(len(tools))
+        drawn = order[np.cumsum(sizes[order]) <= ASKED]
+        given = given.some(np.isin(given.owners, drawn))
+    asked, nearest, _ = nearest_above(given.vectors, 1, LEAST_COSINE)
+    times: Counter[tuple[int, int]] = Counter(
+        zip(given.owners[asked].tolist(), given.owners[nearest].tolist(), strict=True)
+    )
+    often = {pair for pair, count in times.items() if pair[0] != pair[1] and count >= max(2, CONFUSED * sizes[pair[0]])}
+    mutual = [(tools[a], tools[b], a, b) for a, b in often if (b, a) in often and tools[a] < tools[b]]
+    found = [
+        Confused(one, other, times[a, b], int(sizes[a]), times[b, a], int(sizes[b]))
+        for one, other, a, b in mutual
+        if (one, other) not in known
+    ]
+    return tuple(sorted(found, key=lambda pair: (-pair.both, pair.one, pair.other)))
