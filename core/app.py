@@ -486,8 +486,8 @@ class App:
 
         return ScenarioService(
             self.catalogs, self._planners, self.store.scenario_runs, networks=self.networks,
-            virtual_folder=self.settings.virtual_folder, lab_runs=self.lab_runs, feedback=self.feedback, vault=self.vault,
-            record=self.store.events.append_later, leave=self.governed.leave, now=self.settings.now,
+            virtual_folder=self.settings.virtual_folder, lab_runs=self.lab_runs, feedback=self.feedback, requests=self.requests,
+            vault=self.vault, record=self.store.events.append_later, leave=self.governed.leave, now=self.settings.now,
         )  # fmt: skip
 
     @built

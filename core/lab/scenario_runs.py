@@ -25,6 +25,7 @@ from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured
 from core.lab.scenarios.records import conditions_of, storable
 from core.lab.scenarios.simulation import LEAD_IN, STEPS, Call, Step, World, walk
 from core.learning.feedback import FeedbackService
+from core.learning.requests import RequestService
 from core.network.profiles import NetworkProfiles
 from core.planning.base import Planner
 from core.routers import ROUTERS
@@ -70,6 +71,7 @@ class ScenarioService:
     virtual_folder: Path
     lab_runs: LabRunService
     feedback: FeedbackService
+    requests: RequestService
     vault: SecretVault | None = None
     record: Callable[[OutcomeEvent], None] = lambda _: None
     leave: Leave = always
@@ -169,15 +171,25 @@ class ScenarioService:
         return fingerprint([self.lab_runs.digest(catalog).fingerprint, tasks_text(self._tasks(catalog))])
 
     def _tasks(self, catalog: str) -> tuple[Task, ...]:
-        """The tasks that came with a catalog, or were drawn with it, or are of its newest run, else its labels. Raises CatalogError."""
+        """The tasks that came with a catalog, or were drawn with it, or are of its newest run, else its example requests or its labels,
+        of which there are more. Raises CatalogError."""
         if catalog in TASKS:
             return read_tasks(TASKS[catalog].read_bytes(), source=TASKS[catalog].name)
         for known, source in self.lab_runs.task_sets(catalog).items():
             return self.lab_runs.stored_tasks(known, source)
-        if labelled := self.feedback.export(catalog):
+        labelled = self.feedback.export(catalog)
+        asked = [
+            Task(f"request-{at}", request.text, relevant=(tool,))
+            for at, (tool, request) in enumerate(
+                (tool, request) for tool, requests in self.requests.of_catalog(catalog).items() for request in requests
+            )
+        ]
+        if len(asked) > labelled.count("\n"):
+            return tuple(asked)
+        if labelled:
             return read_tasks(labelled.encode(), source=f"labels of {catalog}")
         raise CatalogError(
-            f"No labelled tasks are known for catalog {catalog!r}: label tools of it, run tasks over it in the Lab, or give a file with "
+            f"No labelled tasks are known for catalog {catalog!r}: write tasks for it in the Lab, label tools of it, or give a file with "
             "`wayfare scenario --tasks`."
         )
 
