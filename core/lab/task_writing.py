@@ -5,10 +5,9 @@
     L3, L4 chains      paths through the graph of results and arguments (`core.lab.data_flow`), on one server or across 2 to 4
     L5 impossible      a question of a general kind of tool (`core/relevance/data`) that no definition of the catalog is near
 
-A task is ambiguous if another tool fits about as well, by a relevance that has not seen the task's own example request. The label is
-widened if the other tool does the same by its words; otherwise the task is dropped. A tool that fits clearly better than the
-tool of an example request stays wrong: the request was written for its tool, and relevance may err. Every task says in its
-`provenance` how it was made; such a label is never a person's.
+A task is ambiguous if another tool fits about as well, by a relevance that has not seen the task's own example request. Its label is
+widened if the other tool does the same by its words; otherwise it is dropped. A tool that fits clearly better than that of an example
+request stays wrong: the request was written for its tool. `provenance` says how a task was made: its label is never a person's.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -83,9 +81,9 @@ class WrittenTasks:
         """What was written, dropped and found, a sentence each."""
         levels = ", ".join(f"{level} {count}" for level, count in self.levels.items())
         said = [f"{len(self.tasks):,} tasks: {levels}. Nobody has checked their labels.", *self.remarks]
-        said += [f"{count:,} candidates were dropped: {why}." for why, count in self.dropped.items()]
+        said += [f"Dropped because {why}: {count:,}." for why, count in self.dropped.items()]
         if self.widened:
-            said.append(f"{self.widened:,} labels were widened by tools that do the same by their words.")
+            said.append(f"Widened by tools that do the same by their words: {self.widened:,}.")
         if known := sum("example request" in task.provenance["rule"] for task in self.tasks):
             said.append(f"{known:,} tasks begin with an example request. Decisions know it: new questions are harder.")
         if pairs := self.proposals:
@@ -159,16 +157,12 @@ class _Writer:
         self.tools, self.own = self.catalog.tools, self.matcher.index.own
         self.set_of = {tool: tools for tools in self.sets for tool in tools}
         self.drawn, self.used = self._drawn(), Counter[tuple[int, bool]]()
+        self.flow = DataFlow.of(self.tools)
         self.related: dict[tuple[int, bool], list[Link]] = {}
         self.makers: Mapping[str, Callable[[], Iterator[Task | None]]] = {
             "L1": lambda: self._single(named=True), "L2": lambda: self._single(named=False),
             "L3": lambda: self._chains(across=False), "L4": lambda: self._chains(across=True), "L5": self._impossible,
         }  # fmt: skip
-
-    @cached_property
-    def flow(self) -> DataFlow:
-        """The graph of results and arguments."""
-        return DataFlow.of(self.tools)
 
     def take(self, make: Callable[[], Iterator[Task | None]]) -> list[Task]:
         """The first tasks that pass. A candidate that does not is None."""
@@ -289,18 +283,16 @@ class _Writer:
     def _fresh(self, chain: Sequence[Link], steps: Sequence[int], across: bool) -> list[tuple[Link, int]]:
         """Links that take a further tool into a plan, with the tool: one that does nothing like the others. The first link leads to
         the first step."""
-        taken, fed = {self._place(one, across) for one in steps}, {link.target for link in chain}
+        place: Sequence[object] = self.flow.servers if across else range(len(self.tools))
+        taken, fed = {place[one] for one in steps}, {link.target for link in chain}
         ends = [(link, _end(link, one)) for one in steps for link in self._related(one, across)]
         return [
             (link, end)
             for link, end in ends
-            if (chain or link.source == end) and link.target not in fed and self._place(end, across) not in taken
+            if (chain or link.source == end) and link.target not in fed and place[end] not in taken
             if self.used[end, across] < MOST_CHAINS
             if link.thing not in VALUES or float((self.own[list(steps)] @ self.own[end]).max()) < SAME_HIGH
         ]
-
-    def _place(self, row: int, across: bool) -> int | str:
-        return self.tools[row].server if across else row
 
     def _related(self, row: int, across: bool) -> list[Link]:
         """The links of a tool with the tools that are most related to it by their words."""
@@ -323,9 +315,8 @@ class _Writer:
             text = opening if link is None else step_of(self.tools[row], self.rng, link.argument, _thing(link))
             if not text:
                 return self._drop("the definition says too little")
-            right = self._right(
-                text, "" if across else server, row, wide=across, strict=link is not None or rule == DEFINITION
-            )
+            strict = link is not None or rule == DEFINITION
+            right = self._right(text, "" if across else server, row, wide=across, strict=strict)
             if right is None:
                 return None
             plan.append(Step(right[0], () if link is None else (order.index(link.source),), right[1:], text))
@@ -395,10 +386,10 @@ def confused(tools: Sequence[str], given: Given, known: Container[tuple[str, str
         zip(given.owners[asked].tolist(), given.owners[nearest].tolist(), strict=True)
     )
     often = {pair for pair, count in times.items() if pair[0] != pair[1] and count >= max(2, CONFUSED * sizes[pair[0]])}
-    mutual = [(tools[a], tools[b], a, b) for a, b in often if (b, a) in often and tools[a] < tools[b]]
-    found = [
-        Confused(one, other, times[a, b], int(sizes[a]), times[b, a], int(sizes[b]))
-        for one, other, a, b in mutual
-        if (one, other) not in known
+    mutual = [
+        Confused(tools[a], tools[b], times[a, b], int(sizes[a]), times[b, a], int(sizes[b]))
+        for a, b in often
+        if (b, a) in often and tools[a] < tools[b]
     ]
+    found = [pair for pair in mutual if pair.kind != "opposite" and (pair.one, pair.other) not in known]
     return tuple(sorted(found, key=lambda pair: (-pair.both, pair.one, pair.other)))
