@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.app import App
+from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
 from core.lab.scenarios.measures import SETTINGS, Judge
 from core.lab.scenarios.simulation import LookupCache, cached_planner, walk
@@ -179,3 +181,11 @@ def test_planners_of_one_world_do_not_answer_for_each_other() -> None:
     cache = LookupCache()
     rules, other = (cached_planner(planner, cache) for planner in (RulesPlanner(), Other()))
     assert rules.predict_tool("q") != other.predict_tool("q")
+
+
+def test_an_own_catalog_is_asked_its_example_requests_if_it_has_more_of_them_than_labels(app: App) -> None:
+    texts = ["show me the letter", "what does the note say"]
+    app.requests.add_by_hand("world", "files::read", texts, By())
+    world = app.scenarios.world("ideal", catalog="world", steps=4)
+    assert sorted(task.subtask for task in world.tasks) == sorted(texts)
+    assert {task.relevant for task in world.tasks} == {("files::read",)}

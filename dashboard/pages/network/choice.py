@@ -161,7 +161,11 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
             router_knobs(app, 0, one, titles[one], settings[setting], linked),
             router_knobs(app, 1, other, titles[other], settings[setting], linked),
         )
-    queries = "" if catalog in TASKS else " The queries are the catalog's labelled tasks, else its example requests or its labels, whichever are more."
+    queries = (
+        ""
+        if catalog in TASKS
+        else " The queries are the catalog's labelled tasks, else its example requests or its labels, whichever are more."
+    )
     st.caption(f"**{escaped(_spaced(profile))}:** {escaped(network.about)}{queries}")
     named = (title_with_mark(titles[one], knobs[0]), title_with_mark(titles[other], knobs[1]))
     return Choice(
