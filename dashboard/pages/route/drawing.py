@@ -17,7 +17,6 @@ from core.domain import units
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
 from core.domain.network_moment import AS_MEASURED
 from core.domain.params import Knob, Value
-from core.domain.trace import ToolRow
 from core.domain.untrusted_text import one_line
 from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
@@ -280,7 +279,7 @@ def drawing(decision: Decision, supposed: Sequence[Supposed] = ()) -> Parts:
         **middle,
         TOOLS: of_tools(decision, height=COLUMN_PX),
         **{card_key(place): _card(decision, row, tools) for place, row in enumerate(decision.candidates)},
-        **{numbers_key(place): _numbers(decision.tool_at(row)) for place, row in enumerate(decision.candidates)},
+        **{numbers_key(place): _numbers(decision, row) for place, row in enumerate(decision.candidates)},
     }
 
 
@@ -316,11 +315,15 @@ def _card(decision: Decision, row: int, supposed: Collection[str]) -> str:
     )
 
 
-def _numbers(tool: ToolRow) -> str:
-    """Returns HTML: price, expected time, success and tokens of a candidate."""
-    figures = (
+def _numbers(decision: Decision, row: int) -> str:
+    """Returns HTML: price, expected time, success and tokens of a candidate, and SONAR's expertise C and network score N."""
+    tool, scores = decision.tool_at(row), decision.network_trace
+    figures = [
         units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
-    )  # fmt: skip
+    ]  # fmt: skip
+    if scores is not None:
+        network = float(scores.score[decision.tools.server_row[row]])
+        figures += [f"C {units.plain(float(scores.expertise[row]))}", f"N {units.plain(network)}"]
     return f"<small>{' · '.join(as_html(figure) for figure in figures)}</small>"
 
 
