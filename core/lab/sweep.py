@@ -329,8 +329,8 @@ def changes(
     ]  # fmt: skip
 
 
-def refused(found: Sequence[Change], objective: str) -> str:
-    """Why a change is not to be applied, "" where it gains in the objective and loses neither RR nor success beyond noise."""
+def warning(found: Sequence[Change], objective: str) -> str:
+    """What speaks against a change, "" if it gains in the objective and loses neither RR nor success beyond noise."""
     by_name = {change.name: change for change in found}
     if not by_name[objective].gained:
         return "does not gain beyond noise"

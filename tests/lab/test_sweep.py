@@ -27,7 +27,7 @@ from core.lab.sweep import (
     grid,
     pareto_front,
     read_axis,
-    refused,
+    warning,
 )
 from core.routers.ehrr import Ehrr, EhrrParameters
 from tests.cases import each
@@ -185,10 +185,10 @@ def test_differences_within_noise_are_neither_a_front_nor_a_gain() -> None:
     for difference, why in ((0.2, ""), (0.0, "does not gain beyond noise"), (-0.2, "does not gain beyond noise")):
         after = {name: values + difference + 0.01 * np.sin(np.arange(40)) for name in COMPARED}
         found = changes(dict.fromkeys(COMPARED, values), after, COMPARED, tests=40)
-        assert refused(found, SOLVED) == why
+        assert warning(found, SOLVED) == why
     lossy = {SOLVED: values + 0.2, "mrr": values - 0.2, USD: values - 0.2, SECONDS: values}
     found = changes(dict.fromkeys(COMPARED, values), lossy, COMPARED)
-    assert {refused(found, name) for name in (SOLVED, USD)} == {"loses RR beyond noise"}
+    assert {warning(found, name) for name in (SOLVED, USD)} == {"loses RR beyond noise"}
 
 
 def test_a_search_begins_at_the_present_setting() -> None:

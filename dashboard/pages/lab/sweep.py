@@ -21,7 +21,7 @@ from core.domain.params import CUBE_ROOT, Knob, Value
 from core.domain.untrusted_text import one_line
 from core.lab.benchmark import MEASURES
 from core.lab.stored_runs import task_changes
-from core.lab.sweep import COMPARED, OBJECTIVES, SECONDS, SOLVED, USD, Axis, Change, evenly, refused
+from core.lab.sweep import COMPARED, OBJECTIVES, SECONDS, SOLVED, USD, Axis, Change, evenly, warning
 from core.lab.sweeps import GRID, SweepPlan
 from dashboard.pages.lab.charts import sweep_lines, sweep_map
 from dashboard.pages.lab.run import (
@@ -106,7 +106,7 @@ def _chart(
 
 
 def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any], objective: str, *, of: int) -> None:
-    """Show the changes of a point among `of`, then a button that applies it if it gains, and one that undoes it."""
+    """Show the changes of a point among `of`, what speaks against it, a button that applies it, and one that undoes it."""
     now = chosen.parameters.values()
     new = {name: value for name, value in point["values"].items() if now[name] != value}
     about = (sweep, point["number"], chosen.router, json.dumps(now, sort_keys=True), objective)
@@ -121,18 +121,18 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any], 
         )  # fmt: skip
     else:
         _show(chosen, changes[0], changes[1], new, of)
-        row = st.container(horizontal=True, vertical_alignment="center", gap="small")
-        if why := refused(changes[1], objective):
-            row.info(
-                f"This point {why} in “{_measure_words(objective)}” over the present knobs, so it is not offered to apply.",
+        why = warning(changes[1], objective)
+        if why:
+            st.warning(
+                f"This point {why} in “{_measure_words(objective)}” over the present knobs. Apply it only if that is the trade you want.",
                 icon=":material/balance:",
             )
-        else:
-            row.button(
-                "Apply", key="lab:apply", icon=":material/check:", type="primary",
-                on_click=_set, args=(chosen, new, {name: now[name] for name in new}),
-                help="Sets these knobs here, and for the question of all pages.",
-            )  # fmt: skip
+        row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        row.button(
+            "Apply all the same" if why else "Apply", key="lab:apply", icon=":material/check:", type="secondary" if why else "primary",
+            on_click=_set, args=(chosen, new, {name: now[name] for name in new}),
+            help="Sets these knobs here, and for the question of all pages.",
+        )  # fmt: skip
     undo: tuple[Chosen, Mapping[str, Value]] | None = st.session_state.get(UNDO)
     if undo is not None and undo[0].router == chosen.router:
         row.button(
