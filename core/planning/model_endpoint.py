@@ -6,11 +6,8 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
@@ -21,82 +18,14 @@ from core.domain.errors import PlannerError
 from core.domain.once import made_once
 from core.importers.token_meter import model_price
 from core.planning.base import Watch, who_waits
+from core.planning.model_connection import TooLargeError, stoppable
 from core.planning.model_replies import one_line
 from core.planning.rules import BASE_URL, KEY, MODEL
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
-ANSWER_LIMIT_BYTES = 2_000_000
-
-
 _certificates = made_once(httpx2.create_ssl_context)  # takes 30 ms
-
-
-class TooLargeError(httpx2.StreamError):
-    """An answer exceeds the limit of bytes."""
-
-
-def bounded(response: httpx2.Response) -> None:
-    """Ends an answer after this many bytes, and after the total time that its request allows for reading."""
-    allowed_s = response.request.extensions.get("timeout", {}).get("read")
-    ends = None if allowed_s is None else time.monotonic() + allowed_s
-    if isinstance(response.stream, httpx2.SyncByteStream):
-        response.stream = _Bounded(response.stream, ends)
-
-
-LOOK_S = 0.1
-_CONNECTED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
-
-
-@contextmanager
-def _stoppable(watch: Watch | None) -> Generator[dict[str, list[Callable[..., None]]]]:
-    """Gives the hooks of an HTTP client whose connections are shut as soon as the watch is stopped, also while the model reads."""
-    hooks: dict[str, list[Callable[..., None]]] = {"response": [bounded]}
-    if watch is None:
-        yield hooks
-        return
-    streams, over = list[Any](), threading.Event()
-
-    def traced(event: str, info: Mapping[str, Any]) -> None:
-        if event in _CONNECTED:
-            streams.append(info["return_value"])
-
-    def look() -> None:
-        while not over.wait(LOOK_S):
-            if watch.stop.is_set() and streams:
-                with suppress(OSError):  # it has ended meanwhile
-                    streams[-1].get_extra_info("socket").shutdown(socket.SHUT_RDWR)
-
-    def trace(request: httpx2.Request) -> None:
-        request.extensions = {**request.extensions, "trace": traced}
-
-    threading.Thread(target=look, name="wayfare-watch", daemon=True).start()
-    watch.tokens = 0
-    try:
-        yield {**hooks, "request": [trace]}
-    finally:
-        over.set()
-        watch.tokens = None
-
-
-class _Bounded(httpx2.SyncByteStream):
-    def __init__(self, inner: httpx2.SyncByteStream, ends: float | None) -> None:
-        self._inner = inner
-        self._left = ANSWER_LIMIT_BYTES
-        self._ends = ends
-
-    def __iter__(self) -> Iterator[bytes]:
-        for chunk in self._inner:
-            self._left -= len(chunk)
-            if self._left < 0:
-                raise TooLargeError("the answer is too large")
-            if self._ends is not None and time.monotonic() > self._ends:
-                raise httpx2.ReadTimeout("the answer took too long")
-            yield chunk
-
-    def close(self) -> None:
-        self._inner.close()
 
 
 # Failures in one sentence: the endpoint, what happened, what to do; never the key
@@ -326,7 +255,7 @@ class ModelEndpoint:
         name, url, key = self._served()
         watch = who_waits()
         with (
-            _stoppable(watch) as hooks,
+            stoppable(watch) as hooks,
             httpx2.Client(verify=_certificates(), event_hooks=hooks) as http,
             openai.OpenAI(
                 base_url=url, api_key=key or "none", timeout=self.timeout_s, max_retries=0, http_client=http

@@ -9,7 +9,7 @@ from core.app import App
 from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
 from core.lab.scenarios.measures import SETTINGS, Judge
-from core.lab.scenarios.simulation import LookupCache, cached_planner, walk
+from core.lab.scenarios.simulation import walk
 from core.network.profiles import Profile
 from core.network.states import HighJitter, Outage
 from core.planning.rules import RulesPlanner
@@ -169,18 +169,6 @@ def test_questions_and_what_prediction_says_can_be_given(world) -> None:
     assert asked["sub"].subtask == "web search for fresh results"
     assert asked["raw"].subtask.startswith("who was number")
     assert asked["said"].winner.server == "mailbox"
-
-
-def test_planners_of_one_world_do_not_answer_for_each_other() -> None:
-    class Other(RulesPlanner):
-        name = "other"
-
-        def predict_tool(self, question: str) -> str:
-            return f"another tool than {question}"
-
-    cache = LookupCache()
-    rules, other = (cached_planner(planner, cache) for planner in (RulesPlanner(), Other()))
-    assert rules.predict_tool("q") != other.predict_tool("q")
 
 
 def test_an_own_catalog_is_asked_its_example_requests_if_it_has_more_of_them_than_labels(app: App) -> None:

@@ -16,7 +16,8 @@ import pytest
 from core.domain.errors import PlannerError
 from core.planning import model_endpoint
 from core.planning.base import Watch, watched
-from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, STOPPED, Message, ModelEndpoint, endpoint_of
+from core.planning.model_connection import ANSWER_LIMIT_BYTES
+from core.planning.model_endpoint import STOPPED, Message, ModelEndpoint, endpoint_of
 from tests.cases import each
 from tests.planning.endpoints import LATE_S
 
