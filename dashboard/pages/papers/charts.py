@@ -62,7 +62,7 @@ def _trace(chart: Chart, series: Series, hue: str) -> dict[str, Any]:
         if len(series.x) <= FEW
         else "lines"
     )
-    colour = MUTED if series.theirs and mode == "markers" else hue
+    colour = MUTED if series.theirs and mode == "markers" and chart.shape != "point" else hue
     marker = {
         "size": 10 if mode == "markers" else 6,
         "symbol": "circle-open" if series.theirs else "circle",

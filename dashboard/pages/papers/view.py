@@ -24,7 +24,9 @@ from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments
 
 DEFAULT_PAGE = "route"
-WORDS = {"route": "Decision", "compare": "Compare", "network": "Network", "lab": "Lab", "catalog": "Catalog"}
+WORDS = {
+    "route": "Decision", "compare": "Compare", "network": "Network", "lab": "Lab", "catalog": "Catalog", "whatif": "What if",
+}  # fmt: skip
 
 
 def address(app: App, link: Link) -> str:
