@@ -50,7 +50,8 @@ def test_every_row_of_the_document_has_the_promised_keys_in_order(router, busy):
 @each_router
 def test_no_row_of_the_document_has_a_key_that_is_not_promised(router, busy):
     document = router.route("x", busy).to_json()
-    assert list(document["servers"][0]) == SERVER_KEYS
+    of_network = ["network_score", "expertise"] if router.id == "sonar" else []
+    assert list(document["servers"][0]) == SERVER_KEYS + of_network
     assert list(document["tools"][0]) == TOOL_KEYS + FIT_KEYS
 
 
