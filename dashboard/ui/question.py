@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -238,9 +238,12 @@ def _no_tools(question: Question) -> bool:
     return bool(why)
 
 
-def agents_scope(app: App, router: str, defaults: Parameters, prefix: str) -> None:
-    """Draw whose knobs these are: the operator's in this window. Agents have their own, which can be set to these."""
-    own, theirs = read_knobs(defaults, prefix), app.agent_knobs.of(router)
+def agents_scope(app: App, router: str, defaults: Parameters, prefix: str, *, leave: Collection[str] = ()) -> None:
+    """Draw whose knobs these are: the operator's in this window. Agents have their own, which can be set to these, but for the knobs to
+    `leave`."""
+    theirs = app.agent_knobs.of(router)
+    kept = {info.name: theirs.get(info.name, info.default) for info in defaults.knobs() if info.name in leave}
+    own = read_knobs(defaults, prefix).replaced(kept)
     same = own.changed() == theirs
     said = "the defaults" if not theirs else "the same" if same else f"{len(theirs)} changed"
     with st.expander(f"Agents: {said}", icon=":material/smart_toy:", key=f"{AGENTS}:box"):

@@ -68,6 +68,12 @@ class UrlState:
         return dict(st.session_state.get(QUESTION, {}))
 
     @property
+    def asked_with(self) -> dict[str, str]:
+        """The router and the knobs of the last question, those that differ from their defaults."""
+        others = ("q", "hint", "catalog", "network", "at_s")
+        return {name: text for name, text in self.question.items() if name not in others}
+
+    @property
     def begins(self) -> bool:
         """Tells whether this is the first view of the visit that asks. The values of fields may come from a page that was open when the
         console was started again: a field must take its text as a default, which leaves them."""

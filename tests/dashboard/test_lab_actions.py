@@ -10,7 +10,7 @@ from core.app import App
 from core.domain.lab_runs import OPTUNA
 from core.lab.sweep import read_axis
 from core.lab.sweeps import SweepPlan
-from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles
+from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles, turn
 from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, table
 
 app = app_with({"small": CATALOG})
@@ -78,7 +78,7 @@ def test_a_search_says_that_its_gains_cost_success(app: App) -> None:
 def test_a_clear_gain_is_applied_to_the_question_of_all_pages(app: App) -> None:
     searched(app, 6, "budget_usd=0:0.004", tasks=MANY, budget_usd=0.0)
     page = visit(view="Search", budget_usd="0.0")
-    page.session_state["url:question"] = {"q": "read a file", "catalog": "small", "kappa": "7"}
+    page.session_state["url:question"] = {"q": "read a file", "catalog": "small", "kappa": "7", "budget_usd": "0.0"}
     page = checked(page.run())
     signs = charts(page)[0]["data"][0]["marker"]["symbol"]
     assert (signs[0], signs.count("star")) == ("square", 1)
@@ -90,6 +90,7 @@ def test_a_clear_gain_is_applied_to_the_question_of_all_pages(app: App) -> None:
         "q": "read a file",
         "catalog": "small",
         "router": "",
+        "kappa": "7.0",
         "budget_usd": page.query_params["budget_usd"],
     }
     assert "The knobs are at this point." in text_of(page)
@@ -157,3 +158,19 @@ def test_a_snapshot_brings_all_pages_back(app: App) -> None:
     assert f"{chosen.value} is removed." in text_of(page)
     page = press(page, "lab:snapshot-remove")
     assert "No snapshot is kept yet" in text_of(page)
+
+
+def test_the_knobs_of_the_question_are_measured_and_those_of_the_lab_are_kept_until_it_changes(app: App) -> None:
+    question = {"q": "read a file", "catalog": "small", "alpha_t": "0.3"}
+    page = visit(view="Sweep")
+    page.session_state["url:question"] = question
+    page = checked(page.run())
+    assert page.session_state["lab.knob.ehrr.alpha_t"] == 0.3
+    assert page.session_state["lab.knob.ehrr.n"] == 10
+    page = turn(page, "lab.knob.ehrr", alpha_t=0.5)
+    assert checked(page.run()).session_state["lab.knob.ehrr.alpha_t"] == 0.5
+    page = press(page, "ask:agents:use")
+    assert app.agent_knobs.of("ehrr") == {"alpha_t": 0.5}, "agents keep their number of candidates"
+    page.session_state["url:question"] = {**question, "router": "rag_mcp", "alpha_t": ""}
+    page = checked(page.run())
+    assert page.selectbox(key="lab.router").value == "rag_mcp"

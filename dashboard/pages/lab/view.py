@@ -12,6 +12,7 @@ from core.lab.lab import RANKED
 from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
 from dashboard.pages.lab.replay import replays, snapshots
 from dashboard.pages.lab.run import (
+    BY_N,
     RUN,
     Chosen,
     ShownRuns,
@@ -30,7 +31,7 @@ from dashboard.pages.lab.writing import choose_written, write_tasks
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
 from dashboard.ui.long_work import show_preparing
-from dashboard.ui.question import DEFAULT_ROUTER, preset_choice
+from dashboard.ui.question import AGENTS, DEFAULT_ROUTER, agents_scope, preset_choice
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments, select
 
@@ -40,6 +41,8 @@ VIEWS = (RUNS, TASKS, SWEEPS, SEARCHES, JUDGMENTS, REPLAYS, SNAPSHOTS)
 OF_VIEWS = ("also", "measure", "runs", "base", "against", "show", "axis1", "axis2", "by", "sweep", "cost", "per", "run", "over", "trials", "seed",
             "search", "objective", "failed", "group", "how", "last", "snapshot",
             "beside")  # fmt: skip
+
+TOOK = "lab:took"  # the router and the knobs of the last question that was taken over
 
 
 def page() -> None:
@@ -87,6 +90,7 @@ def page() -> None:
 def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, Parameters]:
     """Draw the choice of the router and its knobs. Returns both."""
     titles = {router.id: router.title for router in app.routing.routers()}
+    _follow_question(app, state)
     with st.sidebar:
         router = select(
             st.container(), state, linked, "router", "Router", list(titles), start=DEFAULT_ROUTER,
@@ -95,10 +99,27 @@ def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str,
         defaults, prefix = app.routing.parameters(router), knob_prefix(router)
         problems = start_knobs(defaults, {"n": RANKED, **linked}, prefix)
         preset_choice(defaults, prefix)
+        st.fragment(agents_scope, key=AGENTS)(app, router, defaults, prefix, leave=(BY_N,))
         knob_panel(defaults, prefix, ())
     for problem in problems:
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     return router, read_knobs(defaults, prefix)
+
+
+def _follow_question(app: App, state: UrlState) -> None:
+    """Take over the router and the knobs of the question, once for each change of them."""
+    asked = state.asked_with
+    if not state.question or asked == st.session_state.get(TOOK, {}):
+        return
+    st.session_state[TOOK] = asked
+    router = asked.get("router", DEFAULT_ROUTER)
+    if router not in {known.id for known in app.routing.routers()}:
+        return
+    st.session_state[state.key("router")] = router
+    defaults = app.routing.parameters(router)
+    for name in (knob.name for knob in defaults.knobs()):
+        st.session_state.pop(f"{knob_prefix(router)}.{name}", None)
+    start_knobs(defaults, {BY_N: RANKED, **asked}, knob_prefix(router))
 
 
 def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chosen: Chosen) -> dict[str, str]:
