@@ -177,11 +177,12 @@ class ScenarioService:
             return read_tasks(TASKS[catalog].read_bytes(), source=TASKS[catalog].name)
         for known, source in self.lab_runs.task_sets(catalog).items():
             return self.lab_runs.stored_tasks(known, source)
-        labelled = self.feedback.export(catalog)
+        name = self.catalogs.open(catalog).name
+        labelled = self.feedback.export(name)
         asked = [
             Task(f"request-{at}", request.text, relevant=(tool,))
             for at, (tool, request) in enumerate(
-                (tool, request) for tool, requests in self.requests.of_catalog(catalog).items() for request in requests
+                (tool, request) for tool, requests in self.requests.of_catalog(name).items() for request in requests
             )
         ]
         if len(asked) > labelled.count("\n"):

@@ -130,7 +130,7 @@ def test_beyond_the_bound_agents_are_told_when_to_come_back(tmp_path: Path, mode
     async def script(url: str) -> None:
         async with client(url, "ann") as ann, client(url, "bob") as bob, anyio.create_task_group() as tasks:
             await ann.list_tools()  # or it is asked for after each call, by the package
-            for _ in range(2):
+            for _ in range(4):
                 tasks.start_soon(ann.call_tool, "execute_tool", call)
                 assert await asyncio.to_thread(held.begun.acquire, timeout=30)
             with pytest.raises(MCPError, match=r"Wayfare is busy: try again in \d+ s\."):
@@ -142,7 +142,7 @@ def test_beyond_the_bound_agents_are_told_when_to_come_back(tmp_path: Path, mode
 
     with open_test_app(tmp_path / "wayfare.duckdb", store=Store(), caller=lambda: held) as app:
         import_text(app.catalog_editor, document(), "world")
-        with served(app, "world", Entrance(most_inside=4, at_once=1, turn_s=3600)) as url:
+        with served(app, "world", Entrance(most_inside=8, at_once=1, turn_s=3600)) as url:
             asyncio.run(asyncio.wait_for(script(url), 60))
         app.governance.refused.write_due(everything=True)
         app.store.events.flush()
