@@ -201,11 +201,12 @@ def moved(column: Column, stored: Value, made: Value) -> bool:
 
 
 def moved_cells(stored: Report, made: Report) -> list[str]:
-    """The cells that moved from one report to the next, in words. Rows that only one of them has do not count."""
+    """The cells that moved from one report to the next, in words. Rows of a model, and rows that only one of them
+    has, do not count."""
     before = {(table.id, row.name): row.values for table in stored.tables for row in table.rows}
     return [
         f"{table.title}, {row.name}, {column.title}: {old} -> {new}"
-        for table in made.tables for row in table.rows for column in table.columns
+        for table in made.tables for row in table.rows if row.kind is not Kind.MODEL for column in table.columns
         if (old := before.get((table.id, row.name), row.values).get(column.key, (None, None))[1])
         != (new := row.values.get(column.key, (None, None))[1]) and moved(column, old, new)
     ]  # fmt: skip
