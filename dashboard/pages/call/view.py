@@ -21,7 +21,7 @@ from dashboard.ui.calling import MODES
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import label_bar, label_notice, labelling
 from dashboard.ui.question import Asks, Question
-from dashboard.ui.text import Colour, escaped
+from dashboard.ui.text import Colour, escaped, injected_badge
 from dashboard.ui.url_state import open_page
 
 CALL = "call"
@@ -100,6 +100,8 @@ def outcome_head(run: Run, outcome: Outcome) -> None:
         st.badge(word, icon=icon, color=colour)
         if outcome.simulated:
             st.badge("simulated", icon=MODES[outcome.mode].icon, color="violet", help="No real tool was called.")
+        if outcome.injected:
+            injected_badge(outcome.injected)
         st.markdown(SIMULATED.get(outcome.mode, sentence))
     _metrics(outcome)
     if outcome.error:
