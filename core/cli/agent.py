@@ -122,7 +122,7 @@ def _document(
         "catalog": task.catalog,
         "router": task.router,
         "live": task.live,
-        **({"network": {"name": task.network.network, "at_s": task.network.at_s}} if task.network.simulated else {}),
+        **task.network.to_json(),
         "rounds": task.rounds,
         "budget_usd": task.budget_usd,
         "calls_usd": run.calls_usd,

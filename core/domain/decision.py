@@ -314,9 +314,7 @@ class Decision:
             **({"writing": [self.tools.ids[row] for row in self.writing]} if self.writing else {}),
             **({} if scored is None else {"looked_at": {"tools": len(scored), "of": len(self.tools.ids)}}),
             **({"by_words": True} if self.by_words else {}),
-            **(
-                {"network": {"name": self.network.network, "at_s": self.network.at_s}} if self.network.simulated else {}
-            ),
+            **self.network.to_json(),
             "stages": [stage.to_json() for stage in self.stages],
             **({"steps": [self._step(step) for step in self.steps]} if self.steps else {}),
             **({"remarks": {self.tools.ids[row]: said for row, said in self.remarks.items()}} if self.remarks else {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from core.domain.params import Parameters, Range, knob
 
@@ -24,6 +25,10 @@ class NetworkMoment(Parameters):
     def simulated(self) -> bool:
         """Whether a profile takes the place of the measured network."""
         return self.network != MEASURED
+
+    def to_json(self) -> dict[str, Any]:
+        """`network` in JSON documents; empty for the measured network."""
+        return {"network": {"name": self.network, "at_s": self.at_s}} if self.simulated else {}
 
     def __str__(self) -> str:
         return f"{self.network} at {self.at_s:g} s" if self.simulated else self.network

@@ -9,7 +9,7 @@ from statistics import fmean
 from core.domain.catalog import words
 from core.domain.english import stem
 from core.domain.tasks import Task
-from core.lab.levels import LevelRun, node_set_f1, sequence_match
+from core.lab.levels import LevelRun, by_steps, node_set_f1, sequence_match
 from core.papers.report import SAMPLE, Chart, Column, Kind, Link, Material, Row, Series, Table, pair, rounded
 
 Predictions = Mapping[str, Sequence[str]]  # predicted tools by question
@@ -70,12 +70,12 @@ def decay(tasks: Sequence[Task], predicted: Mapping[str, Predictions]) -> Chart:
     series: list[Series] = []
     for name, of in predicted.items():
         for level in PLANNED:
-            by_steps: dict[int, list[float]] = {}
-            for task in (task for task in tasks if task.level == level):
-                by_steps.setdefault(len(task.plan), []).append(node_set_f1(of[task.question or task.subtask], task))
-            steps = sorted(number for number, found in by_steps.items() if len(found) >= FEWEST)
-            means = tuple(rounded(100 * fmean(by_steps[number])) for number in steps)
-            series.append(Series(f"{name}, {level}", tuple(f"{number} steps" for number in steps), means))
+            planned = [task for task in tasks if task.level == level]
+            scores = {"f1": [node_set_f1(of[task.question or task.subtask], task) for task in planned]}
+            means = {n: 100 * mean["f1"] for n, (count, mean) in by_steps(planned, scores).items() if count >= FEWEST}
+            series.append(
+                Series(f"{name}, {level}", tuple(f"{n} steps" for n in means), tuple(map(rounded, means.values())))
+            )
     series += [Series(f"{name}, paper", *points, theirs=True) for name, points in DECAY.items()]
     return Chart(
         "decay", "Section 5.5: score over the number of steps", f"F1 of the nodes, for lengths with at least {FEWEST} tasks.", "", "F1, %", "bar",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -19,6 +18,9 @@ from core.planning.words import content
 from core.routers.attention import MAX_TOKENS, pool
 from core.routers.ranked_result import top
 from core.routers.side_effects import writes
+
+# scikit-learn carries no types
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportArgumentType=false
 
 THETA, K, TURNS = 0.28, 10, 30
 Reach = Callable[[Sequence[Decision], Sequence[Task]], float]
@@ -43,19 +45,15 @@ def by_words(material: Material, tasks: Sequence[Task]) -> Row:
 
 
 def tf_idf(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Unit vectors (N, words) of tf * idf, with idf = 1 + ln((1 + N) / (1 + df)).
+    """Unit vectors (N, words) of stems by tf * idf, with idf = 1 + ln((1 + N) / (1 + df)).
 
-    >>> (tf_idf(["red fox", "red hen", "blue sky"]) @ tf_idf(["red fox", "red hen", "blue sky"]).T).round(2)[0].tolist()
+    >>> found = tf_idf(["red fox", "red hen", "blue sky"])
+    >>> (found @ found.T).round(2)[0].tolist()
     [1.0, 0.37, 0.0]
     """
-    counts = [Counter(content(text)) for text in texts]
-    row = {word: at for at, word in enumerate(sorted({word for one in counts for word in one}))}
-    found = np.zeros((len(texts), len(row)))
-    for at, one in enumerate(counts):
-        for word, times in one.items():
-            found[at, row[word]] = times
-    found *= 1 + np.log((1 + len(texts)) / (1 + (found > 0).sum(axis=0)))
-    return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(analyzer=content).fit_transform(texts).toarray()
 
 
 def preconditions(material: Material, tasks: Sequence[Task], reach: Reach) -> tuple[Row, Row]:

@@ -13,6 +13,7 @@ QUESTION = "url:question"  # sub-task, hint, catalog, router and knobs as texts
 
 KEPT, SEEN = ":kept", ":seen"
 SHARED = "ask"  # the session keys of a question are the same for every view of it
+ASKED = ("q", "hint", "catalog", "network", "at_s")  # the texts of a question but for its router and knobs
 OF_QUESTION = ("q", "hint", "catalog", "router", "knob", "network")
 
 
@@ -20,11 +21,7 @@ def ask_with(router: str, knobs: Mapping[str, str]) -> None:
     """Let the question of all pages have this router and these knobs, those that differ from their defaults. For `on_click`."""
     _forget(f"{SHARED}.knob")
     st.session_state.pop(f"{SHARED}.router", None)
-    kept = {
-        name: text
-        for name, text in st.session_state.get(QUESTION, {}).items()
-        if name in ("q", "hint", "catalog", "network", "at_s")
-    }
+    kept = {name: text for name, text in st.session_state.get(QUESTION, {}).items() if name in ASKED}
     st.session_state[QUESTION] = {**kept, "router": router, **knobs}
 
 
@@ -70,8 +67,7 @@ class UrlState:
     @property
     def asked_with(self) -> dict[str, str]:
         """The router and the knobs of the last question, those that differ from their defaults."""
-        others = ("q", "hint", "catalog", "network", "at_s")
-        return {name: text for name, text in self.question.items() if name not in others}
+        return {name: text for name, text in self.question.items() if name not in ASKED}
 
     @property
     def begins(self) -> bool:

@@ -34,7 +34,7 @@ from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks
 from dashboard.ui.table import table
 from dashboard.ui.text import DROPPED, errors_shown, escaped, progress_words
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter
-from dashboard.ui.url_state import UrlState, open_page
+from dashboard.ui.url_state import ASKED, UrlState, open_page
 from dashboard.ui.variants import Variant, choose_variants
 
 LISTED = 5
@@ -155,17 +155,14 @@ def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision,
         chart(agreement_map(names, agreement(decisions)), key="compare:agreement")
 
 
-ASKED_HERE = ("q", "hint", "catalog", "network", "at_s")  # the rest of the question is a variant
-
-
 ASKS = Asks("compare")
 
 
 def page(question: Question) -> None:
     """Draw the view, and write the URL."""
     app, state, query = question.app, question.state, question.query
-    texts = {name: text for name, text in question.texts.items() if name in ASKED_HERE}
-    knobs = {name: text for name, text in question.texts.items() if name not in ASKED_HERE}
+    texts = {name: text for name, text in question.texts.items() if name in ASKED}
+    knobs = {name: text for name, text in question.texts.items() if name not in ASKED}
     variants = choose_variants(app, state, question.linked, knobs, query.catalog)
     start_meter(state, question.linked)
     assumed = read_meter(state)
