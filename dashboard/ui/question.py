@@ -33,7 +33,7 @@ from dashboard.session import current_app, first_catalog, visitor
 from dashboard.theme import WinnerColours
 from dashboard.ui.knobs import LaneLink, history_key, knob_panel, knob_title, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.layer import supposed
-from dashboard.ui.network import chosen_network, network_choice, network_texts, start_network
+from dashboard.ui.network import chosen_network, network_choice, network_line, network_texts, start_network
 from dashboard.ui.text import escaped, file_name
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -219,6 +219,8 @@ def ask(asks: Asks) -> Question | None:
         return None
     redraws = (*asks.redraws, PRESET, AGENTS, history_key(prefix)) if asks.redraws else ()
     lane = None if asks.lane is None else asks.lane(prefix)
+    if lane is None:  # else the parts of the lane say it
+        network_line()
     with st.sidebar:
         reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)

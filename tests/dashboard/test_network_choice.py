@@ -64,5 +64,6 @@ def test_every_view_that_asks_takes_it_over(app: App, view: str) -> None:
     page: AppTest = open_page(view, **LINK)
     assert network_panel_of(page)["values"] == {"network": "fluctuating", "at_s": 900.0}
     assert "A part of the link was not used" not in text_of(page)
+    assert "Times and failures are those of the network fluctuating at 900 s" in text_of(page)
     if view == "call":
         assert "meets the network fluctuating at 900 s" in text_of(page)

@@ -17,6 +17,7 @@ from core.routers.attention import HeldBack, StateView
 from dashboard.pages.route.charts import plan_steps
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
+from dashboard.ui.network import network_line
 from dashboard.ui.question import Question
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState, open_page
@@ -190,6 +191,7 @@ def plan_body(question: Question, planner: str) -> None:
         query.subtask, visitor=visitor(), planner=planner, catalog=query.catalog, router=query.router,
         parameters=question.parameters, at_once=True, network=question.asked.network,
     )  # fmt: skip
+    network_line()
     _totals(plan)
     agent_state(app, [step.decision for step in plan.steps], question.prefix)
     grid = st.grid(2, min_column_width=400, gap="medium")
