@@ -38,6 +38,7 @@ VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one 
 SIGNALS = ("dense", "profile", "words", "everyday", "concept")
 OF_WORDS = ("words", "everyday", "concept")
 DAMPED = frozenset({"words", "everyday", "names"})
+SMALL_TOOLS = (64, 120)
 Prior = Mapping[str, tuple[float, float]]
 
 
@@ -91,12 +92,24 @@ class RelevanceModel:
             float(document["temperature"]), requests,
         )  # fmt: skip
 
-    def with_requests(self, coverage: float) -> RelevanceModel:
-        """The model where a share of the tools in [0, 1] has requests: their weights, and constants of p_fit in between."""
+    def with_requests(self, coverage: float, tools: int) -> RelevanceModel:
+        """The model if a share of so many tools has requests, in [0, 1]: their weights, and constants of p_fit in between.
+
+        The constants of P(nothing fits) are those of more than a hundred tools. Fewer tools have fewer chances of a high cosine, which
+        would read as a doubt: up to 64 tools `small` is added to the logit, above 120 nothing.
+        """
         asked = self.requests
+        share = float(np.interp(np.log(max(tools, 1)), np.log(SMALL_TOOLS), (1.0, 0.0)))
+        nothing = {**asked.nothing, "one": asked.nothing["one"] + share * asked.nothing["small"]}
         fit = {name: (1 - coverage) * value + coverage * asked.fit[name] for name, value in self.fit.items()}
         temperature = (1 - coverage) * self.temperature + coverage * asked.temperature
-        return replace(self, weights={**self.weights, **asked.weights}, fit=fit, temperature=temperature)
+        return replace(
+            self,
+            weights={**self.weights, **asked.weights},
+            fit=fit,
+            temperature=temperature,
+            requests=replace(asked, nothing=nothing),
+        )
 
 
 def _prior(document: Mapping[str, Any]) -> Prior:

@@ -308,7 +308,7 @@ def best_rows(scores: Floats) -> NDArray[np.int64]:
 def model_for(requests: RequestIndex | None) -> RelevanceModel:
     """The shipped model of a catalog with these example requests."""
     shipped = RelevanceModel.shipped()
-    return shipped if requests is None else shipped.with_requests(requests.coverage)
+    return shipped if requests is None else shipped.with_requests(requests.coverage, len(requests.covered))
 
 
 # The shipped relevance model as a fit sees it: `Scorer` over a catalog's relevance index.
