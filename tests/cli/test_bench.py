@@ -43,7 +43,7 @@ IDEAL = 3 / math.log2(2) + 1 / math.log2(3) + 1 / math.log2(4)
 
 
 @pytest.fixture
-def bench(wayfare: Command, write):
+def bench(wayfare: Command, write, db: Path):
     """Runs bench over the small world and gives its runs."""
     files = ("--tasks", write("tasks.jsonl", TASKS), "--catalog", write("c.json", CATALOG))
 
@@ -111,7 +111,7 @@ def test_nothing_is_recorded(bench, db: Path) -> None:
         assert app.store.activity.latest_sequence() == 0
 
 
-def test_tasks_of_a_level_are_also_asked_as_a_person_would(wayfare: Command, write) -> None:
+def test_tasks_of_a_level_are_also_asked_as_a_person_would(wayfare: Command, write, db: Path) -> None:
     """The sub-task names the wrong tool; the question, which the level scores, the right one."""
     levelled = {"subtask": "Dig for gold in a mountain.", "question": READ, "relevant": ["files::fast"], "level": "L1"}
     tasks = [

@@ -163,7 +163,7 @@ class TestLearning:
         cost_s = self.row(wayfare, "servers", "raw")["cost_s"]
         assert cost_s == pytest.approx((conn_s + call_s) / ((1 - failure) * safe))
 
-    def test_bad_calls(self, wayfare: Command, raw_catalog: Path) -> None:
+    def test_bad_calls(self, wayfare: Command, raw_catalog: Path, db: Path) -> None:
         wayfare("import", raw_catalog)
         nap = ("--args", '{"seconds": 0.5}', "--timeout", "0.1")
         call = ("call", "raw", "nap", *nap, "--catalog", "tools", "--json")

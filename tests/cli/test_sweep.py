@@ -85,7 +85,7 @@ def test_wrong_use(wayfare: Command, files, options, words) -> None:
     refused(wayfare("sweep", *files, *options), *words)
 
 
-def test_runs_are_listed_shown_and_repeated(wayfare: Command, files, write) -> None:
+def test_runs_are_listed_shown_and_repeated(wayfare: Command, files, write, db: Path) -> None:
     assert "Nothing is stored yet" in wayfare("runs").out
     (measured,) = wayfare("bench", *files, "--json").json()["runs"]
     wayfare("sweep", *files, "--axis", "k=1:3")
