@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.app import Settings, open_app
+from core.app import App
 from tests.cli.conftest import ROOT, Command, server, stdio, tool
 
 CONVERT = json.dumps({"value": 3, "source": "mi", "target": "km"})
@@ -20,13 +20,7 @@ KEYS = {
 }  # fmt: skip
 
 
-def calls(db: Path) -> list[Any]:
-    """The calls that the store has, newest first."""
-    with open_app(Settings.from_environment(db=db)) as app:
-        return list(app.store.activity.calls().itertuples())
-
-
-def test_a_conversion(wayfare: Command, db: Path) -> None:
+def test_a_conversion(wayfare: Command, app: App) -> None:
     d = wayfare("call", "unit-exchange", "convert_units", "--args", CONVERT, "--json").json()
     assert d.keys() == KEYS
     assert (d["server"], d["tool"], d["outcome"], d["simulated"]) == ("unit-exchange", "convert_units", "ok", False)
@@ -35,20 +29,17 @@ def test_a_conversion(wayfare: Command, db: Path) -> None:
     assert d["latency_s"] > 0
     assert d["connect_s"] > 0
     assert (d["attempts"], d["error"]) == (1, "")
-    (kept,) = calls(db)
+    (kept,) = app.store.activity.calls().itertuples()
     assert (kept.origin, kept.kind, kept.price_usd) == ("cli", "ok", d["price_usd"])
 
 
-def test_pictures_come_as_base64(wayfare: Command) -> None:
+def test_pictures_come_as_base64_and_are_named_in_text(wayfare: Command) -> None:
     content = wayfare("call", "gremlin", "every_content", "--json").json()["content"]
     assert [block["type"] for block in content] == ["text", "image", "audio", "resource", "resource_link"]
     image = content[1]
     assert image["mime_type"] == "image/png"
     assert base64.b64decode(image["data_base64"], validate=True).startswith(b"\x89PNG")
     assert base64.b64decode(content[3]["data_base64"]) == b"\0\1\2"
-
-
-def test_pictures_are_named_where_text_is_printed(wayfare: Command) -> None:
     shown = wayfare("call", "gremlin", "every_content").out.splitlines()
     assert shown[1] == "text"
     assert shown[2].startswith("[image image/png, ")
@@ -122,22 +113,18 @@ class TestSimulate:
         write(raw_catalog.name, document)
         return file
 
-    def test_calls_nothing(self, wayfare: Command, raw_catalog: Path, starts: Path) -> None:
+    def test_calls_nothing_and_is_marked(self, wayfare: Command, raw_catalog: Path, starts: Path, app: App) -> None:
         d = wayfare("call", "raw", "echo", "--catalog", raw_catalog, "--simulate", "--json").json()
         assert d["simulated"] is True
         assert "imulated" in str(d["content"]) + d["error"]
         assert (d["latency_s"], d["connect_s"]) == (0.5, None)
         assert d["statistics"]["server_before"] == d["statistics"]["server_after"]
+        said = wayfare("call", "raw", "echo", "--catalog", raw_catalog, "--simulate").out
+        assert "(simulated: no tool was called)" in said
         assert not starts.exists()
+        assert [call.simulated for call in app.store.activity.calls().itertuples()] == [True, True]
         wayfare("call", "raw", "echo", "--catalog", raw_catalog, "--json").json()
         assert starts.exists()
-
-    def test_is_marked_for_people_and_in_the_store(self, wayfare: Command, raw_catalog: Path, db: Path) -> None:
-        assert (
-            "(simulated: no tool was called)"
-            in wayfare("call", "raw", "echo", "--catalog", raw_catalog, "--simulate").out
-        )
-        assert [call.simulated for call in calls(db)] == [True]
 
 
 class TestLearning:

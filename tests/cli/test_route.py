@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.app import Settings, open_app
+from core.app import App
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.cases import each
 from tests.cli.conftest import Command, server, tool
@@ -40,7 +40,7 @@ def routed(wayfare: Command, setting: str, *arguments: object) -> dict[str, Any]
     return wayfare("route", TEXT, *options, *arguments, "--json").json()
 
 
-def test_the_document_is_that_of_the_contract(wayfare: Command, warm: Path) -> None:
+def test_the_document_is_that_of_the_contract(wayfare: Command) -> None:
     d = routed(wayfare, "")
     assert d.keys() - {"stages"} == KEYS
     assert all(row.keys() == SERVER_KEYS for row in d["servers"])
@@ -58,7 +58,7 @@ def test_the_document_is_that_of_the_contract(wayfare: Command, warm: Path) -> N
 
 
 @each("setting", SETTINGS)
-def test_the_numbers_follow_from_each_other(wayfare: Command, warm: Path, setting: str) -> None:
+def test_the_numbers_follow_from_each_other(wayfare: Command, setting: str) -> None:
     d = routed(wayfare, f"worthwhile=off {setting}")
     check_servers(d["servers"], d["parameters"])
     check_tools(d["tools"], {row["server"]: row for row in d["servers"]}, d["parameters"])
@@ -144,7 +144,7 @@ def test_set_is_what_the_document_says(wayfare: Command, raw_catalog: Path) -> N
     assert p["alpha_s"] == 0.01
 
 
-def test_a_hint_lifts_its_server(wayfare: Command, warm: Path) -> None:
+def test_a_hint_lifts_its_server(wayfare: Command) -> None:
     def similarity(document: dict[str, Any]) -> float:
         return {row["server"]: row["similarity"] for row in document["servers"]}["waypoint-atlas"]
 
@@ -153,11 +153,11 @@ def test_a_hint_lifts_its_server(wayfare: Command, warm: Path) -> None:
     assert similarity(hinted) > 1.2 * similarity(routed(wayfare, "", *views))
 
 
-def test_the_decision_is_kept_and_shown_to_people(wayfare: Command, warm: Path) -> None:
+def test_the_decision_is_kept_and_shown_to_people(wayfare: Command, app: App) -> None:
     shown = wayfare("route", TEXT, "--set", "alpha_t=0.1").out
-    with open_app(Settings.from_environment(db=warm)) as app:
-        (row,) = app.store.activity.decisions().itertuples()
-        kept = app.store.activity.decision(row.id)
+    app.store.events.flush()
+    (row,) = app.store.activity.decisions().itertuples()
+    kept = app.store.activity.decision(row.id)
     candidates = [c["tool"] for c in json.loads(kept.candidates_json)]
     assert (kept.subtask, kept.origin, kept.winner) == (TEXT, "cli", candidates[0])
     assert json.loads(kept.parameters_json)["alpha_t"] == 0.1
@@ -218,7 +218,7 @@ class TestCatalogs:
         assert self.found(wayfare, "gremlin::hang")
 
 
-def test_a_preset_may_be_a_file_that_the_console_exported(wayfare: Command, warm: Path, tmp_path: Path) -> None:
+def test_a_preset_may_be_a_file_that_the_console_exported(wayfare: Command, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('name = "Mine"\nrouter = "ehrr"\n[parameters]\nalpha_t = 0.5\nk = 7\n', encoding="utf-8")
     parameters = routed(wayfare, "k=9", "--preset", file)["parameters"]
@@ -249,7 +249,7 @@ def test_words_decide_at_once_where_that_is_wanted(wayfare: Command, write) -> N
     assert "by_words" not in wayfare(*options, "--json").json()
 
 
-def test_sure_is_said_of_the_tool_that_wins(wayfare: Command, warm: Path) -> None:
+def test_sure_is_said_of_the_tool_that_wins(wayfare: Command) -> None:
     said: dict[str, tuple[str, bool]] = {}
     for alpha_t in (0.02, 0.08):  # from .06 on the quicker tool wins, which fits less
         d = wayfare(

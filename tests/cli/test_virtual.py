@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from core.app import Settings, open_app
+from core.app import App, Settings, open_app
 from core.domain.outcome import SIMULATED_MARK
 from tests.cases import each
 from tests.cli.conftest import ROOT, Command, forked, server, stdio, tool
@@ -31,15 +31,14 @@ def world(write) -> Path:
 class TestCall:
     """`wayfare call` of a virtual server, and `--virtual` of any other."""
 
-    def test_a_virtual_server_needs_no_connection(self, wayfare: Command, world: Path, db: Path) -> None:
+    def test_a_virtual_server_needs_no_connection(self, wayfare: Command, world: Path, app: App) -> None:
         d = wayfare("call", "weather", "get_report", "--catalog", world, "--json").json()
         assert (d["outcome"], d["simulated"], d["mode"], d["price_usd"]) == ("ok", True, "virtual", 0.002)
         assert isinstance(d["structured"]["celsius"], int | float)
         assert "Simulated result" in d["content"][0]["text"]
         assert d["connect_s"] > 0
         assert d["statistics"]["server_before"] == d["statistics"]["server_after"]
-        with open_app(Settings.from_environment(db=db)) as app:
-            (kept,) = app.store.activity.calls().itertuples()
+        (kept,) = app.store.activity.calls().itertuples()
         assert (kept.simulated, kept.kind, kept.connect_s > 0) == (True, "ok", True)
 
     def test_any_server_can_be_called_virtually(self, wayfare: Command, world: Path) -> None:
@@ -161,8 +160,6 @@ class TestMultiply:
         assert "weather" not in wayfare("catalogs").out
 
 
-def test_a_catalog_file_says_that_a_server_is_virtual(wayfare: Command, world: Path, db: Path) -> None:
+def test_a_catalog_file_says_that_a_server_is_virtual(wayfare: Command, world: Path, app: App) -> None:
     wayfare("import", world, "--name", "mine")
-    with open_app(Settings.from_environment(db=db)) as app:
-        servers = app.catalogs.catalog("mine").servers
-    assert [one.virtual for one in servers] == [True, True, False]
+    assert [one.virtual for one in app.catalogs.catalog("mine").servers] == [True, True, False]

@@ -107,7 +107,7 @@ def test_eight_writers(tmp_path: Path, make: SimpleNamespace) -> None:
 
 def test_closing_under_readers_ends_them_with_a_sentence(tmp_path: Path, make: SimpleNamespace) -> None:
     store = Store(tmp_path / "db")
-    store.events.append(*(make.outcome() for _ in range(5000)))
+    store.events.append(*(make.outcome() for _ in range(1500)))
     start = Barrier(5)
 
     def read() -> str:
