@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.cases import each
 from tests.cli.conftest import Command, server, tool
@@ -109,13 +107,3 @@ def test_values_that_the_user_has_to_give_are_named(wayfare: Command, write) -> 
     config = {"inputs": [prompt], "servers": {"web": {"url": "https://example.org/mcp"}}}
     config["servers"]["web"]["headers"] = {"Authorization": "Bearer ${input:token}"}
     assert wayfare("import", write("mcp.json", config), "--json").json()["needs_values"] == ["token"]
-
-
-def test_secrets_are_not_in_the_store(wayfare: Command, write, db: Path) -> None:
-    config = {"mcpServers": {"vault": {"command": "x", "env": {"API_KEY": "tr0ub4dor-and-3"}}}}
-    run = wayfare("import", write("mcp.json", config), "--json")
-    assert run.json()["servers"] == 1
-    stored = b"".join(file.read_bytes() for file in db.parent.iterdir())
-    assert b"vault/API_KEY" in stored
-    assert b"tr0ub4dor-and-3" not in stored
-    assert "tr0ub4dor-and-3" not in run.out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,6 @@ TOOL_KEYS = {
     "tool", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "affordable", "rank", "dropped_by",
     "p_fit", "p_success",
 }  # fmt: skip
-SETTINGS = [
-    "",
-    "alpha_s=0.3 alpha_t=0.05 k=2 n=7 p_bs=0 p_ofs=0.004 l0_s=0.5",
-    "budget_usd=0.002 sim_midpoint=0 kappa=40",
-    "auction=off billing=per_attempt execution_signals=off hierarchy=off n=20",
-]
 
 
 def routed(wayfare: Command, setting: str, *arguments: object) -> dict[str, Any]:
@@ -55,86 +48,6 @@ def test_the_document_is_that_of_the_contract(wayfare: Command) -> None:
     assert 0 < tokens["exposed"] < tokens["baseline"]
     assert times.keys() == {"embed", "score", "total"}
     assert times["total"] == pytest.approx(times["embed"] + times["score"], abs=0.002)
-
-
-@each("setting", SETTINGS)
-def test_the_numbers_follow_from_each_other(wayfare: Command, setting: str) -> None:
-    d = routed(wayfare, f"worthwhile=off {setting}")
-    check_servers(d["servers"], d["parameters"])
-    check_tools(d["tools"], {row["server"]: row for row in d["servers"]}, d["parameters"])
-    check_candidates(d)
-
-
-def check_servers(servers: list[dict[str, Any]], p: dict[str, Any]) -> None:
-    """The server layer: (3), the short-list, (4), (5)."""
-    alpha = p["alpha_s"] if p["execution_signals"] else 0
-    for row in servers:
-        assert 0 <= row["similarity"] <= 1
-        assert row["utility"] == pytest.approx(row["similarity"] - alpha * row["cost_s"], abs=1e-9)  # (3)
-    assert servers == sorted(servers, key=lambda row: (-row["utility"], -row["similarity"], row["server"]))
-    listed = p["k"] if p["hierarchy"] else len(servers)
-    assert [row["shortlisted"] for row in servers] == [place < listed for place in range(len(servers))]
-    for row in servers:
-        shown = row["shortlisted"] and p["auction"]
-        assert row["posted_price_usd"] == (pytest.approx(posted_usd(row, p)) if shown else None)
-        accepts = not p["auction"] or row["ask_usd"] is None or row["ask_usd"] <= posted_usd(row, p)
-        assert row["accepted"] == (row["shortlisted"] and accepts)  # (5)
-
-
-def check_tools(tools: list[dict[str, Any]], servers: dict[str, dict[str, Any]], p: dict[str, Any]) -> None:
-    """The tool layer: (6), (7), what is affordable, and what dropped a tool."""
-    alpha = p["alpha_t"] if p["execution_signals"] else 0
-    for row in tools:
-        home = servers[row["tool"].partition("::")[0]]
-        assert row["cost_s"] == pytest.approx(row["time_cost_s"] + row["money_cost_s"], abs=1e-9)
-        if p["billing"] == "per_call":
-            assert row["money_cost_s"] == pytest.approx(p["kappa"] * (row["price_usd"] or 0), abs=1e-9)  # (6)
-        assert row["utility"] == pytest.approx(row["similarity"] - alpha * row["cost_s"], abs=1e-9)  # (7)
-        can_pay = not p["auction"] or row["price_usd"] is None or row["price_usd"] <= posted_usd(home, p)
-        assert row["affordable"] == can_pay
-        assert row["dropped_by"] == reason_to_drop(row, home, p["n"])
-
-
-def check_candidates(d: dict[str, Any]) -> None:
-    """Top-n by utility among the affordable tools of accepted servers: (9)."""
-    accepted = {row["server"] for row in d["servers"] if row["accepted"]}
-    feasible = [row for row in d["tools"] if row["affordable"] and row["tool"].partition("::")[0] in accepted]
-    best = sorted(feasible, key=lambda row: (-row["utility"], -row["similarity"], row["tool"]))
-    assert d["candidates"] == [row["tool"] for row in best[: d["parameters"]["n"]]]  # (9)
-    assert [row["rank"] for row in best] == list(range(1, len(best) + 1))
-    assert {row["tool"] for row in d["tools"] if row["rank"] is not None} == {row["tool"] for row in best}
-    assert d["tools"][: len(best)] == best
-
-
-def posted_usd(row: dict[str, Any], p: dict[str, Any]) -> float:
-    """(4), with the cap of Proposition 3."""
-    offered = p["p_bs"] * row["similarity"] + p["p_ofs"] * math.log(1 + row["cost_s"] / p["l0_s"])
-    return offered if p["budget_usd"] is None else min(offered, p["budget_usd"])
-
-
-def reason_to_drop(row: dict[str, Any], home: dict[str, Any], n: int) -> str | None:
-    """The first stage that a tool does not pass."""
-    if not home["shortlisted"]:
-        return "not_shortlisted"
-    if not home["accepted"]:
-        return "rejected"
-    if not row["affordable"]:
-        return "not_affordable"
-    return "outranked" if row["rank"] > n else None
-
-
-def test_billing_per_attempt_divides_the_price_by_the_chance_of_success(wayfare: Command, write) -> None:
-    flaky = tool("flip", "Flip a coin.", price_usd=0.002, latency_s=0.5, success=0.5)
-    file = write("c.json", {"servers": [server("coin", flaky, conn_s=0.5, post_accept_failure=0.2)]})
-    (row,) = routed(wayfare, "kappa=10 billing=per_attempt l_route_s=0.2", "--catalog", file)["tools"]
-    assert row["time_cost_s"] == pytest.approx((0.2 + 0.5 + 0.5) / (0.8 * 0.5))
-    assert row["money_cost_s"] == pytest.approx(10 * 0.002 / (0.8 * 0.5))
-
-
-def test_nobody_accepts_is_a_decision_too(wayfare: Command, raw_catalog: Path) -> None:
-    d = routed(wayfare, "budget_usd=0 k=1", "--catalog", raw_catalog)
-    assert d["candidates"] == []
-    assert "accepted the posted price" in d["reason"]
 
 
 def test_set_is_what_the_document_says(wayfare: Command, raw_catalog: Path) -> None:

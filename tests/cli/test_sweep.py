@@ -63,12 +63,6 @@ def test_points_are_drawn_or_searched(wayfare: Command, files) -> None:
         assert len(wayfare(*line, "--seed", "1").json()["points"]) == 6
 
 
-def test_other_routers_are_asked_point_by_point(wayfare: Command, files) -> None:
-    plain = files[:4]
-    document = wayfare("sweep", *plain, "--router", "rag_mcp", "--axis", "n=1:2", "--json").json()
-    assert [point["recall@10"] for point in document["points"]] == [0.0, 1.0]
-
-
 @each(
     ("options", "words"),
     [

@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from core.app import App, Settings, open_app
 from core.domain.outcome import SIMULATED_MARK
 from tests.cases import each
-from tests.cli.conftest import ROOT, Command, forked, server, stdio, tool
+from tests.cli.conftest import ROOT, Command, forked, server, tool
 
 REPORT = {"type": "object", "properties": {"celsius": {"type": "number"}}, "required": ["celsius"]}
 FIGURES = {"conn_s": 0.1, "call_s": 0.01, "success": 1.0, "post_accept_failure": 0.0}
@@ -46,15 +46,6 @@ class TestCall:
         assert (run.code, run.err) == (0, "")
         assert "(simulated: a virtual server was called over MCP)" in run.out
         assert "Simulated result of island::swim" in run.out
-
-    def test_a_server_that_runs_is_left_alone(self, wayfare: Command, write, tmp_path: Path) -> None:
-        started = tmp_path / "started"
-        real = server("real", tool("do"), connection=stdio("-c", f"open({str(started)!r}, 'w')"), **FIGURES)
-        d = wayfare(
-            "call", "real", "do", "--catalog", write("c.json", {"servers": [real]}), "--virtual", "--json"
-        ).json()
-        assert (d["outcome"], d["mode"]) == ("ok", "virtual")
-        assert not started.exists()
 
     def test_both_at_once_are_refused(self, wayfare: Command, world: Path) -> None:
         run = wayfare("call", "weather", "get_report", "--catalog", world, "--simulate", "--virtual")
@@ -158,8 +149,3 @@ class TestMultiply:
         assert (run.code, run.out) == (2, "")
         assert words in run.err
         assert "weather" not in wayfare("catalogs").out
-
-
-def test_a_catalog_file_says_that_a_server_is_virtual(wayfare: Command, world: Path, app: App) -> None:
-    wayfare("import", world, "--name", "mine")
-    assert [one.virtual for one in app.catalogs.catalog("mine").servers] == [True, True, False]
