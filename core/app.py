@@ -10,7 +10,7 @@ The app builds each service when it is first used, and imports it only then: a c
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -525,39 +525,29 @@ class App:
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""
-        made = self.__dict__
-        if "health" in made:
-            self.health.close()
-        if "upkeep" in made:
-            self.upkeep.close()
-        if "trace_removals" in made:
-            self.trace_removals.close()
-        if "sign_ins" in made:
-            self.sign_ins.close()
-        if "background" in made:
-            self.background.close(CLOSING_LIMIT_S)
-        if "calls" in made:
-            self.calls.close()
-        if "pool" in made:
-            self.pool.close()  # calls that are under way end as cancelled
-        if "calls" in made:
-            self.calls.wait(CLOSING_LIMIT_S)
-        if "governance" in made:
-            self.governance.refused.write_due(everything=True)
+        for part in self._made("health", "upkeep", "trace_removals", "sign_ins"):
+            part.close()
+        for background in self._made("background"):
+            background.close(CLOSING_LIMIT_S)
+        for part in self._made("calls", "pool"):  # calls that are under way end as cancelled
+            part.close()
+        for calls in self._made("calls"):
+            calls.wait(CLOSING_LIMIT_S)
+        for governance in self._made("governance"):
+            governance.refused.write_due(everything=True)
         self.store.close()
         self.telemetry.close()
 
     def _read_anew(self) -> None:
         """Take over what another process has written while it had the store: a command that began before this console."""
-        made = self.__dict__
-        if "_learnt" in made:
-            self._learnt.forget_all()
-        if "catalogs" in made:
-            self.catalogs.read_anew()
-        if "governance" in made:
-            self.governance.read_anew()
-        if "agent_knobs" in made:
-            self.agent_knobs.read_anew()
+        for learnt in self._made("_learnt"):
+            learnt.forget_all()
+        for part in self._made("catalogs", "governance", "agent_knobs"):
+            part.read_anew()
+
+    def _made(self, *names: str) -> Iterator[Any]:
+        """Yields those of these parts that were built."""
+        return (self.__dict__[name] for name in names if name in self.__dict__)
 
     def __enter__(self) -> App:
         return self
@@ -598,7 +588,7 @@ def build_app(
     caller: Callable[[], ToolCaller] | None = None,
     report: Report = silent,
 ) -> App:
-    """The same over a store that is open already."""
+    """Returns an app over an open store."""
     chosen = Settings.from_environment() if settings is None else settings
     return App(store, chosen, encoder=encoder, caller=caller, report=report)
 

@@ -140,7 +140,7 @@ class CatalogEditor:
         return {server.name: server for server in (*known.servers, *known.off) if server.tools}
 
     def _with_off(self, name: str, servers: tuple[Server, ...], imported: Imported) -> Catalog:
-        """A catalog of these servers in which those are switched off that the import or the operator has switched off."""
+        """Returns a catalog of these servers. A server that the import or the operator switched off is off."""
         stays_off, before = self.followed.by_operator(self._known(name)), self._before(name)
         on = tuple(one for one in servers if one.name not in stays_off)
         off = [*imported.off, *(one for one in imported.servers if one.name in stays_off)]

@@ -110,12 +110,17 @@ class CatalogService:
         return self._loaded_catalog(name).catalog
 
     def open(self, name_or_path: str) -> Catalog:
-        """A catalog by name, or read from a file for this process only. A name comes before a file of that name."""
+        """A catalog by name, or read from a file for this process only. A name comes before a file of that name.
+
+        The file is read each time: it may have changed since an earlier command of this process.
+        """
         path = Path(name_or_path)
-        if not self._knows(name_or_path) and (path.suffix or _is_file(path)):
-            imported = read_files([path], pack=packed)
+        if not self._keeps(name_or_path) and (_is_file(path) or (path.suffix and name_or_path not in self._loaded)):
+            catalog = Catalog(name_or_path, read_files([path], pack=packed).servers)
             with self._lock:
-                self._loaded[name_or_path] = LoadedCatalog(Catalog(name_or_path, imported.servers), str(path))
+                before = self._loaded.get(name_or_path)
+                if before is None or before.catalog != catalog:
+                    self._loaded[name_or_path] = LoadedCatalog(catalog, str(path))
         return self.catalog(name_or_path)
 
     def add(self, catalog: Catalog, source: str) -> None:
@@ -357,9 +362,8 @@ class CatalogService:
         learnt = self.learnt(name)
         return learnt.found(self._relevance_encoder.encode_query(subtask.strip()))
 
-    def _knows(self, name: str) -> bool:
-        stored = self._store.catalogs.list_catalogs()
-        return name in self._loaded or name in SHIPPED_CATALOGS or any(row.name == name for row in stored)
+    def _keeps(self, name: str) -> bool:
+        return name in SHIPPED_CATALOGS or any(row.name == name for row in self._store.catalogs.list_catalogs())
 
     def _loaded_catalog(self, name: str) -> LoadedCatalog:
         with self._lock:

@@ -27,7 +27,7 @@ Signature = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One server that is another in the file than when it was last taken. `words` say what differs, "" for a whole server."""
+    """A server that changed in the file since it was last taken. `words` name the difference, "" for a whole server."""
 
     server: str
     kind: Literal["added", "removed", "changed", "switched off", "switched on"]
@@ -52,7 +52,7 @@ class FollowedFile:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What a look at the files of a catalog found. `problem` is why nothing can be taken, or ""."""
+    """The result of a look at the files of a catalog. `problem` tells why nothing can be taken, or is ""."""
 
     file: FollowedFile
     changes: tuple[FileChange, ...] = ()
@@ -104,7 +104,7 @@ class FollowedFiles:
         return self._files[catalog]
 
     def look(self, catalog: str) -> FileState | None:
-        """What changed in the files of a catalog since they were last taken. None if it follows none."""
+        """Returns the changes in the files of a catalog since they were last taken, or None if it follows no file."""
         file = self.of(catalog)
         if file is None or file.follow == "off":
             return None
@@ -115,7 +115,7 @@ class FollowedFiles:
         return replace(known, problem=why) if why and failed_at == signature else known
 
     def all(self) -> dict[str, FileState]:
-        """The same for every stored catalog that follows a file."""
+        """Looks at the files of every stored catalog that follows one."""
         found = {name: self.look(name) for name in self._catalogs.stored()}
         return {name: state for name, state in found.items() if state is not None}
 
@@ -234,7 +234,7 @@ class FollowedFiles:
 
 
 def differences(before: Catalog, now: Imported, values: set[str]) -> tuple[FileChange, ...]:
-    """What a file has changed. `values` are the names of secrets with other values.
+    """Returns the changes of a file. `values` are the names of secrets with other values.
 
     >>> before = Catalog("mine", (Server("git"), Server("mail")))
     >>> [str(one) for one in differences(before, Imported("", (Server("git", "Commits."), Server("web"))), set())]
@@ -256,7 +256,7 @@ def differences(before: Catalog, now: Imported, values: set[str]) -> tuple[FileC
 
 
 def difference(old: Server, new: Server, values: set[str]) -> str:
-    """What differs between two entries of a server, in words without values; "" if nothing does."""
+    """Returns the differences of two entries of a server in words without values, "" if they are equal."""
     a, b = (one.connection or Connection("stdio") for one in (old, new))
     words = [f"{_reached(old) or 'nothing'} → {_reached(new) or 'nothing'}"] if _reached(old) != _reached(new) else []
     for what, x, y in (("variables", a.env, b.env), ("headers", a.headers, b.headers)):

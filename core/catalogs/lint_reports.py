@@ -102,8 +102,8 @@ class LintReports:
         return cached[1] if cached is not None and cached[0].same_as(seen) else None
 
     def errors(self, name: str) -> Mapping[str, str]:
-        """The tools of a catalog that have an error, or whose server has one, each with what the rule is about. It is found once for a
-        catalog as it is, because searches ask each time; only searches of that catalog wait meanwhile."""
+        """The tools of a catalog that have an error, or whose server has one, each with the title of the rule. Cached until the catalog
+        changes, because every search asks. Only searches of that catalog wait for it."""
         return self._searched(name)[1]
 
     def count_errors(self, name: str) -> int:
@@ -198,7 +198,7 @@ def _digest(servers: Sequence[Server], tools: Sequence[Tool]) -> str:
 
 @made_once
 def _rules() -> bytes:
-    """The digest of Lint's code and words: nobody has to remember to change a number when a rule changes."""
+    """The digest of Lint's code and words, which changes with every rule."""
     digest = hashlib.sha256(unicodedata.unidata_version.encode())
     for folder in (*core.lint.__path__, *core.domain.__path__):
         for file in sorted(path for path in Path(folder).rglob("*") if path.suffix in {".py", ".toml"}):

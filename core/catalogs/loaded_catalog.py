@@ -109,7 +109,7 @@ class LoadedCatalog:
             self._notice(outcome)
 
     def answered(self, server: str, at: datetime) -> None:
-        """A server answers again, as a check has shown and no call: what failures have taught of it ends."""
+        """Clears the failure history of a server that answered a check."""
         self.down.pop(server, None)
         for projection in self.projections.values():
             projection.answered(server, at)

@@ -69,7 +69,7 @@ class Readiness:
         )
 
     def soon(self, catalog: str, *, link: str = "") -> Job | None:
-        """The same, and wait for a moment after it was begun. Returns None if a decision need not go by words alone."""
+        """Begin as `begin` does, and wait a moment for the end. Returns None if a decision need not go by words alone."""
         job = None if self._catalogs.is_ready(catalog) else self.begin(catalog, link=link)
         left_s = 0.0 if job is None else max(0.0, self._words_after_s - job.elapsed_s)
         if job is not None and job.wait(left_s) and self._catalogs.is_ready(catalog):

@@ -217,11 +217,11 @@ def catalogs(action: str, name: str | None, follow: Follow | None, db: Path | No
                 sys.exit(1)
             return
         infos, files = app.catalogs.infos(), app.followed.all()
-        off = {info.name: [server.name for server in app.catalogs.catalog(info.name).off] for info in infos}
+        off = {name: [server.name for server in app.catalogs.catalog(name).off] for name in app.catalogs.stored()}
     if as_json:
         print_json({
             "catalogs": [
-                {"name": i.name, "servers": i.servers, "tools": i.tools, "source": i.source, "off": off[i.name],
+                {"name": i.name, "servers": i.servers, "tools": i.tools, "source": i.source, "off": off.get(i.name, []),
                  **_file_json(files.get(i.name))}
                 for i in infos
             ]

@@ -42,7 +42,7 @@ _NO_SECRET = re.compile(
     r"|(?i:stdio|https?|sse|streamable[-_]?http|wss?|websocket|tcp|udp|unix|localhost|true|false|yes|no|on|off|auto|none|all)",
     re.DOTALL,
 )
-"""Values that say for themselves that they are no secret."""
+"""Values that are plainly no secret."""
 _RUNNERS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(
         ("npx", "bunx", "uvx", "uv", "cargo"), frozenset({"-p", "--package", "--from", "--with", "--python"})
@@ -187,7 +187,7 @@ def _tells_short(flag: str, value: str) -> bool:
 
 
 def _started(command: str, arguments: Sequence[str]) -> int:
-    """Where the name of the program stands that a command starts; -1 where the command is the program itself.
+    """Returns the position of the program that a command starts, or -1 if the command is the program itself.
 
     >>> _started("npx", ["-y", "@x/server", "-p", "x"]), _started("docker", ["run", "-i", "-p", "80:80", "server"]), _started("run", ["-p"])
     (1, 4, -1)
@@ -216,7 +216,7 @@ _URLS = ("url", "serverUrl", "httpUrl")
 
 
 def read_connection(entry: Entry, server: str) -> Connection | None:
-    """One `mcpServers` entry. Records a fault and returns None without command and address.
+    """Reads one `mcpServers` entry. Records a fault and returns None if it has neither command nor address.
 
     >>> from core.importers.reading import Reading
     >>> reading = Reading("mcp.json")

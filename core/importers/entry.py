@@ -70,7 +70,7 @@ class Entry:
         return text
 
     def name(self, key: str = "name") -> str:
-        """A name, unchanged; "" (and a fault) where it cannot be one."""
+        """A name, unchanged. Records a fault and returns "" if it is unusable."""
         known = len(self.reading.problems)
         name = self.raw_text(key)
         if len(self.reading.problems) == known and (fault := checks.name_fault(name)):
@@ -144,7 +144,7 @@ def _snake_case(key: str) -> str:
 
 
 def entries(reading: Reading, where: str, key: str, items: list[Any]) -> Iterator[Entry]:
-    """The objects of a list, each with its place and name; anything else in it is a fault."""
+    """Yields the objects of a list with their places and names. Records a fault for every other item."""
     for position, item in enumerate(items, start=0 if where else reading.first):
         step = f"{key}[{position}]"
         if not isinstance(item, dict):

@@ -1,4 +1,4 @@
-"""Where the paths of a document count from: its folder, and the variables of editors."""
+"""The base of relative paths in a document: its folder, and the variables of editors."""
 
 from __future__ import annotations
 

@@ -22,11 +22,7 @@ from core.store.tables import insert_arrow
 
 REFERENCE = re.compile(rf"\$\{{[^{{}}]+?(?::-{DEFAULT})?\}}")
 TABLES = ("servers", "tools", "schema_blocks")
-BLOCKS = TABLES.index("schema_blocks")
 ROWS_AT_ONCE = 20_000  # written together: what a write takes of memory does not grow with the catalog
-MOST_RUNS = 32  # of rows that stay: a statement for each between them costs more than all rows in the end
-NO_END = 2**62
-ABSENT = -2
 
 SERVER_TEXTS = ("name", "description", "title", "category")
 SERVER_FIGURES = ("ask_usd", "conn_s", "call_s", "success", "success_variance", "post_accept_failure")
@@ -35,99 +31,30 @@ SERVER_FIGURES = ("ask_usd", "conn_s", "call_s", "success", "success_variance", 
 # Writing.
 
 
-def write_rows(
-    connection: duckdb.DuckDBPyConnection, catalog: Catalog, name: str, before: Catalog | None = None
-) -> Catalog:
+def write_rows(connection: duckdb.DuckDBPyConnection, catalog: Catalog, name: str) -> Catalog:
     """Put the rows of a catalog in place of those under a name, within a transaction. Returns the catalog as columns.
-
-    `before` is the catalog that those rows are, if it is known: rows of servers that are the same objects in both stay, and get another
-    number where others before them have more or fewer rows now.
 
     Raises StoreError where a connection holds a value instead of a reference, or where something is not JSON.
     """
     kept = packed(catalog)
-    servers, switched_off = (*kept.servers, *kept.off), len(kept.servers)
-    table, places = table_of(kept), _places(kept)
-    runs = _Runs.of(before, catalog, places)
-    for first, last in runs.others:
-        for server in servers[first:last]:
-            _require_references(server)
+    servers, switched_off, table = (*kept.servers, *kept.off), len(kept.servers), table_of(kept)
+    for server in servers:
+        _require_references(server)
     if not all(np.isfinite(column[~np.isnan(column)]).all() for column in table.figures.values()):
         raise ValueError("a figure of a tool is not finite")
-    columns: tuple[Callable[[int, int], dict[str, Any]], ...] = (
-        lambda at, to: _server_rows(servers[at:to], switched_off=switched_off - at),
-        lambda at, to: _tool_rows(table, at, to),
-        lambda at, to: {"schemas": _arrow(table.schemas[at:to], pa.large_binary())},
+    delete_rows(connection, name)
+    columns: tuple[tuple[int, Callable[[int, int], dict[str, Any]]], ...] = (
+        (len(servers), lambda at, to: _server_rows(servers[at:to], switched_off=switched_off - at)),
+        (len(table.at), lambda at, to: _tool_rows(table, at, to)),
+        (len(table.schemas), lambda at, to: {"schemas": _arrow(table.schemas[at:to], pa.large_binary())}),
     )
-    for part, (rows, columns_of) in enumerate(zip(TABLES, columns, strict=True)):
-        runs.keep(connection, name, part)
-        for first, last in places[runs.others, part].tolist():
-            for at in range(first, last, ROWS_AT_ONCE):
-                to = min(at + ROWS_AT_ONCE, last)
-                place = {"catalog": [name] * (to - at), "number": np.arange(at, to)}
-                incoming = pa.table(place | columns_of(at, to))
-                insert_arrow(connection, f"INSERT INTO {rows} BY NAME SELECT * FROM incoming", incoming)  # noqa: S608
+    for rows, (count, columns_of) in zip(TABLES, columns, strict=True):
+        for at in range(0, count, ROWS_AT_ONCE):
+            to = min(at + ROWS_AT_ONCE, count)
+            place = {"catalog": [name] * (to - at), "number": np.arange(at, to)}
+            incoming = pa.table(place | columns_of(at, to))
+            insert_arrow(connection, f"INSERT INTO {rows} BY NAME SELECT * FROM incoming", incoming)  # noqa: S608
     return kept
-
-
-def _places(catalog: Catalog) -> NDArray[np.int64]:
-    """(S + 1, 3) the number of each server in TABLES: of itself, its first tool, its block of schemas; in the end those after the last."""
-    table = table_of(catalog)
-    tools = np.cumsum([0, *(len(server.tools) for server in (*catalog.servers, *catalog.off))])
-    return np.stack([np.arange(len(tools)), tools, np.append(table.block, len(table.schemas))[tools]], axis=1)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Runs:
-    """Servers whose rows stay, in R runs: in TABLES those from `first` (R, 3) to `stop` stay and move by `shift`. `others` (N, 2) are the
-    servers before, between and after them, which are written."""
-
-    first: NDArray[np.int64]
-    stop: NDArray[np.int64]
-    shift: NDArray[np.int64]
-    others: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, before: Catalog | None, after: Catalog, places: NDArray[np.int64]) -> _Runs:
-        """The runs of the servers that are in both. No row stays where there are many runs, servers of another order, or blocks that
-        two servers share."""
-        none = np.zeros((0, 3), dtype=np.int64)
-        whole = cls(none, none, none, np.array([[0, len(places) - 1]]))
-        if before is None:
-            return whole
-        row_of = {id(server): row for row, server in enumerate((*before.servers, *before.off))}
-        was = np.array([row_of.get(id(server), ABSENT) for server in (*after.servers, *after.off)], dtype=np.int64)
-        was[(was >= len(before.servers)) != (np.arange(len(was)) >= len(after.servers))] = ABSENT  # switched off or on
-        starts = np.flatnonzero(np.diff(was, prepend=ABSENT) != 1)
-        stops = np.append(starts[1:], len(was))[was[starts] >= 0]
-        starts = starts[was[starts] >= 0]
-        old, old_places = was[starts], _places(before)
-        old_stops = old + stops - starts
-        first, stop = old_places[old], old_places[old_stops]
-        shift = places[starts] - first
-        if len(old) > MOST_RUNS or (old[1:] < old_stops[:-1]).any() or (places[stops] - stop != shift).any():
-            return whole
-        others = np.stack([np.append(0, stops), np.append(starts, len(was))], axis=1)
-        return cls(first, stop, shift, others)
-
-    def keep(self, connection: duckdb.DuckDBPyConnection, name: str, part: int) -> None:
-        """Delete the rows of one of TABLES that do not stay, and move those that do."""
-        table, first, stop = TABLES[part], self.first[:, part], self.stop[:, part]
-        for gap in zip([0, *stop.tolist()], [*first.tolist(), NO_END], strict=True):
-            if gap[0] < gap[1]:
-                statement = f"DELETE FROM {table} WHERE catalog = ? AND number >= ? AND number < ?"  # noqa: S608
-                connection.execute(statement, [name, *gap])
-        shift, blocks = self.shift[:, part], self.shift[:, BLOCKS]
-        if not (shift.any() or (table == "tools" and blocks.any())):
-            return
-        moved = pa.table({"name": [name] * len(first), "first": first, "stop": stop, "shift": shift, "blocks": blocks})
-        also = ", schema_block = schema_block + blocks" if table == "tools" else ""
-        insert_arrow(
-            connection,
-            f"UPDATE {table} SET number = number + shift{also} FROM incoming "  # noqa: S608
-            "WHERE catalog = incoming.name AND number >= first AND number < stop",
-            moved,
-        )
 
 
 def delete_rows(connection: duckdb.DuckDBPyConnection, name: str) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
-from weakref import WeakValueDictionary
 
 import duckdb
 import numpy as np
@@ -58,8 +57,6 @@ class Catalogs:
         self._stored = TypedTable(database, _Stored, "catalogs")
         self._log = log
         self._clock = clock
-        self._openings = 0
-        self._known: WeakValueDictionary[str, Catalog] = WeakValueDictionary()  # as their rows in the file are
 
     def save_catalog(self, catalog: Catalog, source: str) -> Catalog:
         """Keep a catalog, in place of the one of its name. `source` says where it came from. Returns it as columns.
@@ -70,20 +67,11 @@ class Catalogs:
         return self._save(catalog, source, self._clock())
 
     def _save(self, catalog: Catalog, source: str, at: datetime) -> Catalog:
-        with self._database.lock:  # until what is known is what was committed
-            with self._writing(catalog) as connection:
-                kept = write_rows(connection, catalog, catalog.name, self._as_known().get(catalog.name))
-                row = _Stored(catalog.name, source, len(kept.servers), len(kept.tools), at, "")
-                self._stored.write(connection, [row])
-            self._known[catalog.name] = kept
+        with self._writing(catalog) as connection:
+            kept = write_rows(connection, catalog, catalog.name)
+            row = _Stored(catalog.name, source, len(kept.servers), len(kept.tools), at, "")
+            self._stored.write(connection, [row])
         return kept
-
-    def _as_known(self) -> WeakValueDictionary[str, Catalog]:
-        """The catalogs in memory whose rows are in the file. None is known after another process may have written."""
-        if self._openings != self._database.openings:
-            self._openings = self._database.openings
-            self._known.clear()
-        return self._known
 
     @contextmanager
     def _writing(self, catalog: Catalog) -> Generator[duckdb.DuckDBPyConnection]:
@@ -98,16 +86,12 @@ class Catalogs:
 
         Raises StoreError where what is stored does not fit this version.
         """
-        with self._database.lock:  # nothing is written between reading and knowing
-            return self._load(name)
-
-    def _load(self, name: str) -> Catalog | None:
         found, *rows = self._database.read_together(FOUND, *SELECTS, parameters=[name])
         if not len(found):
             return None
         try:
             if not found["old"][0].as_py():
-                made = self._as_known()[name] = catalog_of_rows(name, *rows)
+                made = catalog_of_rows(name, *rows)
                 if (
                     len(made.tools) > MANY
                 ):  # the catalog stays in memory as columns; so would every page that was read for it
@@ -143,12 +127,10 @@ class Catalogs:
 
     def remove_catalog(self, name: str) -> None:
         """Remove a catalog; its events and edits stay. Raises UnknownNameError for an unknown name."""
-        with self._database.lock:
-            with self._database.transaction() as connection:
-                if not self._rows.delete(connection, "name = ?", [name]):
-                    raise UnknownNameError(f"There is no catalog {name!r} in the store; choose one of those it lists.")
-                delete_rows(connection, name)
-            self._known.pop(name, None)
+        with self._database.transaction() as connection:
+            if not self._rows.delete(connection, "name = ?", [name]):
+                raise UnknownNameError(f"There is no catalog {name!r} in the store; choose one of those it lists.")
+            delete_rows(connection, name)
 
     def set_override(self, override: Override) -> None:
         """Keep an operator's edit; earlier ones of the same price stay in the log. `value` None clears it."""

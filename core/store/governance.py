@@ -83,7 +83,7 @@ class Governance:
             try:
                 self._spending.put_distinct(
                     {spent.id: spent for _, spent in pending}.values()
-                )  # the last word of each call
+                )  # the newest record of each call
             except StoreError:
                 _log.exception("%d records of spending are in the journal alone and are written again", len(pending))
                 self._pending.extendleft(reversed(pending))

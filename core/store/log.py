@@ -180,7 +180,7 @@ class Log:
     def batches(
         self, table: str, condition: str, parameters: Sequence[object], *, traces: bool = False
     ) -> Iterator[Array]:
-        """The same as Arrow batches."""
+        """These records as Arrow batches."""
         rows = TRACES_READ if traces else AT_A_TIME
         found = self._database.in_order(table, condition, parameters, by="sequence", rows=rows)
         return map(self._with_traces, found) if traces else found

@@ -129,7 +129,7 @@ def encode(table: Table, format_: Format) -> bytes:
 
 
 def write_parts(parts: Iterator[Table], format_: Format, file: BinaryIO) -> None:
-    """The same into a file, of a table in one or more parts. One part is in memory at a time."""
+    """Writes a table, in one or more parts, to a file. One part is in memory at a time."""
     writers = {"csv": ("pyarrow.csv", "CSVWriter"), "parquet": ("pyarrow.parquet", "ParquetWriter")}
     if format_ not in writers:
         raise StoreError(f"There is no export format {format_!r}; choose csv or parquet.")

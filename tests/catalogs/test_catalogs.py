@@ -108,8 +108,14 @@ def test_a_file_is_opened_for_this_process_only(app: App, tmp_path: Path) -> Non
     name = app.catalogs.open(str(file)).name
     assert app.routing.route("a tool", catalog=name).winner.tool == "new::tool"
     assert names(app) == [*SHIPPED_CATALOGS, "world"]
+    index = app.catalogs.index(name)
+    app.catalogs.open(str(file))
+    assert app.catalogs.index(name) is index  # of an unchanged file
+    file.write_text(ONE.replace("new", "newer"))
+    assert app.catalogs.open(str(file)).tools[0].id == "newer::tool"
     file.write_text("nonsense")
-    assert app.catalogs.open(str(file)).name == name
+    with pytest.raises(WayfareError, match=r"one\.json"):
+        app.catalogs.open(str(file))
     with pytest.raises(WayfareError, match=r"none\.json"):
         app.catalogs.open(str(tmp_path / "none.json"))
 

@@ -9,12 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from core.app import App, Settings, build_app
 from core.cli import main
+from core.cli.options import working_on
+from core.store import Store
 from core.store.sharing import Sharing
 from tests.forking import FORKS
 
@@ -43,33 +47,49 @@ Command = Callable[..., Run]
 
 
 @pytest.fixture(autouse=True)
-def db(tmp_path: Path, encoder_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The store of a test, as WAYFARE_DB. It is not there yet."""
-    file = tmp_path / "store" / "wayfare.duckdb"
-    monkeypatch.setenv("WAYFARE_DB", str(file))
+def folder(tmp_path: Path, encoder_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the test's store, which WAYFARE_DB names."""
+    monkeypatch.setenv("WAYFARE_DB", str(tmp_path / "store" / "wayfare.duckdb"))
     monkeypatch.setenv("WAYFARE_CACHE", str(encoder_cache))
-    return file
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def db(folder: Path) -> Path:
+    """The store's file. It is not there yet. Commands of a test that asks for it open and close it, each like a process of its own."""
+    return folder / "wayfare.duckdb"
 
 
 @pytest.fixture
 def warm(db: Path, warm_store: Path) -> Path:
-    """The store of a test, with the sample's vectors in it."""
+    """The store's file, with the sample's vectors in it."""
     db.parent.mkdir()
     shutil.copy(warm_store, db)
     return db
 
 
 @pytest.fixture
-def wayfare(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs a command in this process; each run opens and closes the store like a process of its own."""
+def app(request: pytest.FixtureRequest, folder: Path) -> Iterator[App]:
+    """The app that runs the commands of a test, as a console does. Its store is in memory."""
+    assert "db" not in request.fixturenames, "commands use the file"
+    folder.mkdir()
+    with build_app(Store(), Settings.from_environment()) as app:
+        yield app
+
+
+@pytest.fixture
+def wayfare(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs a command in this process: in the test's app, or on the store's file if the test asks for `db`."""
 
     def run(*arguments: object) -> Run:
         capsys.readouterr()
         code = 0
-        try:
-            main([str(argument) for argument in arguments])
-        except SystemExit as end:
-            code = end.code
+        alone = "db" in request.fixturenames
+        with nullcontext() if alone else working_on(request.getfixturevalue("app")):
+            try:
+                main([str(argument) for argument in arguments])
+            except SystemExit as end:
+                code = end.code
         return Run(code, *capsys.readouterr())
 
     return run

@@ -29,7 +29,9 @@ def catalog(wayfare, raw_catalog):
     return "own"
 
 
-def test_it_prints_before_and_after_is_undone_and_goes_out_and_in(wayfare, tasks, catalog, tmp_path):
+def test_it_prints_before_and_after_is_undone_goes_out_and_in_and_its_document_has_every_measure(
+    wayfare, tasks, catalog, tmp_path
+):
     run = wayfare("calibrate", "--tasks", tasks, "--catalog", catalog, "--name", "spring", "--apply")
     assert (run.code, run.err) == (0, "")
     lines = run.out.splitlines()
@@ -53,9 +55,6 @@ def test_it_prints_before_and_after_is_undone_and_goes_out_and_in(wayfare, tasks
     assert run.out == "Calibration copied kept and switched on.\n"
     listed = wayfare("calibrate", "--list", "--catalog", catalog, "--json").json()["calibrations"]
     assert [(one["name"], one["active"]) for one in listed] == [("copied", True), ("spring", False)]
-
-
-def test_its_document_has_every_measure_and_the_sweep(wayfare, tasks, catalog):
     document = wayfare("calibrate", "--tasks", tasks, "--catalog", catalog, "--set", "n=2", "--json").json()
     assert set(document["measures"]) == {"mrr", "hit@1", "hit@3", "log_loss", "ece"}
     assert set(document["measures"]["mrr"]) == {"before", "after", "gain", "low", "high"}

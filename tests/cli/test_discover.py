@@ -6,11 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from core.app import open_app
+from core.app import App
 from core.domain.catalog import Connection, Server
-from core.domain.settings import Settings
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.cli.conftest import RAW, ROOT, Command, Run, server, tool
 
@@ -32,13 +29,11 @@ def discover(wayfare: Command, write, name: str, *arguments: object, **servers: 
     return wayfare("discover", write(name, {"mcpServers": servers}), *arguments)
 
 
-@pytest.fixture
-def mixed(wayfare: Command, write) -> Run:
-    """A real configuration: one server that responds, one that is not installed, one that prints its secret and exits."""
-    return discover(wayfare, write, "mcp.json", "--json", units=GOOD, gone=MISSING, leaking=LEAKING)
-
-
-def test_one_is_taken_and_the_others_are_refused_with_a_sentence(wayfare: Command, mixed: Run) -> None:
+def test_one_is_taken_the_others_are_refused_with_a_sentence_and_secrets_are_nowhere(
+    wayfare: Command, write, db: Path
+) -> None:
+    """One server answers, one is not installed, one prints its secret and exits."""
+    mixed = discover(wayfare, write, "mcp.json", "--json", units=GOOD, gone=MISSING, leaking=LEAKING)
     d = mixed.json_with(1)
     assert (d["catalog"], d["servers"], d["needs_discovery"]) == ("mcp", 1, [])
     assert d["tools"] == 7
@@ -49,9 +44,6 @@ def test_one_is_taken_and_the_others_are_refused_with_a_sentence(wayfare: Comman
     assert wayfare("catalogs", "--json").json()["catalogs"][-1]["changes"] == []
     decision = wayfare("route", "convert 300 miles to kilometres", "--catalog", "mcp", "--json").json()
     assert decision["candidates"][0] == "units::convert_units"
-
-
-def test_secrets_are_nowhere(mixed: Run, db: Path) -> None:
     assert SECRET not in mixed.out + mixed.err
     stored = b"".join(file.read_bytes() for file in db.parent.iterdir())
     assert b"unit_exchange" in stored
@@ -108,7 +100,7 @@ def test_prices_that_the_catalog_declares_stay(wayfare: Command, write) -> None:
     assert wayfare("call", "raw", "vanished", "--catalog", "c").code == 2
 
 
-def test_wayfare_itself_is_left_out_and_named_by_every_command(wayfare: Command, write, db: Path) -> None:
+def test_wayfare_itself_is_left_out_and_named_by_every_command(wayfare: Command, write, app: App) -> None:
     own = {"command": "wayfare", "args": ["mcp", "--catalog", "mine"], "env": {"WAYFARE_TOKEN": SECRET}}
     file = write("mcp.json", {"mcpServers": {"small": SMALL, "router": own}})
     for command, code in (("import", 0), ("discover", 0)):
@@ -117,7 +109,6 @@ def test_wayfare_itself_is_left_out_and_named_by_every_command(wayfare: Command,
         assert "note: router: it is Wayfare itself: it is left out" in run.out
     added = wayfare("server", "add", "router", "--catalog", "mine", "--", "wayfare", "mcp")
     assert (added.code, "is Wayfare itself" in added.err) == (2, True)
-    with open_app(Settings(db=db)) as app:  # a catalog that was read before this was a rule
-        app.catalogs.edit("mine", lambda known: known.with_server(Server("router", connection=OWN)))
+    app.catalogs.edit("mine", lambda known: known.with_server(Server("router", connection=OWN)))  # as of an old store
     again = wayfare("server", "discover", "router", "--catalog", "mine")
     assert (again.code, "Server router is Wayfare itself" in again.out) == (1, True)

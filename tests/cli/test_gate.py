@@ -35,7 +35,7 @@ def baseline(wayfare: Command, write) -> Path:
 
 
 def test_what_fell_since_the_baseline_is_named_and_the_command_fails(wayfare: Command, baseline: Path, write) -> None:
-    """Tasks, catalog, router and settings are those of the baseline where nothing else is said."""
+    """Tasks, catalog, router and settings are those of the baseline if no option names others. A changed catalog file is read again."""
     run = wayfare("bench", "--baseline", baseline)
     assert run.code == 0
     assert "ehrr: no measure fell by more than 0.02 (3 tasks, lost 0, won 0)." in run.out

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from tests.cases import each
 from tests.cli.conftest import Command, server, tool
 
 KEYS = {
@@ -30,14 +27,11 @@ def names(wayfare: Command) -> list[str]:
     return [catalog["name"] for catalog in wayfare("catalogs", "--json").json()["catalogs"]]
 
 
-def test_the_document(wayfare: Command, write) -> None:
+def test_the_document_and_the_text(wayfare: Command, write) -> None:
     d = wayfare("import", write("files.json", FILES), "--json").json()
     assert d.keys() == KEYS
     assert (d["catalog"], d["format"], d["servers"], d["tools"]) == ("files", "plain", 1, 2)
     assert (d["notes"], d["refused"], d["needs_discovery"], d["needs_values"]) == ([], [], [], [])
-
-
-def test_the_text(wayfare: Command, write) -> None:
     run = wayfare("import", write("files.json", FILES))
     taken, linted = run.out.splitlines()
     assert (run.code, taken, run.err) == (0, "Catalog files: took 1 server with 2 tools (plain).", "")
@@ -65,13 +59,7 @@ def test_notes_are_printed(wayfare: Command, write) -> None:
     assert "note: " in wayfare("import", write("silent.json", silent)).out
 
 
-def test_several_files_are_one_catalog(wayfare: Command, write) -> None:
-    d = wayfare("import", write("files.json", FILES), write("mail.json", MAIL), "--json").json()
-    assert (d["catalog"], d["servers"], d["tools"]) == ("files", 2, 3)
-    assert wayfare("call", "mail", "send", "--catalog", "files", "--simulate").code == 0
-
-
-@pytest.mark.parametrize("bad", ["", '{"servers": [{"name": "b", "tools": [{"name": "x", "price_usd": -1}]}]}'])
+@each("bad", ["", '{"servers": [{"name": "b", "tools": [{"name": "x", "price_usd": -1}]}]}'])
 def test_one_bad_file_of_several_changes_nothing(wayfare: Command, write, bad: str) -> None:
     assert wayfare("import", write("files.json", FILES)).code == 0
     both = (write("files.json", MAIL), write("bad.json", bad))
@@ -82,12 +70,15 @@ def test_one_bad_file_of_several_changes_nothing(wayfare: Command, write, bad: s
     assert wayfare("call", "mail", "send", "--catalog", "files", "--simulate").code == 2
 
 
-def test_two_servers_of_one_name_are_refused_with_both_files(wayfare: Command, write) -> None:
+def test_several_files_are_one_catalog_unless_two_servers_have_one_name(wayfare: Command, write) -> None:
+    d = wayfare("import", write("files.json", FILES), write("mail.json", MAIL), "--name", "both", "--json").json()
+    assert (d["catalog"], d["servers"], d["tools"]) == ("both", 2, 3)
+    assert wayfare("call", "mail", "send", "--catalog", "both", "--simulate").code == 0
     run = wayfare("import", write("one.json", FILES), write("two.json", FILES))
     assert run.code == 2
     assert "one.json" in run.err
     assert "two.json" in run.err
-    assert names(wayfare) == [*SHIPPED_CATALOGS]
+    assert names(wayfare) == [*SHIPPED_CATALOGS, "both"]
 
 
 def test_a_given_name_replaces_the_catalog_of_that_name(wayfare: Command, write) -> None:
@@ -116,13 +107,3 @@ def test_values_that_the_user_has_to_give_are_named(wayfare: Command, write) -> 
     config = {"inputs": [prompt], "servers": {"web": {"url": "https://example.org/mcp"}}}
     config["servers"]["web"]["headers"] = {"Authorization": "Bearer ${input:token}"}
     assert wayfare("import", write("mcp.json", config), "--json").json()["needs_values"] == ["token"]
-
-
-def test_secrets_are_not_in_the_store(wayfare: Command, write, db: Path) -> None:
-    config = {"mcpServers": {"vault": {"command": "x", "env": {"API_KEY": "tr0ub4dor-and-3"}}}}
-    run = wayfare("import", write("mcp.json", config), "--json")
-    assert run.json()["servers"] == 1
-    stored = b"".join(file.read_bytes() for file in db.parent.iterdir())
-    assert b"vault/API_KEY" in stored
-    assert b"tr0ub4dor-and-3" not in stored
-    assert "tr0ub4dor-and-3" not in run.out

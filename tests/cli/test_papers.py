@@ -10,5 +10,5 @@ from tests.cli.test_wrong_use import refused
 
 
 def test_a_paper_that_there_is_none_of_is_refused_before_anything_is_made(wayfare: Command, tmp_path: Path) -> None:
-    refused(wayfare("papers", "--paper", "nobody's", "--to", str(tmp_path)), "nobody's", *PAPERS)
-    assert not list(tmp_path.iterdir())
+    refused(wayfare("papers", "--paper", "nobody's", "--to", tmp_path / "made"), "nobody's", *PAPERS)
+    assert not (tmp_path / "made").exists()

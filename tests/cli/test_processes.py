@@ -22,12 +22,6 @@ def test_the_entry_point_lists_the_catalogs() -> None:
     assert done.stderr == ""
 
 
-def test_wrong_use(process: Command) -> None:
-    run = process("route", "words", "--set", "bogus=1")
-    assert (run.code, run.out) == (2, "")
-    assert run.err.count("\n") == 1
-
-
 def test_a_terminal_that_lacks_the_papers_letters(process: Command) -> None:
     document = process("parameters", "--json", PYTHONIOENCODING="latin-1").json()
     assert "αt" in {parameter["symbol"] for parameter in document["parameters"]}

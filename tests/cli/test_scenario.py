@@ -70,18 +70,6 @@ def test_live_calls_are_made_and_marked_as_such(wayfare: Command, small, db: Pat
     assert all(call.injected.startswith("delayed by") for call in made[2:])
 
 
-def test_the_seed_decides_and_nothing_is_recorded(wayfare: Command, small) -> None:
-    _, files = small
-    line = ("scenario", "chaos_monday", *files, "--router", "sonar", "--steps", "20", "--setting", "s3t6", "--json")
-
-    def runs(seed):
-        return [{**run, "sl_ms": 0} for run in wayfare(*line, "--seed", seed).json()["runs"]]
-
-    first = runs(1)
-    assert first == runs(1)
-    assert first != runs(2)
-
-
 def test_a_parameter_is_for_the_routers_that_have_it(wayfare: Command, small) -> None:
     profile, files = small
     line = ("scenario", profile, *files, "--steps", "9", "--setting", "s3t6", "--router", "prag", "--router", "sonar")
@@ -105,13 +93,6 @@ def test_a_parameter_is_for_the_routers_that_have_it(wayfare: Command, small) ->
 )
 def test_wrong_use_is_one_sentence(wayfare: Command, line, words) -> None:
     refused(wayfare(*line.split()), *words)
-
-
-def test_a_catalog_without_tasks_asks_for_them(wayfare: Command, small, write) -> None:
-    profile, (_, catalog, *_rest) = small
-    refused(wayfare("scenario", profile, "--catalog", catalog), "--tasks")
-    impossible = write("i.jsonl", json.dumps({"id": "t", "subtask": "x", "relevant": []}))
-    refused(wayfare("scenario", profile, "--catalog", catalog, "--tasks", impossible), "relevant")
 
 
 def stored(db: Path) -> list[tuple[str, str, str]]:

@@ -8,6 +8,7 @@ import urllib.request
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ def console(port: int) -> Iterator[None]:
 
 
 def test_signing_in_and_out_through_the_console(
-    wayfare: Command, write: Any, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    wayfare: Command, write: Any, browser: Browser, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = ("--catalog", "mine")
     monkeypatch.setattr("core.cli.sign_in.POLL_S", 0.05)

@@ -63,12 +63,6 @@ def test_points_are_drawn_or_searched(wayfare: Command, files) -> None:
         assert len(wayfare(*line, "--seed", "1").json()["points"]) == 6
 
 
-def test_other_routers_are_asked_point_by_point(wayfare: Command, files) -> None:
-    plain = files[:4]
-    document = wayfare("sweep", *plain, "--router", "rag_mcp", "--axis", "n=1:2", "--json").json()
-    assert [point["recall@10"] for point in document["points"]] == [0.0, 1.0]
-
-
 @each(
     ("options", "words"),
     [
@@ -85,7 +79,7 @@ def test_wrong_use(wayfare: Command, files, options, words) -> None:
     refused(wayfare("sweep", *files, *options), *words)
 
 
-def test_runs_are_listed_shown_and_repeated(wayfare: Command, files, write) -> None:
+def test_runs_are_listed_shown_and_repeated(wayfare: Command, files, write, db: Path) -> None:
     assert "Nothing is stored yet" in wayfare("runs").out
     (measured,) = wayfare("bench", *files, "--json").json()["runs"]
     wayfare("sweep", *files, "--axis", "k=1:3")

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from core.app import Settings, open_app
+from core.app import App, Settings, open_app
 from core.domain.outcome import SIMULATED_MARK
 from tests.cases import each
-from tests.cli.conftest import ROOT, Command, forked, server, stdio, tool
+from tests.cli.conftest import ROOT, Command, forked, server, tool
 
 REPORT = {"type": "object", "properties": {"celsius": {"type": "number"}}, "required": ["celsius"]}
 FIGURES = {"conn_s": 0.1, "call_s": 0.01, "success": 1.0, "post_accept_failure": 0.0}
@@ -31,15 +31,14 @@ def world(write) -> Path:
 class TestCall:
     """`wayfare call` of a virtual server, and `--virtual` of any other."""
 
-    def test_a_virtual_server_needs_no_connection(self, wayfare: Command, world: Path, db: Path) -> None:
+    def test_a_virtual_server_needs_no_connection(self, wayfare: Command, world: Path, app: App) -> None:
         d = wayfare("call", "weather", "get_report", "--catalog", world, "--json").json()
         assert (d["outcome"], d["simulated"], d["mode"], d["price_usd"]) == ("ok", True, "virtual", 0.002)
         assert isinstance(d["structured"]["celsius"], int | float)
         assert "Simulated result" in d["content"][0]["text"]
         assert d["connect_s"] > 0
         assert d["statistics"]["server_before"] == d["statistics"]["server_after"]
-        with open_app(Settings.from_environment(db=db)) as app:
-            (kept,) = app.store.activity.calls().itertuples()
+        (kept,) = app.store.activity.calls().itertuples()
         assert (kept.simulated, kept.kind, kept.connect_s > 0) == (True, "ok", True)
 
     def test_any_server_can_be_called_virtually(self, wayfare: Command, world: Path) -> None:
@@ -47,15 +46,6 @@ class TestCall:
         assert (run.code, run.err) == (0, "")
         assert "(simulated: a virtual server was called over MCP)" in run.out
         assert "Simulated result of island::swim" in run.out
-
-    def test_a_server_that_runs_is_left_alone(self, wayfare: Command, write, tmp_path: Path) -> None:
-        started = tmp_path / "started"
-        real = server("real", tool("do"), connection=stdio("-c", f"open({str(started)!r}, 'w')"), **FIGURES)
-        d = wayfare(
-            "call", "real", "do", "--catalog", write("c.json", {"servers": [real]}), "--virtual", "--json"
-        ).json()
-        assert (d["outcome"], d["mode"]) == ("ok", "virtual")
-        assert not started.exists()
 
     def test_both_at_once_are_refused(self, wayfare: Command, world: Path) -> None:
         run = wayfare("call", "weather", "get_report", "--catalog", world, "--simulate", "--virtual")
@@ -159,10 +149,3 @@ class TestMultiply:
         assert (run.code, run.out) == (2, "")
         assert words in run.err
         assert "weather" not in wayfare("catalogs").out
-
-
-def test_a_catalog_file_says_that_a_server_is_virtual(wayfare: Command, world: Path, db: Path) -> None:
-    wayfare("import", world, "--name", "mine")
-    with open_app(Settings.from_environment(db=db)) as app:
-        servers = app.catalogs.catalog("mine").servers
-    assert [one.virtual for one in servers] == [True, True, False]

@@ -170,7 +170,7 @@ def test_what_would_not_work_on_a_page_stops_the_console_from_starting(process: 
     refused(process("up", "--port", free_port(), "--catalog", "nope"), "nope", "wayfare catalogs")
 
 
-def test_the_store_is_no_database(wayfare: Command, write) -> None:
+def test_the_store_is_no_database(wayfare: Command, write, db: Path) -> None:
     file = write("letter.txt", "Dear Sir or Madam, " * 1000)
     refused(wayfare("catalogs", "--db", file), "letter.txt", "cannot be opened", "--db")
     assert file.read_text().startswith("Dear Sir")
@@ -193,7 +193,9 @@ def test_names_that_a_catalog_cannot_have(wayfare: Command, raw_catalog: Path, n
     assert [c["name"] for c in json.loads(wayfare("catalogs", "--json").out)["catalogs"]] == [*SHIPPED_CATALOGS]
 
 
-def test_a_folder_that_cannot_be_written_is_one_sentence_for_the_console_too(wayfare: Command, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_one_sentence_for_the_console_too(
+    wayfare: Command, tmp_path: Path, db: Path
+) -> None:
     (tmp_path / "file").write_text("no folder")
     for words in (("up", "--port", str(free_port())), ("route", "x"), ("audit",)):
         refused(wayfare(*words, "--db", tmp_path / "file" / "a.duckdb"), str(tmp_path / "file"))

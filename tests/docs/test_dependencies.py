@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -16,13 +15,17 @@ OURS = ("core", "dashboard", "sample_catalog")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
-def imports(file: Path) -> Iterator[str]:
-    """The first names of all modules that a file imports, at its top or inside a function."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+@cache
+def code() -> str:
+    """All our modules, one after another."""
+    return "\n".join(file.read_text("utf-8") for folder in OURS for file in (ROOT / folder).rglob("*.py"))
+
+
+def imports() -> set[str]:
+    """The first names of all imported modules, at the top of a file or inside a function."""
+    lines = re.findall(r"^\s*(?:from (\w+)[\w.]* import |import (\w[\w., ]*))", code(), flags=re.MULTILINE)
+    plain = {part.strip().partition(".")[0] for _, names in lines for part in names.split(",")}
+    return {source for source, _ in lines} | {name.partition(" as ")[0] for name in plain} - {""}
 
 
 @cache
@@ -43,8 +46,7 @@ def canonical(name: str) -> str:
 
 
 def test_every_import_is_of_a_declared_package() -> None:
-    files = [file for folder in OURS for file in (ROOT / folder).rglob("*.py")]
-    used = {name for file in files for name in imports(file)} - {*OURS, *sys.stdlib_module_names}
+    used = imports() - {"", *OURS, *sys.stdlib_module_names}
     known = distributions()
     missing = {
         name: sorted(known.get(name, ()))
@@ -55,15 +57,14 @@ def test_every_import_is_of_a_declared_package() -> None:
 
 
 def test_every_package_of_a_run_is_imported_or_named_as_needed_by_another() -> None:
-    files = [file for folder in OURS for file in (ROOT / folder).rglob("*.py")]
-    text = "\n".join(file.read_text("utf-8") for file in files)
-    known = distributions()
-    modules = {}
+    known, modules = distributions(), {}
     for module, names in known.items():
         for name in names:
             modules.setdefault(canonical(name), set()).add(module)
     lines = {canonical(re.split(r"[<>=!~\[ ]", line)[0]) for line in PYPROJECT["dependencies"]}
-    unused = {name for name in lines if not any(re.search(rf"\b{re.escape(m)}\b", text) for m in modules.get(name, ()))}
+    unused = {
+        name for name in lines if not any(re.search(rf"\b{re.escape(m)}\b", code()) for m in modules.get(name, ()))
+    }
     assert unused <= DATA
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 import pytest
 
+from core.app import open_app
 from core.cli import main
 from core.cli.main import COMMANDS, wayfare
+from core.cli.options import working_on
 from tests.cases import each
 from tests.docs.markdown import (
     DECISIONS,
@@ -69,15 +72,18 @@ def test_shell_blocks_hold_targets_commands_and_the_installation(document: str) 
 
 @pytest.mark.parametrize("document", [d for d in DOCUMENTS if any(c.startswith("wayfare ") for c in commands(d))])
 def test_the_commands_of_shell_blocks_run(document: str, elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for line in commands(document):
-        if line.startswith("wayfare "):
-            words = re.findall(r'"[^"]*"|\S+', line)[1:]
-            try:
-                main([word.strip('"') for word in words])
-            except SystemExit as end:  # the outcome of a virtual server is drawn
-                if (words[0], end.code) != ("call", 1):
-                    raise
-            assert capsys.readouterr().out, line
+    """In one app, as beside a console; a command that names its own store runs alone."""
+    with open_app() as app:
+        for line in commands(document):
+            if line.startswith("wayfare "):
+                words = re.findall(r'"[^"]*"|\S+', line.replace("--steps 200", "--steps 20"))[1:]
+                with nullcontext() if "--db" in words else working_on(app):
+                    try:
+                        main([word.strip('"') for word in words])
+                    except SystemExit as end:  # the outcome of a virtual server is drawn
+                        if (words[0], end.code) != ("call", 1):
+                            raise
+                assert capsys.readouterr().out, line
 
 
 @every_document

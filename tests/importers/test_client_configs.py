@@ -89,6 +89,7 @@ def test_codex(source: str) -> None:
 
 LISTS: list[tuple[dict[str, Any], str, str]] = [
     ({"enabled_tools": ["a", "b"], "disabled_tools": ["b"]}, "a", "enabled_tools allows 2 of its tools alone"),
+    ({"allowedTools": ["a", "b"], "includeTools": ["b", "c"]}, "b", "includeTools allows 2 of its tools alone"),
     ({"disabled_tools": ["c", "c"]}, "a b", "1 of its tools is switched off there and left out"),
     ({"includeTools": ["a(x)", "b"], "excludeTools": ["b"]}, "a", "includeTools allows 2"),
     ({"tools": ["a"]}, "a", "tools allows 1"),

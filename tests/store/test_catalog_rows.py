@@ -21,7 +21,6 @@ from core.store import Store
 from core.store.catalog_rows import ROWS_AT_ONCE
 from core.store.connection import Database
 from core.store.migrations import all_migrations
-from core.store.sharing import COMMAND
 
 FULL = Tool(
     "files",
@@ -194,31 +193,6 @@ def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.Data
         columns = data.draw(st.sampled_from([columns, packed(objects)]))
         assert list(columns.tools) == list(objects.tools)
         assert columns.tool_row == objects.tool_row
-
-
-def row_ids(store: Store) -> dict[str, int]:
-    """Where the rows of servers and tools are in their tables."""
-    found = [store._database.read(f"SELECT name, rowid FROM {table}").to_pylist() for table in ("servers", "tools")]
-    return {row["name"]: row["rowid"] for rows in found for row in rows}
-
-
-def test_an_edit_writes_the_rows_of_the_servers_that_it_changes(store: Store) -> None:
-    store.catalogs.save_catalog(WORLD, "")
-    before = row_ids(store)
-    known = store.catalogs.load_catalog("world")
-    store.catalogs.save_catalog(known.with_server(replace(FILES, tools=FILES.tools[:1])), "")
-    after = row_ids(store)
-    assert {name for name, row in before.items() if after.get(name) != row} == {"files", "read", "list"}
-
-
-def test_rows_that_another_process_may_have_written_are_written_anew(tmp_path: Path) -> None:
-    with Store(tmp_path / "db", sharing=COMMAND) as first:  # a console would open the file again at once
-        known = first.catalogs.save_catalog(WORLD, "")
-        first._database._leave()
-        with Store(tmp_path / "db") as other:
-            other.catalogs.save_catalog(Catalog("world", (OFF, MAIL)), "")
-        first.catalogs.save_catalog(known.with_server(FILES), "")
-        assert first.catalogs.load_catalog("world") == WORLD
 
 
 @pytest.mark.parametrize(

@@ -105,27 +105,6 @@ def test_eight_writers(tmp_path: Path, make: SimpleNamespace) -> None:
         assert list(store.events.outcomes("demo")) == kept
 
 
-def test_closing_under_readers_ends_them_with_a_sentence(tmp_path: Path, make: SimpleNamespace) -> None:
-    store = Store(tmp_path / "db")
-    store.events.append(*(make.outcome() for _ in range(5000)))
-    start = Barrier(5)
-
-    def read() -> str:
-        start.wait()
-        try:
-            while True:
-                list(store.events.outcomes("demo"))
-        except StoreError as error:
-            return str(error)
-
-    with ThreadPoolExecutor(4) as threads:
-        readers = [threads.submit(read) for _ in range(4)]
-        start.wait()
-        store.close()
-        assert all(str(store.path) in reader.result() for reader in readers)
-    Store(tmp_path / "db").close()
-
-
 def test_a_close_waits_for_the_reads_under_way() -> None:
     def read(database: Database) -> str:
         try:

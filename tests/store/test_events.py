@@ -20,6 +20,7 @@ from core.domain.errors import StoreError
 from core.domain.events import DecisionEvent, OutcomeEvent
 from core.domain.outcome import OutcomeKind
 from core.store import Store, catalog_rows
+from core.store.connection import AT_A_TIME
 from core.store.events import Events
 from core.store.log import TABLES, Log, entry
 from core.store.migrations import FOLDER
@@ -44,8 +45,8 @@ def test_any_text_comes_back_as_it_was(store: Store, make: SimpleNamespace, text
     assert [store.activity.decision(e.id) for e in (event, *more)] == [event, *more]
 
 
-def test_ten_megabytes_of_text(store: Store, make: SimpleNamespace) -> None:
-    event = make.decision(trace_json="ü0123456789 " * 833_333)
+def test_a_megabyte_of_text(store: Store, make: SimpleNamespace) -> None:
+    event = make.decision(trace_json="ü0123456789 " * 83_333)
     store.events.append(event)
     assert store.activity.decision(event.id) == event
 
@@ -119,7 +120,7 @@ def test_numbers_of_numpy_and_times_of_other_zones(store: Store, make: SimpleNam
 
 
 def test_outcomes_of_one_catalog_in_order_of_commit(store: Store, make: SimpleNamespace) -> None:
-    many = [make.outcome(catalog="demo" if n % 3 else "other") for n in range(25_000)]
+    many = [make.outcome(catalog="demo" if n % 3 else "other") for n in range(AT_A_TIME * 8 // 5)]
     late = make.outcome(at=many[0].at - timedelta(days=1))
     store.events.append(*many)
     store.events.append(late)

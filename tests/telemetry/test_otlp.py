@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,10 +76,10 @@ def receiver() -> Iterator[Receiver]:
 
 
 @contextmanager
-def endpoint(folder: Path, *, python: str | None = None, **variables: str) -> Iterator[dict[str, Any]]:
-    """A process with these variables; it has ended, and sent what was left, after the block. It is a fork unless a `python` starts it."""
+def endpoint(folder: Path, **variables: str) -> Iterator[dict[str, Any]]:
+    """A process with these variables; it has ended, and sent what was left, after the block."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
-    line = [python or FORKS.python, "-m", "tests.telemetry.endpoint_process", str(folder / "w.duckdb")]
+    line = [FORKS.python, "-m", "tests.telemetry.endpoint_process", str(folder / "w.duckdb")]
     environment = {**kept, "PYTHONPATH": str(ROOT), **variables}
     with subprocess.Popen(line, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         yield json.loads(child.stdout.readline())
@@ -148,7 +147,7 @@ def test_spans_and_metrics_by_the_conventions_with_nothing_that_was_said(receive
 
 def test_without_variables_nothing_is_loaded_or_sent_and_the_trace_goes_on(receiver: Receiver, tmp_path: Path) -> None:
     off = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "OTEL_SDK_DISABLED": "true"}
-    with endpoint(tmp_path, python=sys.executable, **off) as process:
+    with endpoint(tmp_path, **off) as process:
         assert process["loaded"] == []
         by_header = work(process["url"], {"traceparent": f"00-{OTHER_TRACE}-b7ad6b7169203331-01"}, None)
     assert by_header["traceparent"].split("-")[1] == OTHER_TRACE
