@@ -47,16 +47,10 @@ def route(app: App, planner: str, router: str = "prag"):
     return app.routing.route(QUESTION, router=router, parameters=app.routing.parameters(router, {"planner": planner}))
 
 
-def test_without_a_model_rules_speak_and_nothing_was_taken(app):
+def test_without_a_model_rules_speak_nothing_was_taken_and_asking_for_one_is_one_sentence(app):
+    assert app.routing.route(QUESTION).planner == "none"  # this router asks no planner
     assert route(app, "rules").planner == "rules"
     assert app.routing.planner_usage() is None
-
-
-def test_a_router_that_asks_no_planner_says_so(app):
-    assert app.routing.route(QUESTION).planner == "none"
-
-
-def test_asking_for_a_model_that_is_not_set_is_one_sentence(app):
     with pytest.raises(PlannerError, match=r"^No model is set; set WAYFARE_LLM_MODEL.* or choose planner=rules\.$"):
         route(app, "model")
 
@@ -113,12 +107,3 @@ def test_a_failing_model_is_exit_2_with_one_sentence_without_the_key(endpoint, d
     assert err.startswith("The model 'gpt-4o-mini'")
     assert err.count("\n") == 1
     assert key not in err
-
-
-def test_the_command_line_without_a_model_is_exit_2_with_one_sentence(db, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        main(["route", QUESTION, "--router", "prag", "--set", "planner=model", "--db", str(db)])
-    out, err = capsys.readouterr()
-    assert (exit_.value.code, out) == (2, "")
-    assert err.startswith("No model is set; set WAYFARE_LLM_MODEL")
-    assert err.count("\n") == 1

@@ -193,7 +193,7 @@ QUESTIONS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(QUESTIONS, st.integers(1, 8))
 def test_any_question_has_an_answer_and_the_same_one_each_time(question, limit):
     parts = RULES.decompose(question, limit)

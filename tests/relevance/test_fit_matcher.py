@@ -15,9 +15,9 @@ from core.relevance.half_rows import HalfRows, Moments
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues
 from core.relevance.scoring import moments, moments_around
 from tests.cases import each
-from tests.relevance.many_tools import ManyTools, many_tools, some_requests, with_labels
+from tests.relevance.many_tools import TOOLS, ManyTools, many_tools, some_requests, with_labels
 
-ALL = np.arange(3000)
+ALL = np.arange(TOOLS)
 HALVES = 2e-3  # what vectors in sixteen-bit floats may move p_fit by
 
 
@@ -69,7 +69,7 @@ def test_the_first_tools_fit_as_they_do_among_all_and_the_best_are_among_them(
         monkeypatch.setattr(fit_matcher, part, 100)
     large = many_tools()
     first, every = matcher(large, name, large=True), matcher(many_tools(large=False), name, large=False)
-    for question in large.questions[::12]:
+    for question in large.questions[::16]:
         whole, _ = every.fit(question, "weather" if name == "labels" else "")
         found, _ = first.fit(question, "weather" if name == "labels" else "")
         assert whole.scored is None
