@@ -66,7 +66,6 @@ Review = Callable[[Turn, Action], Action]
 
 
 def as_planned(_: Turn, action: Action) -> Action:
-    """The decision of the planner."""
     return action
 
 

@@ -56,7 +56,6 @@ def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
 
 
 def plane(case: Case, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
-    """The decision at every pair of values."""
     parts = [y_values[at : at + ROWS_AT_ONCE] for at in range(0, len(y_values), ROWS_AT_ONCE)]
     points = [{x: np.tile(x_values, len(rows)), y: np.repeat(rows, len(x_values))} for rows in parts]
     case = of_listed(case, points)

@@ -94,7 +94,6 @@ class OutcomeEvent:
 
     @classmethod
     def of(cls, outcome: Outcome, origin: str, client: str = "") -> OutcomeEvent:
-        """The event of an outcome."""
         call = outcome.call
         return cls(
             id=outcome.id,

@@ -247,7 +247,6 @@ class Snapshot:
 
     @property
     def state(self) -> ConsoleState:
-        """The stored state."""
         return documents.read(ConsoleState, json.loads(self.state_json), f"snapshot {self.name}")
 
 

@@ -177,7 +177,6 @@ class WritingRun:
                 break
 
     def words(self) -> str:
-        """Returns how far the run is."""
         now = self.watch.words()
         return f"{self.done:,} of {self.of:,} tools: {self.requests:,} requests; {self.spent.words()}{f'; {now}' if now else ''}"
 

@@ -69,8 +69,6 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """A batch that was taken back."""
-
     tools: int
     requests: int
     source: str

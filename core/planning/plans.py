@@ -81,7 +81,6 @@ class Plan:
 
     @property
     def unpriced(self) -> int:
-        """Steps whose winner has no price."""
         return sum(step.decision.winner is not None and step.decision.winner.price_usd is None for step in self.steps)
 
     @property

@@ -64,7 +64,6 @@ class LearntValues:
     teaches: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The values as one JSON object."""
         return {
             "weights": dict(self.weights),
             "fit": {"slope": self.slope, "offset": self.offset},

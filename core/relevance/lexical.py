@@ -146,7 +146,6 @@ class LexicalIndex:
 
 
 def _postings(texts: Sequence[str], words_of: Callable[[str], list[str]], b: float) -> dict[str, NDArray[Any]]:
-    """The arrays of an index."""
     size, documents = len(texts), [Counter(words_of(text)) for text in texts]
     found = np.array([len(document) for document in documents], dtype=np.int64)
     entries, every = int(found.sum()), chain.from_iterable

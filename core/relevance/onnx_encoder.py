@@ -237,7 +237,6 @@ class OnnxEncoder:
             _log.warning("%s", self.note)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """See `Encoder`."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         batches = list(self._batches(texts))
         run = map if len(batches) == 1 else self._workers.map  # a query stays on its thread

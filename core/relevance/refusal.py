@@ -54,7 +54,6 @@ def _shipped() -> _Shipped:
 
 
 def shipped_curve() -> RefusalCurve:
-    """The shipped curve."""
     return _shipped().curve
 
 

@@ -24,7 +24,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.tool_table import Texts
+from core.domain.text_column import Texts
 from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.refusal import Like
@@ -66,7 +66,6 @@ class Given:
     honest: NDArray[np.bool_]
 
     def some(self, chosen: NDArray[np.bool_]) -> Given:
-        """The chosen requests alone."""
         texts = [self.texts[place] for place in range(len(self.texts)) if chosen[place]]
         return Given(texts, self.vectors[chosen], self.owners[chosen], self.honest[chosen])
 

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from core.relevance import relevance_index as examples
-from core.relevance.relevance_index import FAR, NEAR, QUESTIONS, SHARE, Examples, shipped_examples
+from core.relevance import examples
+from core.relevance.examples import FAR, NEAR, QUESTIONS, SHARE, Examples, shipped_examples
 from sample_catalog import TASKS_DIR
 from sample_catalog.authoring import vectors
 
