@@ -1,9 +1,9 @@
-"""The strips of EHRR: a dense grid finds no band wider than a step of the slider that they miss, and no change that they invent."""
+"""The strips of EHRR: they decide as the router does, miss no band wider than a step of the slider, and invent no change."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -13,20 +13,24 @@ from core.decisions.ehrr_strips import MOVES_SERVERS, SMOOTH, WHOLE, bracketed, 
 from core.decisions.plane import plane
 from core.routers.ehrr import Ehrr
 from tests.cases import each
-from tests.decisions import brute_force, instances
+from tests.decisions import instances
 from tests.routers import worlds
 
 KNOBS = {knob.name: knob for knob in instances.EhrrParameters.knobs()}
 
 
 @each("name", SMOOTH)
-def test_no_wide_band_is_missed_and_no_change_is_invented(name: str) -> None:
+def test_each_segment_decides_as_the_values_in_it_and_otherwise_than_its_neighbours(name: str) -> None:
     """Six instances for each of nine parameters."""
     for seed in range(6):
         case = instances.case(np.random.default_rng([seed, len(name)]))
         made = strip(case, KNOBS[name])
-        assert brute_force.missed(case, made, points=300, step=float(KNOBS[name].step or 0)) == [], (seed, name)
-        assert brute_force.invented(case, made) == [], (seed, name)
+        starts = np.array([segment.low for segment in made.segments])
+        of_segments = decide(case, {name: (starts + np.append(starts[1:], made.high)) / 2}).signatures()
+        values = grid(KNOBS[name])[::7]
+        places = np.searchsorted(starts, values, side="right") - 1
+        assert decide(case, {name: values}).signatures() == [of_segments[place] for place in places], (seed, name)
+        assert all(one != other for one, other in pairwise(of_segments)), (seed, name)
 
 
 @each("name", SMOOTH)

@@ -85,17 +85,6 @@ def test_labels_of_one_catalog_move_no_other(app: App) -> None:
     assert app.catalogs.learnt_shift("second", TEXT) is None
 
 
-def test_one_visitor_counts_once_and_another_counts_more(app: App) -> None:
-    for _ in range(20):
-        app.feedback.label(TEXT, READ, right=True, by=ANN, **WORLD)
-    assert shift(app, READ) == pytest.approx(shifts(1.0))
-    app.feedback.label(TEXT, READ, right=True, by=BOB, **WORLD)
-    assert shift(app, READ) == pytest.approx(shifts(2.0))
-    app.feedback.label(TEXT, READ, right=False, by=ANN, **WORLD)
-    assert shift(app, READ) == pytest.approx(0.0)
-    assert len(app.feedback.labels("world")) == 2
-
-
 def test_what_one_visitor_says_of_a_sub_task_is_found_and_what_it_replaced_does_not_come_back(app: App) -> None:
     app.feedback.label(TEXT, READ, right=True, by=ANN, **WORLD)
     app.feedback.label(TEXT, SEND, right=True, by=BOB, **WORLD)

@@ -155,11 +155,6 @@ def test_an_answer_without_end_is_cut_and_not_asked_for_again(endpoint, asking):
     assert len(endpoint.asked) == 1
 
 
-def test_an_answer_that_breaks_off_is_no_answer(endpoint, asking):
-    endpoint.reactions = [endpoint.half()]
-    assert "cannot be reached or failed" in failure_of(asking)
-
-
 @each("body", ["<html>welcome</html>", "", "[]", "null", '{"choices": 7}'])
 def test_what_is_no_completion_is_no_answer(endpoint, asking, body):
     endpoint.reactions = [endpoint.fail(200, body)]

@@ -17,7 +17,7 @@ from tests.relevance.toys import TOOL_ROW, ToyScorer, tasks
 
 def test_a_signal_that_tells_gets_its_weight_and_the_gain_is_beyond_noise() -> None:
     done: list[int] = []
-    found = fit(tasks(80), ToyScorer(words=4.0), TOOL_ROW, progress=lambda at, of: done.append(at))
+    found = fit(tasks(60), ToyScorer(words=4.0), TOOL_ROW, progress=lambda at, of: done.append(at))
     assert "ranking" in found.accepted
     assert found.measures["mrr"].low > 0
     assert found.values.weights["words"] > found.values.weights["dense"]
@@ -50,11 +50,6 @@ def test_too_few_labels_are_refused_and_it_says_how_many_more(count: int, more: 
 def test_sub_tasks_whose_tools_are_not_there_are_passed_over() -> None:
     strange = LabelledQuery("900 about 1", "", ("moon::walk",))
     assert fit([*tasks(25), strange], ToyScorer(), TOOL_ROW).passed_over == 1
-
-
-def test_it_is_repeatable() -> None:
-    first, second = (fit(tasks(40), ToyScorer(words=2.0), TOOL_ROW).report() for _ in range(2))
-    assert first == second
 
 
 def test_the_line_is_fitted_to_what_was_not_seen() -> None:

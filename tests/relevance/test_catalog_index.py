@@ -150,3 +150,6 @@ def test_numbers_that_are_none_are_refused() -> None:
         TOY.tool_similarity(good, "", {"best_tool": 1.0})
     with pytest.raises(ParameterError, match="All weights are 0"):
         TOY.tool_similarity(good, "", {"names": 0.0})
+    for weight in (-1.0, np.nan, np.inf):
+        with pytest.raises(ParameterError):
+            TOY.tool_similarity(good, "", {"names": weight, "full": 3.0})

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from core.relevance.encoder import MAX_CHARACTERS, MemoryVectorStore, cleaned, text_hash, unit_rows
+from core.relevance.encoder import MAX_CHARACTERS, cleaned, text_hash, unit_rows
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()))
 
@@ -33,10 +33,3 @@ def test_unit_rows_have_norm_one_or_are_zero(matrix: np.ndarray) -> None:
     zero = np.linalg.norm(matrix, axis=1) == 0
     np.testing.assert_allclose(norms[~zero], 1.0, atol=1e-5)
     assert not norms[zero].any()
-
-
-def test_the_memory_store_keeps_models_apart() -> None:
-    store = MemoryVectorStore()
-    store.save_vectors("a", {"k": np.ones(2, dtype=np.float32)})
-    assert store.load_vectors("b", ["k"]) == {}
-    assert list(store.load_vectors("a", ["k", "l"])) == ["k"]

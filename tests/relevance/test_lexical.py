@@ -75,9 +75,3 @@ def test_nothing_to_match_gives_zeros(corpus: list[str], wanted: str) -> None:
 )
 def test_terms(text: str, expected: list[str]) -> None:
     assert terms(text) == expected
-
-
-def test_the_same_texts_give_the_same_scores_row_by_row() -> None:
-    index = LexicalIndex(["alpha beta gamma"] * 3 + ["delta"])
-    scores = index.scores("gamma alpha")
-    assert scores[0] == scores[1] == scores[2] > scores[3] == 0

