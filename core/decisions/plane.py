@@ -31,7 +31,7 @@ class Plane:
 
     @property
     def contested(self) -> float:
-        """The share of the plane that the second most frequent winner has; 0 where at most one tool wins.
+        """The share of the plane that the second most frequent winner has; 0 if at most one tool wins.
 
         >>> won = np.array([[3, 3, 3, 3], [3, 5, 3, NONE]])
         >>> Plane(np.arange(4.0), np.arange(2.0), won, won, ()).contested

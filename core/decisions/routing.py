@@ -56,7 +56,7 @@ class RefusalService:
         self._lock = threading.Lock()
 
     def limit(self, percent: float) -> float:
-        """P(nothing fits) from which the knob at `percent` refuses; 1 where it never does."""
+        """P(nothing fits) from which the knob at `percent` refuses; 1 if it never does."""
         return limit_of(percent)
 
     def curve(self, catalog: str = SAMPLE) -> RefusalCurve:

@@ -117,7 +117,7 @@ class TryPlan:
 class Stage:
     """One stage of a router: `kept` of `of` things (servers, tools, sub-queries) went on. `note` says how in a sentence.
 
-    `by` names the planner or reranker that spoke in it; empty where none did.
+    `by` names the planner or reranker that spoke in it; empty if none did.
     """
 
     name: str
@@ -325,7 +325,7 @@ class Decision:
         return {} if self.network_trace is None else self.network_trace.of_server(server, self.tools.server_row)
 
     def fit_at(self, row: int) -> dict[str, float]:
-        """A tool's probability of fit, and the chance that one call of it solves the sub-task; empty where unknown."""
+        """A tool's probability of fit, and the chance that one call of it solves the sub-task; empty if unknown."""
         if self.fit is None:
             return {}
         p = float(self.fit.tools[row])

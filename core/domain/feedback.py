@@ -109,7 +109,7 @@ class Calibration:
 
     @property
     def report(self) -> dict[str, Any]:
-        """The measures; empty where their text is damaged."""
+        """The measures; empty if their text is damaged."""
         return _object(self.report_json)
 
     @property

@@ -66,7 +66,7 @@ class KeptRun(Conditions):
 
 @dataclass(frozen=True, slots=True)
 class RunSteps:
-    """The events at each of N steps: columns (N,). `server` and `tool` are places in the names, -1 where a query went
+    """The events at each of N steps: columns (N,). `server` and `tool` are places in the names, -1 if a query went
     nowhere; `network_s` is NaN there."""
 
     servers: tuple[str, ...]
@@ -103,7 +103,7 @@ class LabConditions:
     `catalog` is a name or a file, `tasks` where the tasks came from; their fingerprints tell apart what has the same name and
     another content. `outcomes` counts the calls that the statistics know, `labels` the labels, `calibration` is the one in
     force ("" for none): what was learnt until then. `versions_json` has Wayfare's version and those of what computes.
-    `played_json` says how the tasks were played out, "" where they were not.
+    `played_json` says how the tasks were played out, "" if they were not.
     """
 
     catalog: str

@@ -60,7 +60,7 @@ class ToolTable(Columns):
     def of(cls, tools: Sequence[Sequence[Tool]]) -> ToolTable:
         """The table of the tools of several servers. Rows of one table that follow each other are taken as they are.
 
-        Raises TypeError, ValueError or RecursionError where a schema has no JSON form.
+        Raises TypeError, ValueError or RecursionError if a schema has no JSON form.
         """
         parts: list[ToolTable] = []
         fresh: list[Sequence[Tool]] = []
@@ -297,7 +297,7 @@ class ToolRows(ToolSequence):
 
 
 def figures(tools: Sequence[Tool], name: str) -> NDArray[np.float64]:
-    """(T,) one of FIGURES of some tools, NaN where a tool has none; a view of the column where they are rows.
+    """(T,) one of FIGURES of some tools, NaN if a tool has none; a view of the column if they are rows.
 
     >>> figures((Tool("a", "one", price_usd=0.5), Tool("a", "two")), "price_usd").tolist()
     [0.5, nan]
@@ -319,7 +319,7 @@ def hints(tools: Sequence[Tool], name: str) -> NDArray[np.int8]:
 
 
 def rows_with_seldom(tools: Sequence[Tool]) -> Sequence[int]:
-    """The places of the tools that may have one of SELDOM: all of them where they are not rows.
+    """The places of the tools that may have one of SELDOM: all of them if they are not rows.
 
     >>> list(rows_with_seldom(packed(Catalog("a", (Server("a", tools=(Tool("a", "b"), Tool("a", "c", requests=("do",)))),))).tools))
     [1]
@@ -332,7 +332,7 @@ def rows_with_seldom(tools: Sequence[Tool]) -> Sequence[int]:
 def packed(catalog: Catalog) -> Catalog:
     """The catalog with all its tools as the rows of one table: columns instead of an object for each tool.
 
-    Raises TypeError, ValueError or RecursionError where a schema has no JSON form.
+    Raises TypeError, ValueError or RecursionError if a schema has no JSON form.
 
     >>> weather = Catalog("demo", (Server("weather", tools=(Tool("weather", "today"),)),))
     >>> packed(weather) == weather, type(packed(weather).tools).__name__

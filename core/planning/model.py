@@ -18,7 +18,7 @@ from core.domain.errors import PlannerError
 from core.domain.untrusted_text import one_line
 from core.planning import model_replies as replies
 from core.planning.base import Action, Attempt, Card, Complexity, Meter, Selection, SubQuery, ToolRequest, Turn, Usage
-from core.planning.model_endpoint import Endpoint, Message
+from core.planning.model_endpoint import Message, ModelEndpoint
 from core.planning.model_replies import ModelReply
 
 # Prompts: texts of people and catalogs go in as JSON between <data> tags
@@ -136,7 +136,7 @@ R = TypeVar("R", bound=ModelReply)
 class ModelPlanner:
     """Interprets questions by asking a model. Thread-safe. See `Planner` for the methods."""
 
-    def __init__(self, endpoint: Endpoint, *, replies_cached: int = REPLIES_CACHED) -> None:
+    def __init__(self, endpoint: ModelEndpoint, *, replies_cached: int = REPLIES_CACHED) -> None:
         self.name = endpoint.model
         self._endpoint = endpoint
         self._meter = Meter(endpoint.model)

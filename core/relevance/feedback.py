@@ -72,7 +72,7 @@ class QueryMap:
 
 
 def targets_of(rows: Vectors | HalfRows, right: Sequence[Sequence[int]]) -> Vectors:
-    """(N, D) unit rows: for each sub-task the mean direction of its right tools' `rows` (T, D); zeros where it has none."""
+    """(N, D) unit rows: for each sub-task the mean direction of its right tools' `rows` (T, D); zeros if it has none."""
     means = np.zeros((len(right), rows.shape[1]), dtype=np.float64)
     for number, tools in enumerate(right):
         if tools:
@@ -206,7 +206,7 @@ class Memory:
         return len(self._ids)
 
     def shift(self, query: Vectors) -> Shift | None:
-        """What is known of sub-tasks like this one; None where none is near. `query` (D,) is a unit vector."""
+        """What is known of sub-tasks like this one; None if none is near. `query` (D,) is a unit vector."""
         if not self._ids:
             return None
         cosines = np.vecdot(self._vectors, query).astype(np.float64)

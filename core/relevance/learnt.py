@@ -128,7 +128,7 @@ class _Values:
 @dataclass(frozen=True, slots=True)
 class Learnt:
     """What is in force for one catalog: a calibration's values, its query map, the memory of labels, and the example requests.
-    Immutable: a new label, request or calibration makes a new one. `calibration` is the name, "" where there is none."""
+    Immutable: a new label, request or calibration makes a new one. `calibration` is the name, "" if there is none."""
 
     values: LearntValues = field(default_factory=LearntValues)
     calibration: str = ""
@@ -137,11 +137,11 @@ class Learnt:
     requests: RequestIndex | None = None
 
     def moved(self, query: Vectors) -> Vectors:
-        """(D,) the query's vector for the dense signal: the query itself where there is no map."""
+        """(D,) the query's vector for the dense signal: the query itself if there is no map."""
         return query if self.query_map is None else query + self.query_map.delta(query)
 
     def found(self, query: Vectors) -> Shift | None:
-        """What labels of like sub-tasks do to the tools, and which labels those are; None where none is near."""
+        """What labels of like sub-tasks do to the tools, and which labels those are; None if none is near."""
         return None if self.memory is None else self.memory.shift(query)
 
     def shift(self, vector: Vectors) -> NDArray[np.float64] | None:

@@ -153,7 +153,7 @@ class RequestIndex:
         self, words: Sequence[str], vector: Vectors, base: Floats | None, model: RequestModel
     ) -> tuple[dict[str, Floats], tuple[float, float]]:
         """Both signals of the C tools that have requests, normalised, (C,) each, and the mean and deviation of their relevance without
-        requests, `base` (C,). It is None where every tool has enough of them. `words` are those of the query with their stems.
+        requests, `base` (C,). It is None if every tool has enough of them. `words` are those of the query with their stems.
         """
         raw = {ASKED: self._nearest(vector), ASKED_WORDS: self._lexical.scores_of(words)}
         scores = {name: z_scores(values, model.prior[name]) for name, values in raw.items()}

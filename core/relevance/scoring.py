@@ -268,7 +268,7 @@ def nothing_fits(
     like: Like,
     without: Sequence[int] = (),
 ) -> float:
-    """P(nothing fits) as it would be `without` some tools (rows), 1 where none is left: once its right ones are gone, nothing fits."""
+    """P(nothing fits) as it would be `without` some tools (rows), 1 if none is left: once its right ones are gone, nothing fits."""
     evidence = evidence_without(index, signals, model, like, without)
     return 1.0 if evidence is None else chance_of_nothing(evidence, model)
 
@@ -276,7 +276,7 @@ def nothing_fits(
 def evidence_without(
     index: RelevanceIndex, signals: Mapping[str, Signal], model: RelevanceModel, like: Like, without: Sequence[int]
 ) -> Evidence | None:
-    """What `nothing_fits` is made of. Returns None where no tool is left."""
+    """What `nothing_fits` is made of. Returns None if no tool is left."""
     rows = np.delete(np.arange(len(index.own)), list(without))
     left = {name: x[rows] for name, x in signals.items()}
     scores = sum_of(contributions(left, model))
