@@ -9,7 +9,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.refusal import evidence_of
 from core.relevance.relevance_index import SIGNALS, RelevanceIndex, RelevanceModel
-from core.relevance.scoring import damped, fit_of, nothing_fits, z_scores
+from core.relevance.scoring import Judged, damped, fit_of, fit_of_parts, nothing_fits, z_scores
 from tests.cases import each
 from tests.relevance.toy_encoders import WordEncoder
 
@@ -59,6 +59,13 @@ def test_a_label_raises_its_tool_and_takes_the_lead_from_the_others(index: Relev
     assert after.tools.argmax() == 2 != before.tools.argmax()
     assert after.tools[0] < before.tools[0]
     assert after.servers.tolist() == [after.tools[:2].max(), after.tools[2]]
+
+
+def test_a_raised_tool_does_not_take_the_lead_from_its_equal_on_another_server() -> None:
+    equal = Judged(np.tile(np.eye(3, dtype=np.float32)[:1], (3, 1)), np.arange(3), np.array([0, 0, 1]), 2)
+    parts = {"dense": np.array([5.0, 4.9, 4.9])}
+    fit = fit_of_parts(equal, parts, 0.5, MODEL, np.array([6.0, 0.0, 0.0]), (1.0, 0.0), None)
+    assert fit.tools[0] > fit.tools[2] > fit.tools[1]
 
 
 def test_a_calibrations_line_bends_the_logits(index: RelevanceIndex) -> None:
