@@ -31,11 +31,6 @@ class ToolPrompt:
     summaries: tuple[str, ...]
     schemas: tuple[LoadedSchema, ...]
 
-    @property
-    def phase2_tokens(self) -> int:
-        """Tokens of the definitions as they were loaded."""
-        return sum(schema.tokens for schema in self.schemas)
-
 
 @dataclass(eq=False)
 class AttentionService:

@@ -57,11 +57,7 @@ class KeptRun(Conditions):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The router's parameters; none where their text is damaged."""
-        try:
-            found: object = json.loads(self.parameters_json)
-        except ValueError:
-            return {}
-        return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+        return json_object(self.parameters_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +78,15 @@ class RunSteps:
 def run_id(conditions: Conditions, mode: str, router: str, setting: str, parameters_json: str) -> str:
     """The id of a run follows from its inputs: the same run made again has the same id."""
     return fingerprint([asdict(conditions), mode, router, setting, parameters_json])
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The JSON object of a text. Returns an empty one for a damaged text."""
+    try:
+        found: object = json.loads(text)
+    except ValueError:
+        return {}
+    return cast(dict[str, Any], found) if isinstance(found, dict) else {}
 
 
 def fingerprint(content: object) -> str:

@@ -37,7 +37,7 @@ def test_a_turn_shows_all_summaries_and_the_active_definitions(app: App) -> None
     assert len(shown.summaries) == len(decision.tools.ids)
     assert "files::read: Read a file." in shown.summaries
     assert [schema.tool.id for schema in shown.schemas] == [decision.tools.ids[row] for row in decision.candidates]
-    assert shown.phase2_tokens == decision.exposure.exposed > 0
+    assert sum(schema.tokens for schema in shown.schemas) == decision.exposure.exposed > 0
     assert all(schema.hit for schema in app.attention.before_model(decision).schemas)  # kept from turn to turn
     eager = app.attention.before_model(route(app, lazy_loading=False))
     assert (bool(eager.summaries), eager.schemas) == (True, ())
