@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,28 +12,6 @@ from core.cli import main
 from core.domain.errors import PlannerError
 
 QUESTION = "Will it rain in Oslo on Friday?"
-
-
-@pytest.fixture
-def db(tmp_path: Path, warm_store: Path, encoder_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    file = tmp_path / "wayfare.duckdb"
-    shutil.copy(warm_store, file)
-    monkeypatch.setenv("WAYFARE_CACHE", str(encoder_cache))
-    return file
-
-
-@pytest.fixture(autouse=True)
-def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MODEL", "BASE_URL", "API_KEY"):
-        monkeypatch.delenv(f"WAYFARE_LLM_{name}", raising=False)
-
-
-@pytest.fixture
-def model(no_model: None, endpoint, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WAYFARE_LLM_MODEL", "gpt-4o-mini")
-    monkeypatch.setenv("WAYFARE_LLM_BASE_URL", endpoint.url)
-    monkeypatch.setenv("WAYFARE_LLM_API_KEY", key)
-    monkeypatch.setattr("core.planning.model_endpoint.WAIT_S", 0.0)
 
 
 @pytest.fixture
