@@ -141,11 +141,11 @@ class Learnt:
         return query if self.query_map is None else query + self.query_map.delta(query)
 
     def found(self, query: Vectors) -> Shift | None:
-        """What labels of like sub-tasks do to the tools, and which labels those are; None if none is near."""
+        """The effect of labels of similar sub-tasks on the tools, with these labels. Returns None if no label is near."""
         return None if self.memory is None else self.memory.shift(query)
 
     def shift(self, vector: Vectors) -> NDArray[np.float64] | None:
-        """(T,) the same in logits of p_fit alone."""
+        """(T,) the logits of p_fit that labels add, or None."""
         found = self.found(vector)
         return None if found is None else found.values
 

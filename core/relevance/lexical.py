@@ -103,7 +103,7 @@ class LexicalIndex:
         self.arrays, self._size = arrays, size
         lines = bytes(arrays["terms"]).decode().splitlines()
         self._vocabulary = {word: place for place, word in enumerate(lines)}
-        # views without the file of a mapped array, which makes each slice slow
+        # plain array views: slicing a memmap is slow
         starts, self._rows, self._parts = (np.asarray(arrays[name]) for name in ("starts", "rows", "parts"))
         frequency = np.diff(starts)
         self._starts: list[int] = starts.tolist()

@@ -132,7 +132,7 @@ def read_difference(path: Path) -> tuple[Factors, dict[str, Any]]:
             f"The file {path} is no encoder difference; make one with `wayfare train-encoder`."
         ) from problem
     if not all(np.isfinite(values).all() for values in factors.values()):
-        raise EncoderError(f"The encoder difference {path} holds numbers that are none; make it again.")
+        raise EncoderError(f"The encoder difference {path} contains NaN or infinity; make it again.")
     return factors, about
 
 

@@ -178,7 +178,7 @@ class RelevanceIndex:
         lexical = LexicalIndex.from_arrays(_of_part(arrays, "words"), len(catalog.tools), words_of=words_and_stems)
         tools, servers = (_of_part(arrays, part) for part in MOMENTS)
         moments = (Moments.from_arrays(tools), Moments.from_arrays(servers)) if tools else None
-        # views without the file of a mapped array, which makes each slice slow
+        # plain array views: slicing a memmap is slow
         rows, own, profiles, concepts = (np.asarray(arrays[name]) for name in ("rows", "own", "profiles", "concepts"))
         held = rows if moments is None else HalfRows(rows)
         return cls(catalog, held, own, profiles, concepts, lexical, shipped_examples(model), moments)
@@ -233,7 +233,7 @@ class RelevanceIndex:
         return dict(zip(OF_WORDS, self.fill_words(text, words_and_stems(text), found), strict=True))
 
     def fill_words(self, text: str, with_stems: Sequence[str], zeros: Vectors) -> Vectors:
-        """The same in rows of zeros (3, T), in the order of `OF_WORDS`. `with_stems` are the words of the text with their stems."""
+        """Writes the signals of words into rows of zeros (3, T), in the order of `OF_WORDS`. `with_stems` are the words of the text with their stems."""
         everyday = self._everyday.met(text)
         words, tool_words, concept = zeros
         self.lexical.add(dict.fromkeys(with_stems, 1.0), words)

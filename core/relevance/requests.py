@@ -109,7 +109,7 @@ class RequestIndex:
 
     def _take(self, arrays: Mapping[str, NDArray[Any]], index: RelevanceIndex) -> None:
         self.arrays = arrays
-        # views without the file of a mapped array, which makes each slice slow
+        # plain array views: slicing a memmap is slow
         own, sizes = index.own, np.asarray(arrays["sizes"])
         greedy, uncounted = json.loads(bytes(arrays["said"]))
         self.greedy = frozenset[int](greedy)
@@ -212,7 +212,7 @@ def likeness(encoder: CachedEncoder, question: str, text: str) -> float:
 
 
 def likeness_of_tokens(asked: TokenVectors, known: TokenVectors) -> float:
-    """The same of unit rows, one a token. Returns 0 if one of the texts has none.
+    """`likeness` of unit rows, one a token. Returns 0 if one of the texts has none.
 
     >>> likeness_of_tokens(np.eye(2, dtype=np.float16), np.eye(2, dtype=np.float16)[:1])
     0.75

@@ -136,7 +136,7 @@ def contributions(signals: Mapping[str, Signal], model: RelevanceModel) -> dict[
 
 
 def normalised(name: str, x: Signal, model: RelevanceModel) -> Floats:
-    """(T,) a signal as it enters the sum, before its weight. Those of requests come normalised."""
+    """(T,) a signal as it enters the sum, before its weight. Request signals are already normalised."""
     if name in model.requests.weights:
         return np.asarray(x, dtype=np.float64)
     scores = z_scores(x, model.prior[name])
@@ -276,7 +276,7 @@ def nothing_fits(
 def evidence_without(
     index: RelevanceIndex, signals: Mapping[str, Signal], model: RelevanceModel, like: Like, without: Sequence[int]
 ) -> Evidence | None:
-    """What `nothing_fits` is made of. Returns None if no tool is left."""
+    """The evidence for `nothing_fits`. Returns None if no tool is left."""
     rows = np.delete(np.arange(len(index.own)), list(without))
     left = {name: x[rows] for name, x in signals.items()}
     scores = sum_of(contributions(left, model))

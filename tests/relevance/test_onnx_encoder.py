@@ -146,7 +146,7 @@ def test_a_file_that_is_no_difference_is_one_sentence(tmp_path: Path) -> None:
     write_difference(tmp_path / "unequal.npz", factors, {"base": "toy"})
     refused(tmp_path / "unequal.npz")
     write_difference(tmp_path / "nan.npz", {"a": np.array([np.nan], np.float16)}, {"base": "toy"})
-    refused(tmp_path / "nan.npz", "numbers that are none")
+    refused(tmp_path / "nan.npz", "contains NaN or infinity")
 
 
 def test_a_tuned_model_has_a_key_of_its_own_for_each_difference(tmp_path: Path) -> None:
