@@ -66,7 +66,6 @@ Review = Callable[[Turn, Action], Action]
 
 
 def as_planned(_: Turn, action: Action) -> Action:
-    """The decision of the planner."""
     return action
 
 
@@ -101,7 +100,7 @@ class AgentService:
     planners: Mapping[str, Planner]
 
     def start(self, task: AgentTask, review: Review = as_planned) -> AgentRun:
-        """A run that has not begun; `review` may put another action in the place of the planner's. Raises PlannerError where there
+        """A run that has not begun; `review` may put another action in the place of the planner's. Raises PlannerError if there
         is no model."""
         return AgentRun(self, task, chosen_planner(self.planners, task.planner), review)
 

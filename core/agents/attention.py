@@ -24,17 +24,12 @@ if TYPE_CHECKING:
 class ToolPrompt:
     """The tools of a turn as they are put before a model.
 
-    `summaries` are phase 1, one line for each tool of the catalog, for the stable prefix; empty where the router has no
+    `summaries` are phase 1, one line for each tool of the catalog, for the stable prefix; empty if the router has no
     such phase. `schemas` are phase 2, for right before the user's message.
     """
 
     summaries: tuple[str, ...]
     schemas: tuple[LoadedSchema, ...]
-
-    @property
-    def phase2_tokens(self) -> int:
-        """Tokens of the definitions as they were loaded."""
-        return sum(schema.tokens for schema in self.schemas)
 
 
 @dataclass(eq=False)
@@ -56,7 +51,7 @@ class AttentionService:
     def before_model(self, decision: Decision, *, live: bool = False) -> ToolPrompt:
         """Both phases of a decision; `live` asks the servers themselves for their definitions.
 
-        Raises UnknownNameError where the catalog was replaced and has lost a candidate.
+        Raises UnknownNameError if the catalog was replaced and has lost a candidate.
         """
         ids = [decision.tools.ids[row] for row in decision.candidates]
         if decision.router != ToolAttention.id:

@@ -48,7 +48,6 @@ class SupervisedAgent:
 
     @property
     def events(self) -> tuple[AgentEvent, ...]:
-        """The events so far."""
         return tuple(self._events)
 
     @property
@@ -63,7 +62,6 @@ class SupervisedAgent:
 
     @property
     def done(self) -> bool:
-        """Whether the run has ended."""
         return self._done
 
     @property

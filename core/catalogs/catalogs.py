@@ -39,10 +39,10 @@ from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.feedback import Shift
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.index_files import IndexFiles, Prepared, made_of
+from core.relevance.labelled import IndexScorer
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.learnt_models import LearntModels
 from core.relevance.relevance_index import RelevanceIndex
-from core.relevance.scoring import IndexScorer
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters

@@ -21,7 +21,8 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.domain.findable import Findable
 from core.domain.findings import Finding, LintReport, Severity
 from core.domain.once import made_once
-from core.domain.tool_table import Texts, ToolRows, packed
+from core.domain.text_column import Texts
+from core.domain.tool_table import ToolRows, packed
 from core.lint import RULES, Context, Rule, lint
 from core.relevance.catalog_index import CatalogIndex
 from core.store import Store

@@ -149,7 +149,7 @@ class Case:
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """The decisions at P points: masks of servers (P, S); whether a tool can be paid on an accepted server (P, T); the utilities
-    of tools in the race (P, T), minus infinity elsewhere; and the candidates (P, N), best first, -1 where there are no more.
+    of tools in the race (P, T), minus infinity elsewhere; and the candidates (P, N), best first, -1 if there are no more.
 
     `engine`, `servers` and `tools` have the figures behind them; those that are the same at all points have no axis P.
     """

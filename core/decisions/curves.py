@@ -118,7 +118,6 @@ def _server_utility(case: Case, now: Outcomes, row: int) -> tuple[str, str]:
 
 
 def rounded(value: float) -> str:
-    """Four significant digits."""
     return f"{value:.4g}".replace("-", "−")
 
 

@@ -126,7 +126,6 @@ def strips(case: Case) -> dict[str, Strip]:
 
 
 def strip(case: Case, knob: Knob) -> Strip:
-    """The strip of one parameter."""
     return _of_whole(case, knob) if knob.name in WHOLE else _of_smooth(case, [knob])[knob.name]
 
 

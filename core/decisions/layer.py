@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Fit
-from core.domain.trace import Array
-from core.relevance.encoder import Vectors
-from core.routers.context import Layer, Match, Matcher, RoutingContext
+from core.routers.context import Match, Matcher, RoutingContext
 from core.routers.parameters import FIT as BY_FIT
 from core.routers.parameters import MatchingParameters
 
@@ -46,7 +44,9 @@ def layered(context: RoutingContext, supposed: Sequence[Supposed]) -> RoutingCon
         else:
             columns[COLUMNS[one.figure]][row] = one.value
     statistics = replace(context.statistics, tools=replace(context.statistics.tools, **columns))
-    matcher = LayeredMatcher(context.matcher, fits, context.tool_server) if fits else context.matcher
+    if not fits:
+        return replace(context, statistics=statistics)
+    matcher = cast(Matcher, LayeredMatcher(context.matcher, fits, context.tool_server))
     return replace(context, statistics=statistics, matcher=matcher)
 
 
@@ -63,7 +63,7 @@ def with_fit(match: Match, fits: dict[int, float], server_of: NDArray[np.int64],
 
 @dataclass(frozen=True, slots=True)
 class LayeredMatcher:
-    """A matcher with the fit and similarity of some tools (rows) replaced."""
+    """A matcher with the fit and similarity of some tools (rows) replaced. All else is as the inner matcher has it."""
 
     inner: Matcher
     fits: dict[int, float]
@@ -80,26 +80,5 @@ class LayeredMatcher:
         moved = with_fit(Match(found.servers, found.tools), self.fits, self.server_of, servers_follow=True)
         return replace(found, tools=moved.tools, servers=moved.servers), embed_ms
 
-    def likeness(self, rows: NDArray[np.int64]) -> Array:
-        """As without the layer."""
-        return self.inner.likeness(rows)
-
-    def embed(self, text: str) -> Vectors:
-        """As without the layer."""
-        return self.inner.embed(text)
-
-    def cosines(self, layer: Layer, view: str, vector: Vectors) -> Array:
-        """As without the layer."""
-        return self.inner.cosines(layer, view, vector)
-
-    def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> Array:
-        """As without the layer."""
-        return self.inner.cosines_of(texts, vector)
-
-    def bm25(self, layer: Layer, text: str) -> Array:
-        """As without the layer."""
-        return self.inner.bm25(layer, text)
-
-    def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
-        """As without the layer."""
-        return self.inner.tokens(texts)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)

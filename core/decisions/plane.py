@@ -31,7 +31,7 @@ class Plane:
 
     @property
     def contested(self) -> float:
-        """The share of the plane that the second most frequent winner has; 0 where at most one tool wins.
+        """The share of the plane that the second most frequent winner has; 0 if at most one tool wins.
 
         >>> won = np.array([[3, 3, 3, 3], [3, 5, 3, NONE]])
         >>> Plane(np.arange(4.0), np.arange(2.0), won, won, ()).contested
@@ -56,7 +56,6 @@ def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
 
 
 def plane(case: Case, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
-    """The decision at every pair of values."""
     parts = [y_values[at : at + ROWS_AT_ONCE] for at in range(0, len(y_values), ROWS_AT_ONCE)]
     points = [{x: np.tile(x_values, len(rows)), y: np.repeat(rows, len(x_values))} for rows in parts]
     case = of_listed(case, points)

@@ -28,10 +28,11 @@ from core.planning.base import Planner, SubQuery, Usage
 from core.planning.plans import Plan
 from core.planning.rules import chosen_planner
 from core.relevance.calibration import LEAST_LABELS
+from core.relevance.labelled import IndexScorer
 from core.relevance.refusal import limit_of, measured_curve, shipped_curve, understood
 from core.relevance.relevance_index import asked_text
 from core.relevance.requests import like_requests
-from core.relevance.scoring import SAME_HIGH, IndexScorer, nothing_fits
+from core.relevance.scoring import SAME_HIGH, nothing_fits
 from core.routers import ROUTERS
 from core.routers.base import AnyRouter
 from core.routers.context import RoutingContext
@@ -55,7 +56,7 @@ class RefusalService:
         self._lock = threading.Lock()
 
     def limit(self, percent: float) -> float:
-        """P(nothing fits) from which the knob at `percent` refuses; 1 where it never does."""
+        """P(nothing fits) from which the knob at `percent` refuses; 1 if it never does."""
         return limit_of(percent)
 
     def curve(self, catalog: str = SAMPLE) -> RefusalCurve:
@@ -134,7 +135,6 @@ class RoutingService:
         self._lock = threading.Lock()
 
     def routers(self) -> tuple[type[AnyRouter], ...]:
-        """The routing algorithms, as declared."""
         return tuple(ROUTERS.values())
 
     def parameters(

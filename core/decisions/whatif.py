@@ -6,9 +6,10 @@ The auction of one sub-task as an account: answers, and the gains of buyer and s
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
+from typing import TypeVar
 
 import numpy as np
 from cachetools import LRUCache
@@ -66,7 +67,7 @@ class Payoff:
 
     @property
     def truthful_usd(self) -> float:
-        """What it earns if it states its cost; 0 where it rejects."""
+        """What it earns if it states its cost; 0 if it rejects."""
         return self.said(self.cost_usd)
 
     def said(self, cost_usd: float) -> float:
@@ -112,6 +113,7 @@ def auction_of(case: Case, worth_usd: float) -> list[Offer]:
     return found
 
 
+T = TypeVar("T")
 KEPT = 64
 QUERIES_KEPT = 8  # with the figures of every tool
 CELLS, VALUE_CELLS = (56, 36), (40, 26)  # of a plane
@@ -136,7 +138,7 @@ class WhatIfService:
     routing: RoutingService
 
     def __post_init__(self) -> None:
-        self._known: LRUCache[object, tuple[RoutingContext, dict[str, Strip]]] = LRUCache(KEPT)
+        self._strips: LRUCache[object, tuple[RoutingContext, dict[str, Strip]]] = LRUCache(KEPT)
         self._contested: LRUCache[object, tuple[RoutingContext, Contested | None]] = LRUCache(KEPT)
         self._queries: LRUCache[object, tuple[RoutingContext, Query]] = LRUCache(QUERIES_KEPT)
         self._lock = threading.Lock()
@@ -146,23 +148,36 @@ class WhatIfService:
 
         Raises WayfareError as the router does.
         """
-        context = self.routing.context(asked)
-        key = (id(context), asked)
-        with self._lock:
-            known = self._known.get(key)
-        if known is not None and known[0] is context:
-            return known[1]
+        return self._once(self._strips, self.routing.context(asked), asked, lambda: self._made_strips(asked))
+
+    def _made_strips(self, asked: Asked) -> dict[str, Strip]:
         case = self._case(asked)
-        found = {} if case is None else _strips(case)
-        nothing = None if case is None else self._nothing(asked)
-        if case is not None and nothing is not None:
+        if case is None:
+            return {}
+        found, nothing = _strips(case), self._nothing(asked)
+        if nothing is not None:
             knobs = {knob.name: knob for knob in case.parameters.knobs()}
             decided = (_strips(replace(case, refused="")) if case.refused else found)["n"].at(case.parameters.n)
             found["wrong_refusals"] = refusal_strip(
                 knobs["wrong_refusals"], case.parameters.wrong_refusals, nothing, decided
             )
+        return found
+
+    def _once(
+        self,
+        kept: LRUCache[object, tuple[RoutingContext, T]],
+        context: RoutingContext,
+        key: object,
+        make: Callable[[], T],
+    ) -> T:
+        """The value that was made for this context, or a new one, which is kept."""
         with self._lock:
-            self._known[key] = context, found
+            known = kept.get((id(context), key))
+        if known is not None and known[0] is context:
+            return known[1]
+        found = make()
+        with self._lock:
+            kept[id(context), key] = context, found
         return found
 
     def decision(self, asked: Asked) -> Decision:
@@ -209,19 +224,14 @@ class WhatIfService:
 
     def contested(self, asked: Asked, names: Sequence[str]) -> Contested | None:
         """The first two of these parameters, the best known first, whose plane two tools share, near the current values before the
-        whole ranges; else those whose plane is shared the most. Returns None where one tool wins whatever two parameters
+        whole ranges; else those whose plane is shared the most. Returns None if one tool wins whatever two parameters
         are, and for another router than EHRR and expected value."""
-        context = self.routing.context(asked)
-        key = (id(context), asked, tuple(names))
-        with self._lock:
-            known = self._contested.get(key)
-        if known is not None and known[0] is context:
-            return known[1]
-        case = self._case(asked)
-        found = None if case is None else _contested(case, names)
-        with self._lock:
-            self._contested[key] = context, found
-        return found
+
+        def make() -> Contested | None:
+            case = self._case(asked)
+            return None if case is None else _contested(case, names)
+
+        return self._once(self._contested, self.routing.context(asked), (asked, tuple(names)), make)
 
     def tornado(self, asked: Asked, tasks: Sequence[Task]) -> tornado.Tornado:
         """How these labelled tasks depend on single knobs of EHRR. Raises WayfareError for another router."""
@@ -261,15 +271,9 @@ class WhatIfService:
     def _query(self, context: RoutingContext, asked: Asked) -> Query:
         """The sub-task with its probabilities of fit, which are the same at all values of the knobs."""
         text, hint = checked_subtask(asked.subtask), asked.hint.strip()
-        key = (id(context), text, hint)
-        with self._lock:
-            known = self._queries.get(key)
-        if known is not None and known[0] is context:
-            return known[1]
-        query = Query(text, hint, context.matcher, RulesPlanner())
-        with self._lock:
-            self._queries[key] = context, query
-        return query
+        return self._once(
+            self._queries, context, (text, hint), lambda: Query(text, hint, context.matcher, RulesPlanner())
+        )
 
     def _case(self, asked: Asked) -> Case | ValueCase | None:
         context = self.routing.figures(asked)

@@ -110,7 +110,6 @@ class TryPlan:
         return {"order": [one.to_json() for one in self.tries], "expected": self.expected()}
 
     def expected(self) -> dict[str, float]:
-        """`expected` in `wayfare route --json`."""
         return {"success": self.success, "usd": self.usd, "s": self.time_s, "value_usd": self.value_usd}
 
 
@@ -118,7 +117,7 @@ class TryPlan:
 class Stage:
     """One stage of a router: `kept` of `of` things (servers, tools, sub-queries) went on. `note` says how in a sentence.
 
-    `by` names the planner or reranker that spoke in it; empty where none did.
+    `by` names the planner or reranker that spoke in it; empty if none did.
     """
 
     name: str
@@ -224,7 +223,6 @@ class Decision:
 
     @property
     def winner(self) -> ToolRow | None:
-        """The first candidate."""
         return self.tool_at(self.candidates[0]) if self.candidates else None
 
     @property
@@ -245,11 +243,9 @@ class Decision:
         return f"scored all {every}" if self.scored is None else f"scored {len(self.scored):,} of {every}"
 
     def server_at(self, row: int) -> ServerRow:
-        """The server in one row."""
         return self.servers.rows((row,))[0]
 
     def tool_at(self, row: int) -> ToolRow:
-        """The tool in one row."""
         return self.tools_at((row,))[0]
 
     def tools_at(self, rows: Sequence[int]) -> list[ToolRow]:
@@ -329,7 +325,7 @@ class Decision:
         return {} if self.network_trace is None else self.network_trace.of_server(server, self.tools.server_row)
 
     def fit_at(self, row: int) -> dict[str, float]:
-        """A tool's probability of fit, and the chance that one call of it solves the sub-task; empty where unknown."""
+        """A tool's probability of fit, and the chance that one call of it solves the sub-task; empty if unknown."""
         if self.fit is None:
             return {}
         p = float(self.fit.tools[row])

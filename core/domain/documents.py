@@ -74,12 +74,10 @@ class Wanted:
 
 
 def number(low: float, high: float) -> Wanted:
-    """A number from `low` to `high`."""
     return Wanted(f"a number from {low:g} to {high:g}", lambda value: low <= value <= high)
 
 
 def text_of(most: int) -> Wanted:
-    """A text of at most so many characters."""
     return Wanted(f"a text of at most {most} characters", lambda text: len(text) <= most)
 
 

@@ -13,7 +13,6 @@ import re
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text as a set."""
     return frozenset(text.split())
 
 

@@ -16,7 +16,6 @@ class Refusal(WayfareError):
 
     @property
     def document(self) -> dict[str, str]:
-        """The error as an agent reads it."""
         return {"error": self.error, "why": self.why, "try": self.advice}
 
 

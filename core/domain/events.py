@@ -72,7 +72,7 @@ class DecisionEvent:
 class OutcomeEvent:
     """One call's outcome. Arguments and results are not kept: they may hold confidential data.
 
-    `injected` says what an injected network did to the call; empty where there was none. `client` is as in `DecisionEvent`.
+    `injected` says what an injected network did to the call; empty if there was none. `client` is as in `DecisionEvent`.
     """
 
     id: str
@@ -94,7 +94,6 @@ class OutcomeEvent:
 
     @classmethod
     def of(cls, outcome: Outcome, origin: str, client: str = "") -> OutcomeEvent:
-        """The event of an outcome."""
         call = outcome.call
         return cls(
             id=outcome.id,

@@ -6,17 +6,16 @@ that names it. "Should have been X" is two labels: right for X, wrong for the to
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from core.domain.catalog import Catalog
-from core.domain.lab_runs import fingerprint
+from core.domain.lab_runs import fingerprint, json_object
 
 # The trade-off of refusing: what turning down what nothing fits costs in wrong refusals.
 
@@ -109,13 +108,13 @@ class Calibration:
 
     @property
     def report(self) -> dict[str, Any]:
-        """The measures; empty where their text is damaged."""
-        return _object(self.report_json)
+        """The measures; empty if their text is damaged."""
+        return json_object(self.report_json)
 
     @property
     def values(self) -> dict[str, Any]:
         """The values, unchecked. Empty for a damaged text."""
-        return _object(self.values_json)
+        return json_object(self.values_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +127,6 @@ class CalibrationSwitch:
     calibration: str | None
     visitor: str
     origin: str
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        found: object = json.loads(text)
-    except ValueError:
-        return {}
-    return cast(dict[str, Any], found) if isinstance(found, dict) else {}
 
 
 def in_force(entries: Iterable[Label]) -> tuple[Label, ...]:

@@ -33,7 +33,7 @@ class Severity(StrEnum):
 class Finding:
     """One thing that one rule found.
 
-    `tool` is "" where it concerns the whole server, `server` too where it concerns the catalog. `where` names the text
+    `tool` is "" if it concerns the whole server, `server` too where it concerns the catalog. `where` names the text
     ("description"), `evidence` quotes it with invisible characters written out; `other` is the tool (`server::tool`) or
     server that it collides with.
     """
@@ -63,7 +63,7 @@ class LintReport:
         return cls(catalog, tuple(sorted(findings, key=lambda finding: finding.severity.rank)), tuple(waiting))
 
     def only(self, rules: Collection[str] = (), severity: Severity = Severity.NOTE) -> LintReport:
-        """The findings of these rules (all where none is named) that are at least this bad."""
+        """The findings of these rules (all if none is named) that are at least this bad."""
         kept = (f for f in self.findings if f.severity.rank <= severity.rank and (not rules or f.rule in rules))
         return replace(self, findings=tuple(kept), waiting=tuple(r for r in self.waiting if not rules or r in rules))
 

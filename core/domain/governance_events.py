@@ -93,7 +93,7 @@ class ApprovalChange:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRequest:
-    """A request that was not let through: `error` names why, `advice` says what would allow it. `server` and `tool` are empty where
+    """A request that was not let through: `error` names why, `advice` says what would allow it. `server` and `tool` are empty if
     it was about none. `repeated` is how often the same was refused, unrecorded, since the record before of its kind."""
 
     at: datetime

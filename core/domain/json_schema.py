@@ -25,7 +25,7 @@ BASE = "urn:wayfare:schema"  # what a schema without an $id is called while its 
 
 
 def schema_fault(schema: Schema) -> str:
-    """Why nothing can be checked against a schema; "" where it can.
+    """Why nothing can be checked against a schema; "" if it can.
 
     >>> schema_fault({"type": "object"}), schema_fault({"type": 7})
     ('', 'is not a valid JSON Schema')
@@ -81,7 +81,7 @@ def object_schema(given: object) -> Schema:
 
 
 def argument_problems(schema: Schema | None, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong, by field ("" for the whole): empty where the arguments satisfy the schema.
+    """What is wrong, by field ("" for the whole): empty if the arguments satisfy the schema.
 
     A schema that cannot be used (broken, or with a reference to elsewhere) checks nothing: the server has the last word.
 
@@ -109,7 +109,7 @@ def arguments_fault(schema: Schema | None, arguments: Mapping[str, Any], most: i
 
 
 def misfit(schema: Schema, value: object) -> str:
-    """What is wrong with a value and where; "" where it satisfies the schema, or the schema cannot be used.
+    """What is wrong with a value and where; "" if it satisfies the schema, or the schema cannot be used.
 
     >>> misfit({"properties": {"n": {"items": {"type": "integer"}}}}, {"n": [1, "x"]}), misfit({"type": 5}, {})
     ('n/1: "x" is not of type "integer"', '')
@@ -126,7 +126,7 @@ def misfit(schema: Schema, value: object) -> str:
 
 
 def arguments_fit(schema: Schema, arguments: Mapping[str, Any]) -> bool | None:
-    """Whether the arguments satisfy the schema; None where the schema itself cannot be used.
+    """Whether the arguments satisfy the schema; None if the schema itself cannot be used.
 
     >>> schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     >>> arguments_fit(schema, {"n": 1}), arguments_fit(schema, {}), arguments_fit({"type": 5}, {})
@@ -160,7 +160,7 @@ def referenced(root: Schema, reference: object) -> object:
 
 
 def admitted_by(schema: Schema) -> Callable[[object], bool]:
-    """Whether a value satisfies the schema, formats included. Raises ValueError where the schema cannot be used.
+    """Whether a value satisfies the schema, formats included. Raises ValueError if the schema cannot be used.
 
     >>> list(map(admitted_by({"type": "string", "format": "date"}), ("2026-02-01", "soon")))
     [True, False]

@@ -57,16 +57,12 @@ class KeptRun(Conditions):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The router's parameters; none where their text is damaged."""
-        try:
-            found: object = json.loads(self.parameters_json)
-        except ValueError:
-            return {}
-        return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+        return json_object(self.parameters_json)
 
 
 @dataclass(frozen=True, slots=True)
 class RunSteps:
-    """The events at each of N steps: columns (N,). `server` and `tool` are places in the names, -1 where a query went
+    """The events at each of N steps: columns (N,). `server` and `tool` are places in the names, -1 if a query went
     nowhere; `network_s` is NaN there."""
 
     servers: tuple[str, ...]
@@ -82,6 +78,15 @@ class RunSteps:
 def run_id(conditions: Conditions, mode: str, router: str, setting: str, parameters_json: str) -> str:
     """The id of a run follows from its inputs: the same run made again has the same id."""
     return fingerprint([asdict(conditions), mode, router, setting, parameters_json])
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The JSON object of a text. Returns an empty one for a damaged text."""
+    try:
+        found: object = json.loads(text)
+    except ValueError:
+        return {}
+    return cast(dict[str, Any], found) if isinstance(found, dict) else {}
 
 
 def fingerprint(content: object) -> str:
@@ -103,7 +108,7 @@ class LabConditions:
     `catalog` is a name or a file, `tasks` where the tasks came from; their fingerprints tell apart what has the same name and
     another content. `outcomes` counts the calls that the statistics know, `labels` the labels, `calibration` is the one in
     force ("" for none): what was learnt until then. `versions_json` has Wayfare's version and those of what computes.
-    `played_json` says how the tasks were played out, "" where they were not.
+    `played_json` says how the tasks were played out, "" if they were not.
     """
 
     catalog: str
@@ -247,7 +252,6 @@ class Snapshot:
 
     @property
     def state(self) -> ConsoleState:
-        """The stored state."""
         return documents.read(ConsoleState, json.loads(self.state_json), f"snapshot {self.name}")
 
 

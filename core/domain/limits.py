@@ -52,7 +52,6 @@ class Breaker:
     """The id of the trying call, or ""."""
 
     def state(self, now_s: float) -> str:
-        """Returns closed, open or half-open."""
         if self.until_s is None:
             return "closed"
         return "open" if now_s < self.until_s else "half-open"

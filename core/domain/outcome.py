@@ -98,8 +98,8 @@ class ToolCall:
 class Outcome:
     """The outcome of a call: kind, content, times in seconds, and the source of the figures.
 
-    `connect_s` is None where a kept session was used. `latency_s` is the tool call alone. `injected` says what an injected
-    network did to the call, in plain words; empty where there was none. `original` is what the server answered, be it an
+    `connect_s` is None if a kept session was used. `latency_s` is the tool call alone. `injected` says what an injected
+    network did to the call, in plain words; empty if there was none. `original` is what the server answered, be it an
     error, in the protocol's own type, for who passes it on unchanged. `note` is what a client has to know beside the result.
     """
 

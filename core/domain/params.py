@@ -83,7 +83,7 @@ class Knob:
     def parse(self, raw: object) -> Value:
         """Turn text (from a flag, a URL) or a number into a checked value.
 
-        Raises ParameterError where the text is not of the knob's kind or is out of range.
+        Raises ParameterError if the text is not of the knob's kind or is out of range.
         """
         if self.optional and (raw is None or (isinstance(raw, str) and raw.strip().lower() in {"", "none", "off"})):
             return None

@@ -56,56 +56,29 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _bytes_of_mb(text: str) -> int:
-    """Raises WayfareError where the text is no number above 0.
+def _number(
+    known: Mapping[str, str], name: str, default: float, wanted: str, *, least: float = 0.0, whole: bool = False
+) -> float:
+    """The number that a variable holds, or the default for an unset or empty one. Raises WayfareError with the `wanted` form for
+    another text.
 
-    >>> _bytes_of_mb("2.5")
-    2500000
+    >>> _number({"A": "2.5"}, "A", 1.0, "a number"), _number({"A": ""}, "A", 1.0, "a number")
+    (2.5, 1.0)
     """
-    try:
-        size = float(text) * 1e6
-    except ValueError:
-        size = math.nan
-    if not 1 <= size < math.inf:
-        raise WayfareError(f"{MAX_ANSWER_MB} is {text!r}; give a number of MB above 0, as 10.")
-    return int(size)
-
-
-def _idle_s(text: str) -> float:
-    """Raises WayfareError where the text is no number above 0.
-
-    >>> _idle_s("60")
-    60.0
-    """
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise WayfareError(f"{IDLE} is {text!r}; give a number of seconds above 0, as 900.")
-    return seconds
-
-
-def _count(text: str) -> int:
-    """Raises WayfareError where the text is no whole number above 0."""
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise WayfareError(f"{MAX_SESSIONS_NAME} is {text!r}; give a whole number above 0, as {MAX_SESSIONS}.")
-    return int(text)
-
-
-def _at_least_0(text: str, name: str, wanted: str) -> float:
-    """Raises WayfareError with what is `wanted` where the text is no number of at least 0."""
+    text = known.get(name)
+    if not text:
+        return default
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 <= number < math.inf:
-        raise WayfareError(f"{name} is {text!r}; give a number of {wanted}.")
+    if not least <= number < math.inf or (whole and not number.is_integer()):
+        raise WayfareError(f"{name} is {text!r}; give {wanted}.")
     return number
 
 
 def _web_address(text: str) -> str:
-    """Raises WayfareError where the text is neither empty nor an address of the web. The text is not told: it may hold a secret."""
+    """Raises WayfareError if the text is neither empty nor an address of the web. The text is not told: it may hold a secret."""
     if text and not text.startswith(("http://", "https://")):
         raise WayfareError(f"{NOTIFY_URL} is no address that begins with http:// or https://; give one, or unset it.")
     return text
@@ -160,7 +133,7 @@ class Settings:
     ) -> Self:
         """The settings of an environment (None: that of this process); `db` and `catalog` go before its variables.
 
-        An empty variable is as good as none. Raises WayfareError where a limit is no number.
+        An empty variable is as good as none. Raises WayfareError if a limit is no number.
 
         >>> settings = Settings.from_environment({"WAYFARE_DB": "/data/a.duckdb", "WAYFARE_CACHE": ""}, catalog="mine")
         >>> str(settings.db), settings.catalog, settings.cache == Settings().cache
@@ -175,19 +148,17 @@ class Settings:
             catalog=catalog or known.get("WAYFARE_CATALOG") or FIRST_CATALOG,
             reranker=known.get("WAYFARE_RERANKER", "").strip(),
             encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
-            max_answer_bytes=_bytes_of_mb(most) if (most := known.get(MAX_ANSWER_MB)) else MAX_ANSWER_BYTES,
+            max_answer_bytes=round(
+                _number(known, MAX_ANSWER_MB, MAX_ANSWER_BYTES / 1e6, "a number of MB above 0, as 10", least=1e-6) * 1e6
+            ),
             inherit=tuple(name.strip() for name in known.get("WAYFARE_INHERIT", "").split(",") if name.strip()),
-            max_sessions=_count(most) if (most := known.get(MAX_SESSIONS_NAME)) else MAX_SESSIONS,
-            idle_s=_idle_s(idle) if (idle := known.get(IDLE)) else IDLE_S,
-            look_hours=_at_least_0(hours, LOOK_HOURS, "hours, as 6, or 0 for never")
-            if (hours := known.get(LOOK_HOURS))
-            else DEFAULT_LOOK_HOURS,
-            words_after_s=_at_least_0(after, WORDS_AFTER, "seconds, as 0.5, or 0 for at once")
-            if (after := known.get(WORDS_AFTER))
-            else WORDS_AFTER_S,
-            trace_days=min(_at_least_0(days, TRACE_DAYS, "days, as 30"), MOST_TRACE_DAYS)
-            if (days := known.get(TRACE_DAYS))
-            else DEFAULT_TRACE_DAYS,
+            max_sessions=int(
+                _number(known, MAX_SESSIONS_NAME, MAX_SESSIONS, "a whole number above 0, as 64", least=1, whole=True)
+            ),
+            idle_s=_number(known, IDLE, IDLE_S, "a number of seconds above 0, as 900", least=math.ulp(0.0)),
+            look_hours=_number(known, LOOK_HOURS, DEFAULT_LOOK_HOURS, "a number of hours, as 6, or 0 for never"),
+            words_after_s=_number(known, WORDS_AFTER, WORDS_AFTER_S, "a number of seconds, as 0.5, or 0 for at once"),
+            trace_days=min(_number(known, TRACE_DAYS, DEFAULT_TRACE_DAYS, "a number of days, as 30"), MOST_TRACE_DAYS),
             notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
             environment=known,
         )

@@ -86,7 +86,6 @@ class Proposal:
 
     @property
     def open(self) -> bool:
-        """Whether the pair needs a judgment."""
         return not self.says and not self.follows
 
 

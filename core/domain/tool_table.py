@@ -4,115 +4,18 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from functools import lru_cache, partial
-from itertools import pairwise
-from typing import Any, Protocol, cast, overload
+from typing import Any, cast, overload
 from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server
+from core.domain.text_column import Digest, Texts, starts_of
 from core.domain.tools import Columns, Json, Tool, ToolHints, ToolSequence, tool_id
-
-# A column of texts: one buffer of UTF-8 with the place of each, as Arrow has it.
-
-MARK = "\ufffe"  # no character: it stands before the number of half a character, which UTF-8 does not have
-
-
-class Digest(Protocol):
-    """A hash that is being made, as hashlib's are."""
-
-    def update(self, data: Any, /) -> None:
-        """Adds bytes."""
-
-
-class Texts:
-    """N texts, or N byte strings. `data` holds them one after the other, `offsets` (N + 1,) where each begins.
-
-    >>> said = Texts.of(["one", "zwölf", "\\ud800"])
-    >>> len(said), said[1], said[2] == "\\ud800", said[1:2][0]
-    (3, 'zwölf', True, 'zwölf')
-    """
-
-    __slots__ = ("data", "offsets")
-
-    def __init__(self, data: memoryview | bytes, offsets: NDArray[np.int64]) -> None:
-        self.data, self.offsets = memoryview(data), offsets
-
-    @classmethod
-    def of(cls, values: Iterable[str | bytes]) -> Texts:
-        parts = [value if isinstance(value, bytes) else _utf8(value) for value in values]
-        return cls(b"".join(parts), _starts(list(map(len, parts))))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Texts]) -> Texts:
-        if len(parts) == 1:
-            return parts[0]
-        data = b"".join(part.data[part.offsets[0] : part.offsets[-1]] for part in parts)
-        return cls(data, _starts(np.concatenate([np.diff(part.offsets) for part in parts])))
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For another process: its own part of the buffer."""
-        first, last = self.offsets[0], self.offsets[-1]
-        return Texts, (bytes(self.data[first:last]), self.offsets - first)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> Texts: ...
-    def __getitem__(self, place: int | slice) -> str | Texts:
-        """One text, or a part of the column that shares its buffer."""
-        if isinstance(place, slice):
-            return Texts(self.data, self.offsets[place.start : place.stop + 1])
-        text = str(self.data[self.offsets[place] : self.offsets[place + 1]], "utf-8")
-        return _with_halves(text) if MARK in text else text
-
-    def same_as(self, other: Texts) -> bool:
-        """Whether another column has the same values."""
-        one, its = (np.asarray(part.data[part.offsets[0] : part.offsets[-1]]) for part in (self, other))
-        return np.array_equal(np.diff(self.offsets), np.diff(other.offsets)) and np.array_equal(one, its)
-
-    def every(self) -> list[str]:
-        """All texts. Those of one buffer of ASCII are cut from it without reading each."""
-        first, last = int(self.offsets[0]), int(self.offsets[-1])
-        text = str(self.data[first:last], "utf-8")
-        if len(text) < last - first:
-            return [self[place] for place in range(len(self))]
-        return [text[start:stop] for start, stop in pairwise((self.offsets - first).tolist())]
-
-    def add_to(self, digest: Digest) -> None:
-        digest.update(np.diff(self.offsets).tobytes())
-        digest.update(self.data[self.offsets[0] : self.offsets[-1]])
-
-    def raw(self, place: int) -> memoryview:
-        return self.data[self.offsets[place] : self.offsets[place + 1]]
-
-
-def _starts(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-
-
-def _utf8(text: str) -> bytes:
-    try:
-        if MARK not in text:
-            return text.encode()
-    except UnicodeEncodeError:
-        pass
-    return "".join(f"{MARK}{ord(c):04x}" if c == MARK or "\ud800" <= c <= "\udfff" else c for c in text).encode()
-
-
-def _with_halves(text: str) -> str:
-    first, *others = text.split(MARK)
-    return first + "".join(chr(int(part[:4], 16)) + part[4:] for part in others)
-
-
-# The table.
 
 TEXTS = ("server", "name", "description", "title", "tier", "tier_reason")
 FIGURES = ("price_usd", "latency_s", "success")
@@ -157,7 +60,7 @@ class ToolTable(Columns):
     def of(cls, tools: Sequence[Sequence[Tool]]) -> ToolTable:
         """The table of the tools of several servers. Rows of one table that follow each other are taken as they are.
 
-        Raises TypeError, ValueError or RecursionError where a schema has no JSON form.
+        Raises TypeError, ValueError or RecursionError if a schema has no JSON form.
         """
         parts: list[ToolTable] = []
         fresh: list[Sequence[Tool]] = []
@@ -189,7 +92,7 @@ class ToolTable(Columns):
     def joined(cls, parts: Sequence[ToolTable]) -> ToolTable:
         if len(parts) == 1:
             return parts[0]
-        first = _starts([len(part.schemas) for part in parts])
+        first = starts_of([len(part.schemas) for part in parts])
         return cls(
             {name: Texts.joined([part.texts[name] for part in parts]) for name in parts[0].texts},
             {name: np.concatenate([part.figures[name] for part in parts]) for name in FIGURES},
@@ -305,9 +208,6 @@ def _hints(*values: int) -> ToolHints:
     return ToolHints(*(None if value < 0 else bool(value) for value in values))
 
 
-# The tools of a server or of a catalog.
-
-
 class ToolRows(ToolSequence):
     """The rows of a table from `start` to `stop`, as tools. Equal to every sequence of equal tools.
 
@@ -397,7 +297,7 @@ class ToolRows(ToolSequence):
 
 
 def figures(tools: Sequence[Tool], name: str) -> NDArray[np.float64]:
-    """(T,) one of FIGURES of some tools, NaN where a tool has none; a view of the column where they are rows.
+    """(T,) one of FIGURES of some tools, NaN if a tool has none; a view of the column if they are rows.
 
     >>> figures((Tool("a", "one", price_usd=0.5), Tool("a", "two")), "price_usd").tolist()
     [0.5, nan]
@@ -419,7 +319,7 @@ def hints(tools: Sequence[Tool], name: str) -> NDArray[np.int8]:
 
 
 def rows_with_seldom(tools: Sequence[Tool]) -> Sequence[int]:
-    """The places of the tools that may have one of SELDOM: all of them where they are not rows.
+    """The places of the tools that may have one of SELDOM: all of them if they are not rows.
 
     >>> list(rows_with_seldom(packed(Catalog("a", (Server("a", tools=(Tool("a", "b"), Tool("a", "c", requests=("do",)))),))).tools))
     [1]
@@ -432,7 +332,7 @@ def rows_with_seldom(tools: Sequence[Tool]) -> Sequence[int]:
 def packed(catalog: Catalog) -> Catalog:
     """The catalog with all its tools as the rows of one table: columns instead of an object for each tool.
 
-    Raises TypeError, ValueError or RecursionError where a schema has no JSON form.
+    Raises TypeError, ValueError or RecursionError if a schema has no JSON form.
 
     >>> weather = Catalog("demo", (Server("weather", tools=(Tool("weather", "today"),)),))
     >>> packed(weather) == weather, type(packed(weather).tools).__name__

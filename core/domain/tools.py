@@ -133,4 +133,4 @@ class ToolSequence(Sequence[Tool]):
 
     @abstractmethod
     def followed_by(self, others: Sequence[Sequence[Tool]]) -> ToolSequence | None:
-        """All as one. Returns None where each of the others is not the rows after those before it."""
+        """All as one. Returns None if each of the others is not the rows after those before it."""

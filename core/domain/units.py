@@ -6,7 +6,7 @@ import math
 
 
 def price(value_usd: float | None) -> str:
-    """A price per call; `unpriced` where there is none.
+    """A price per call; `unpriced` if there is none.
 
     >>> price(0.0249), price(1.5), price(0.0), price(None), price(0.9996)
     ('24.9 m$', '$1.50', '0 m$', 'unpriced', '$1.00')

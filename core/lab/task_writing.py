@@ -36,11 +36,11 @@ from core.lab.data_flow import ANYWHERE, DataFlow, Link
 from core.lab.equal_sets import EqualSetsService
 from core.lab.lab_runs import written_tasks
 from core.lab.task_texts import ACTING, joined, on_server, step_of
+from core.relevance.examples import TEXTS, shipped_examples
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.learnt import Learnt
 from core.relevance.learnt_models import LearntModels
 from core.relevance.near import nearest_above
-from core.relevance.relevance_index import TEXTS, shipped_examples
 from core.relevance.requests import Given, RequestIndex
 from core.relevance.scoring import SAME_HIGH
 from core.store import Store

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
+from typing import TypedDict, Unpack
 
 from core.catalogs.catalogs import CatalogService
 from core.domain.errors import UnknownNameError, WayfareError
@@ -22,6 +23,16 @@ MOST_NOTE_CHARACTERS = 2_000
 MOST_AT_ONCE = 20_000
 OPERATOR = By()
 LABEL = "label"  # what moved a tool, beside CALIBRATION
+
+
+class About(TypedDict, total=False):
+    """The circumstances of a label: by default the sample, no hint, no decision, no note, and the operator."""
+
+    catalog: str
+    server_hint: str
+    decision_id: str | None
+    note: str
+    by: By
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,42 +71,19 @@ class FeedbackService:
     _: KW_ONLY
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def label(
-        self,
-        subtask: str,
-        tool: str,
-        *,
-        right: bool,
-        catalog: str = SAMPLE,
-        server_hint: str = "",
-        decision_id: str | None = None,
-        note: str = "",
-        by: By = OPERATOR,
-    ) -> Label:
+    def label(self, subtask: str, tool: str, *, right: bool, **about: Unpack[About]) -> Label:
         """Label a tool (`server::tool`) as right or wrong for a sub-task. Raises UnknownNameError, WayfareError."""
-        label = self._label(subtask, server_hint, tool, right, catalog, decision_id, note, by)
-        self._keep(catalog, label)
+        label = self._label(subtask, tool, right=right, **about)
+        self._keep(label.catalog, label)
         return label
 
-    def should_have_been(
-        self,
-        subtask: str,
-        *,
-        right: str,
-        shown: str,
-        catalog: str = SAMPLE,
-        server_hint: str = "",
-        decision_id: str | None = None,
-        note: str = "",
-        by: By = OPERATOR,
-    ) -> tuple[Label, Label]:
+    def should_have_been(self, subtask: str, *, right: str, shown: str, **about: Unpack[About]) -> tuple[Label, Label]:
         """Label one tool right and the shown one wrong; both are kept, or neither."""
         if right == shown:
             raise WayfareError(f"{right} cannot be right and wrong at once; name the tool that it should have been.")
-        good = self._label(subtask, server_hint, right, True, catalog, decision_id, note, by)
-        self._require(catalog, shown)
-        bad = replace(good, id=uuid.uuid4().hex, tool=shown, right=False)
-        self._keep(catalog, good, bad)
+        good, bad = (self._label(subtask, tool, right=tool == right, **about) for tool in (right, shown))
+        bad = replace(bad, at=good.at)
+        self._keep(good.catalog, good, bad)
         return good, bad
 
     def retract(self, label_id: str, *, by: By = OPERATOR) -> Label:
@@ -197,24 +185,22 @@ class FeedbackService:
         )
         return ImportedLabels(len(fresh), len(there) - len(fresh), len(wanted) - len(there))
 
-    def _require(self, catalog: str, tool: str) -> None:
+    def _label(
+        self,
+        subtask: str,
+        tool: str,
+        *,
+        right: bool,
+        catalog: str = SAMPLE,
+        server_hint: str = "",
+        decision_id: str | None = None,
+        note: str = "",
+        by: By = OPERATOR,
+    ) -> Label:
         if tool not in self.catalogs.catalog(catalog).tool_row:
             raise UnknownNameError(
                 f"There is no tool {tool!r} in catalog {catalog!r}; write server::tool as the catalog has it."
             )
-
-    def _label(
-        self,
-        subtask: str,
-        server_hint: str,
-        tool: str,
-        right: bool,
-        catalog: str,
-        decision_id: str | None,
-        note: str,
-        by: By,
-    ) -> Label:
-        self._require(catalog, tool)
         return Label(
             id=uuid.uuid4().hex,
             at=self.now(),

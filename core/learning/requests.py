@@ -69,8 +69,6 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """A batch that was taken back."""
-
     tools: int
     requests: int
     source: str
@@ -197,7 +195,7 @@ class RequestService:
         return [tool for tool in tools if all(one.stale for one in known.get(tool, ()))]
 
     def missing(self, catalog: str) -> list[dict[str, Any]]:
-        """The same, each with its definition, for whoever writes their requests."""
+        """The tools that `lacking` returns, each with its definition, for an author of requests."""
         known, opened = self.of_catalog(catalog), self.catalogs.catalog(catalog)
         found: list[dict[str, Any]] = []
         for name in self.lacking(catalog):

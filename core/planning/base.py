@@ -47,11 +47,9 @@ class Meter:
 
     @property
     def usage(self) -> Usage:
-        """The current totals."""
         return self._usage
 
     def answered(self, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
-        """Counts one answered call. A price of None is unknown."""
         self._add(
             lambda u: replace(
                 u,
@@ -63,15 +61,12 @@ class Meter:
         )
 
     def failed(self) -> None:
-        """Counts one question without a usable reply."""
         self._add(lambda u: replace(u, failed=u.failed + 1))
 
     def cache_hit(self) -> None:
-        """Counts one reply from the cache."""
         self._add(lambda u: replace(u, cache_hits=u.cache_hits + 1))
 
     def invented(self, count: int) -> None:
-        """Counts names that were not offered."""
         self._add(lambda u: replace(u, invented=u.invented + count))
 
     def _add(self, more: Callable[[Usage], Usage]) -> None:

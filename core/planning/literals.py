@@ -69,7 +69,6 @@ class QuestionLiterals:
 
     @classmethod
     def of(cls, question: str) -> QuestionLiterals:
-        """Reads a question."""
         text = question[:READ_CHARACTERS]
         tokens = [token.strip(_EDGES) for token in text.split() if len(token) <= TOKEN_CHARACTERS]
         values: dict[str, tuple[Any, ...]] = {

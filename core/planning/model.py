@@ -18,7 +18,7 @@ from core.domain.errors import PlannerError
 from core.domain.untrusted_text import one_line
 from core.planning import model_replies as replies
 from core.planning.base import Action, Attempt, Card, Complexity, Meter, Selection, SubQuery, ToolRequest, Turn, Usage
-from core.planning.model_endpoint import Endpoint, Message
+from core.planning.model_endpoint import Message, ModelEndpoint
 from core.planning.model_replies import ModelReply
 
 # Prompts: texts of people and catalogs go in as JSON between <data> tags
@@ -136,7 +136,7 @@ R = TypeVar("R", bound=ModelReply)
 class ModelPlanner:
     """Interprets questions by asking a model. Thread-safe. See `Planner` for the methods."""
 
-    def __init__(self, endpoint: Endpoint, *, replies_cached: int = REPLIES_CACHED) -> None:
+    def __init__(self, endpoint: ModelEndpoint, *, replies_cached: int = REPLIES_CACHED) -> None:
         self.name = endpoint.model
         self._endpoint = endpoint
         self._meter = Meter(endpoint.model)
@@ -145,16 +145,13 @@ class ModelPlanner:
 
     @property
     def usage(self) -> Usage:
-        """Calls, tokens and money so far."""
         return self._meter.usage
 
     def predict_tool(self, question: str) -> str:
-        """See `Planner.predict_tool`."""
         reply = self._ask(replies.Description, PREDICT, {"question": _cut(question)})
         return one_line(reply.description, LINE_CHARACTERS) or question.strip()
 
     def complexity(self, question: str, servers: Sequence[str]) -> Complexity:
-        """See `Planner.complexity`."""
         shown = [server[:SERVER_CHARACTERS] for server in servers[:SERVERS_SHOWN]]
         reply = self._ask(replies.ComplexityReply, COMPLEXITY, {"question": _cut(question), "servers": shown})
         certainty = replies.share(reply.confidence) / 2
@@ -164,17 +161,14 @@ class ModelPlanner:
         return Complexity("simple", min(0.499, 0.5 - certainty), evidence)
 
     def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
-        """See `Planner.decompose`."""
         reply = self._ask(replies.Parts, DECOMPOSE, {"question": _cut(question), "limit": limit})
         return replies.ordered(reply.parts, max(1, limit), PART_CHARACTERS) or (SubQuery(question.strip()),)
 
     def rewrite(self, question: str) -> str:
-        """See `Planner.rewrite`."""
         reply = self._ask(replies.Question, REWRITE, {"question": _cut(question)})
         return one_line(reply.question, QUESTION_CHARACTERS) or question.strip()
 
     def expand(self, question: str, count: int = 3) -> tuple[str, ...]:
-        """See `Planner.expand`."""
         if count < 1:
             return ()
         reply = self._ask(replies.Questions, EXPAND, {"question": _cut(question), "count": count})
@@ -182,13 +176,11 @@ class ModelPlanner:
         return tuple(way for way in ways if way and way != question.strip())[:count]
 
     def request(self, question: str) -> ToolRequest:
-        """See `Planner.request`."""
         reply = self._ask(replies.Wanted, REQUEST, {"question": _cut(question)})
         server, tool = one_line(reply.server, LINE_CHARACTERS), one_line(reply.tool, LINE_CHARACTERS)
         return ToolRequest(server or tool or question.strip(), tool or question.strip())
 
     def summarise(self, server: str) -> str:
-        """See `Planner.summarise`."""
         reply = self._ask(replies.Description, SUMMARISE, {"server": server[:SERVER_SUMMARY_CHARACTERS]})
         return one_line(reply.description, PART_CHARACTERS) or server
 
@@ -212,7 +204,6 @@ class ModelPlanner:
         )
 
     def judge(self, question: str, attempts: Sequence[Attempt]) -> bool:
-        """See `Planner.judge`."""
         calls = [{"tool": one.tool, "error": one.error, "said": one.said[:SAID_CHARACTERS]} for one in attempts]
         return self._ask(replies.Verdict, JUDGE, {"question": _cut(question), "calls": calls}).solved
 

@@ -48,7 +48,7 @@ class Plan:
     ) -> Plan:
         """A plan of (text, needs) in order; `decide` is given a text and the winners of all steps that it builds on.
 
-        Raises ValueError where a step needs itself or a later one, and what `decide` raises.
+        Raises ValueError if a step needs itself or a later one, and what `decide` raises.
         """
         steps: list[PlannedStep] = []
         behind: list[set[int]] = []  # the steps that each builds on, also through others
@@ -81,7 +81,6 @@ class Plan:
 
     @property
     def unpriced(self) -> int:
-        """Steps whose winner has no price."""
         return sum(step.decision.winner is not None and step.decision.winner.price_usd is None for step in self.steps)
 
     @property

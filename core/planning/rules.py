@@ -194,7 +194,6 @@ class RulesPlanner:
     act = staticmethod(act)
 
     def summarise(self, server: str) -> str:
-        """Returns the server's own text."""
         return server
 
     def judge(self, question: str, attempts: Sequence[Attempt]) -> None:

@@ -64,7 +64,6 @@ class Token:
 
     @property
     def literal(self) -> bool:
-        """Whether it stands for a literal."""
         return MASK in self.raw
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from core.domain.errors import WayfareError
 from core.domain.feedback import LabelledQuery
 from core.relevance.feedback import BOUND
-from core.relevance.labelled import LabelledSet, Recipe, Scorer, reciprocal_ranks
+from core.relevance.labelled import IndexScorer, LabelledSet, Recipe, reciprocal_ranks
 from core.relevance.learnt import LearntValues, Solved
 from core.relevance.scoring import calibration_error, fit_line, log_losses
 
@@ -49,7 +49,6 @@ class Change:
 
     @property
     def gain(self) -> float:
-        """After minus before."""
         return self.after - self.before
 
     def to_json(self) -> dict[str, float]:
@@ -226,7 +225,7 @@ def sampled(
 
 def fit(
     queries: Sequence[LabelledQuery],
-    scorer: Scorer,
+    scorer: IndexScorer,
     tool_row: Mapping[str, int],
     *,
     known: bool = False,

@@ -161,7 +161,6 @@ class ViewLayer:
 
     @cached_property
     def lexical(self) -> LexicalIndex:
-        """BM25 over one text per row."""
         return self._lexical()
 
     @cached_property

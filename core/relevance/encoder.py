@@ -144,7 +144,6 @@ class EncoderSource:
 
     @classmethod
     def of(cls, encoder: Encoder) -> EncoderSource:
-        """A source of an open encoder."""
         return cls(encoder.model, encoder.dimension, lambda: encoder)
 
 

@@ -72,7 +72,7 @@ class QueryMap:
 
 
 def targets_of(rows: Vectors | HalfRows, right: Sequence[Sequence[int]]) -> Vectors:
-    """(N, D) unit rows: for each sub-task the mean direction of its right tools' `rows` (T, D); zeros where it has none."""
+    """(N, D) unit rows: for each sub-task the mean direction of its right tools' `rows` (T, D); zeros if it has none."""
     means = np.zeros((len(right), rows.shape[1]), dtype=np.float64)
     for number, tools in enumerate(right):
         if tools:
@@ -89,7 +89,7 @@ NOBODY: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One thing that is known: `text` is the row of the sub-task's vector, `tool` that of the tool; `weight` is positive where
+    """One label or call as evidence: `text` is the row of the sub-task's vector, `tool` that of the tool; `weight` is positive where
     the tool was right. `id` is the label's, or the call's."""
 
     id: str
@@ -108,7 +108,7 @@ class Sharing:
 
 
 def sharing(same: NDArray[np.bool_], equal: Collection[int] = (), different: Collection[int] = ()) -> Sharing:
-    """Who shares a label, from the tools that do the same as the labelled one, `same` (T,), and from what people judged.
+    """The tools that share a label, from the tools that do the same as the labelled one, `same` (T,), and from what people judged.
 
     Tools that people judged `equal` share both. Others that do the same share "right", unless people judged them `different`;
     not "wrong", since what little differs may be what was wrong.
@@ -125,7 +125,7 @@ def sharing(same: NDArray[np.bool_], equal: Collection[int] = (), different: Col
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What one label did to one tool: the cosine of its sub-task with the query, and logits of p_fit."""
+    """The effect of one label on one tool: the cosine of its sub-task with the query, and logits of p_fit."""
 
     id: str
     tool: int
@@ -206,7 +206,7 @@ class Memory:
         return len(self._ids)
 
     def shift(self, query: Vectors) -> Shift | None:
-        """What is known of sub-tasks like this one; None where none is near. `query` (D,) is a unit vector."""
+        """The effect of labels of similar sub-tasks. Returns None if no label is near. `query` (D,) is a unit vector."""
         if not self._ids:
             return None
         cosines = np.vecdot(self._vectors, query).astype(np.float64)

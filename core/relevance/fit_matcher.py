@@ -181,13 +181,13 @@ class _First:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """What signals add to the sum: slope (x - mean), where slope is weight * factor / deviation. Columns (5, 1), in the order of `SIGNALS`."""
+    """Contributions of signals to the sum: slope (x - mean), where slope is weight * factor / deviation. Columns (5, 1), in the order of `SIGNALS`."""
 
     slopes: Floats
     means: Floats
 
     def of(self, x: Floats) -> Floats:
-        """What the signals add, in place of their values (5, K)."""
+        """The contributions of the signals, written over their values (5, K)."""
         x -= self.means
         x *= self.slopes
         return x

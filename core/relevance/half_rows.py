@@ -45,7 +45,6 @@ class HalfRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, D)."""
         return len(self.halves), self.halves.shape[1]
 
     def __len__(self) -> int:
@@ -104,7 +103,6 @@ class Moments:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """From its `arrays`."""
         return cls(*(np.asarray(arrays[name]) for name in ("mean", "squares")))
 
     @property

@@ -34,7 +34,8 @@ import core.domain
 import core.relevance
 from core.domain.catalog import Catalog
 from core.domain.once import made_once
-from core.domain.tool_table import Texts, ToolRows
+from core.domain.text_column import Texts
+from core.domain.tool_table import ToolRows
 from core.relevance.relevance_index import RelevanceIndex
 
 Arrays = Mapping[str, NDArray[Any]]

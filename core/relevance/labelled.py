@@ -1,21 +1,24 @@
-"""Labelled sub-tasks of one catalog, ready for fitting: signals, right tools, similarities, and the fit of weights.
-
-A fit reads the relevance model through `Scorer`; `core.relevance.scoring` has the one over an index.
-"""
+"""Labelled sub-tasks of one catalog, ready for fitting: signals, right tools, similarities, and the fit of weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.feedback import LabelledQuery
+from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import BOUND, FLOOR, HALF, QueryMap, Vectors, closeness, shifts, targets_of
 from core.relevance.half_rows import HalfRows
+from core.relevance.relevance_index import RelevanceIndex, RelevanceModel, asked_text
+from core.relevance.scoring import Floats, Signal, fit_of, model_for, normalised, with_requests
+
+if TYPE_CHECKING:
+    from core.relevance.requests import RequestIndex
 
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -25,8 +28,6 @@ from core.relevance.half_rows import HalfRows
 #                            + strength * sum_n (u_n - 1)^2
 # w are the shipped weights, u their factors. One label weighs as much as the shrinkage of 1 at strength 1, so few labels change
 # little. scipy minimises with L-BFGS-B.
-
-Floats = NDArray[np.float64]
 
 
 def fit_weights(
@@ -88,43 +89,65 @@ class QuerySignals:
     raw: Mapping[str, NDArray[np.floating]]
 
 
-class Scorer(Protocol):
-    """The relevance model over one catalog of T tools."""
+@dataclass(frozen=True, slots=True)
+class IndexScorer:
+    """The relevance model over one catalog of T tools: its index, and the encoder that the index was built with."""
+
+    index: RelevanceIndex
+    encoder: CachedEncoder
+    model: RelevanceModel
+    requests: RequestIndex | None = None
+
+    @classmethod
+    def of(cls, index: RelevanceIndex, encoder: CachedEncoder, requests: RequestIndex | None) -> IndexScorer:
+        """With the shipped model, as it is for the catalog's example requests."""
+        return cls(index, encoder, model_for(requests), requests)
 
     @property
     def weights(self) -> Mapping[str, float]:
         """The shipped weights of the signals, `dense` among them."""
-        ...
+        return self.model.weights
 
     @property
     def rows(self) -> Vectors | HalfRows:
         """(T, D): the rows that the dense signal compares with a query."""
-        ...
+        return self.index.rows
 
     def dense(self, vector: Vectors, moved: Vectors) -> Vectors:
         """(T,) the dense signal of a query `vector` that a query map has `moved`."""
-        ...
+        return self.index.dense(vector, moved)
 
     @property
     def slope(self) -> float:
-        """Logits of p_fit for one unit of score, approximately."""
-        ...
+        """Logits of p_fit for one unit of score, of a tool behind another."""
+        return self.model.fit["behind"]
 
     def found(self, query: LabelledQuery) -> QuerySignals:
-        """The signals of a query."""
-        ...
+        """The signals of a sub-task with its hint."""
+        text = asked_text(query.subtask, query.server_hint)
+        vector = self.encoder.encode_query(text)
+        signals = with_requests(self.index.signals(text, vector), self.requests, text, vector, self.model)
+        alone = self.encoder.encode_query(query.subtask) if query.server_hint else vector
+        return QuerySignals(vector, alone, signals)
 
-    def normalised(self, name: str, raw: NDArray[np.floating]) -> Floats:
+    def normalised(self, name: str, raw: Signal) -> Floats:
         """(T,) a signal as it enters the sum, before its weight."""
-        ...
+        return normalised(name, raw, self.model)
 
     def logits(
-        self, found: QuerySignals, weights: Mapping[str, float], vector: Vectors, shift: Floats | None
-    ) -> Floats:
+        self,
+        found: QuerySignals,
+        weights: Mapping[str, float],
+        vector: Vectors,
+        shift: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64]:
         """(T,) logits of p_fit under these weights. `vector` replaces the query's own in the dense signal; `shift` (T,) is the memory's, in
         logits.
         """
-        ...
+        signals = found.raw if vector is found.vector else {**found.raw, DENSE: self.dense(found.vector, vector)}
+        chance = fit_of(self.index, signals, replace(self.model, weights=weights), shift).tools
+        chance = np.clip(chance, 1e-12, 1 - 1e-12)
+        return np.log(chance) - np.log1p(-chance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +177,7 @@ class LabelledSet:
     every labelled one.
     """
 
-    def __init__(self, scorer: Scorer, queries: Sequence[LabelledQuery], tool_row: Mapping[str, int]) -> None:
+    def __init__(self, scorer: IndexScorer, queries: Sequence[LabelledQuery], tool_row: Mapping[str, int]) -> None:
         self.scorer = scorer
         self.queries = tuple(query for query in queries if any(tool in tool_row for tool in query.right))
         self.groups: tuple[str, ...] = tuple(query.group or query.subtask for query in self.queries)

@@ -64,7 +64,6 @@ class LearntValues:
     teaches: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The values as one JSON object."""
         return {
             "weights": dict(self.weights),
             "fit": {"slope": self.slope, "offset": self.offset},
@@ -129,7 +128,7 @@ class _Values:
 @dataclass(frozen=True, slots=True)
 class Learnt:
     """What is in force for one catalog: a calibration's values, its query map, the memory of labels, and the example requests.
-    Immutable: a new label, request or calibration makes a new one. `calibration` is the name, "" where there is none."""
+    Immutable: a new label, request or calibration makes a new one. `calibration` is the name, "" if there is none."""
 
     values: LearntValues = field(default_factory=LearntValues)
     calibration: str = ""
@@ -138,15 +137,15 @@ class Learnt:
     requests: RequestIndex | None = None
 
     def moved(self, query: Vectors) -> Vectors:
-        """(D,) the query's vector for the dense signal: the query itself where there is no map."""
+        """(D,) the query's vector for the dense signal: the query itself if there is no map."""
         return query if self.query_map is None else query + self.query_map.delta(query)
 
     def found(self, query: Vectors) -> Shift | None:
-        """What labels of like sub-tasks do to the tools, and which labels those are; None where none is near."""
+        """The effect of labels of similar sub-tasks on the tools, with these labels. Returns None if no label is near."""
         return None if self.memory is None else self.memory.shift(query)
 
     def shift(self, vector: Vectors) -> NDArray[np.float64] | None:
-        """(T,) the same in logits of p_fit alone."""
+        """(T,) the logits of p_fit that labels add, or None."""
         found = self.found(vector)
         return None if found is None else found.values
 

@@ -96,7 +96,6 @@ def kept_share(vectors: Vectors, xy: Vectors, *, seed: int = 0) -> float:
 
 
 def _arranged(vectors: Vectors, seed: int, landmarks: int) -> Vectors:
-    """Positions of distinct rows."""
     count = len(vectors)
     if count <= 3:  # too few for a neighbourhood: a point, a line, a triangle
         turn = 2 * np.pi * np.arange(count) / max(count, 1)

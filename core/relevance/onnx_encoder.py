@@ -132,7 +132,7 @@ def read_difference(path: Path) -> tuple[Factors, dict[str, Any]]:
             f"The file {path} is no encoder difference; make one with `wayfare train-encoder`."
         ) from problem
     if not all(np.isfinite(values).all() for values in factors.values()):
-        raise EncoderError(f"The encoder difference {path} holds numbers that are none; make it again.")
+        raise EncoderError(f"The encoder difference {path} contains NaN or infinity; make it again.")
     return factors, about
 
 
@@ -237,7 +237,6 @@ class OnnxEncoder:
             _log.warning("%s", self.note)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """See `Encoder`."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         batches = list(self._batches(texts))
         run = map if len(batches) == 1 else self._workers.map  # a query stays on its thread

@@ -42,14 +42,12 @@ class PackagedVectors:
         self._known: dict[str, Mapping[str, Vectors]] = {}
 
     def load_vectors(self, model: str, hashes: Sequence[str]) -> dict[str, Vectors]:
-        """See `VectorStore`."""
         known = dict(self._store.load_vectors(model, hashes))
         missing = [key for key in hashes if key not in known]
         packaged: Mapping[str, Vectors] = self._packaged(model) if missing else {}
         return known | {key: packaged[key] for key in missing if key in packaged}
 
     def save_vectors(self, model: str, vectors: Mapping[str, Vectors]) -> None:
-        """See `VectorStore`."""
         self._store.save_vectors(model, vectors)
 
     def _packaged(self, model: str) -> Mapping[str, Vectors]:
@@ -69,7 +67,6 @@ class PackagedVectors:
 
 
 def vector_file(folder: Path, model: str) -> Path:
-    """The file of a model's vectors."""
     return folder / f"{model}.parquet"
 
 

@@ -54,7 +54,6 @@ def _shipped() -> _Shipped:
 
 
 def shipped_curve() -> RefusalCurve:
-    """The shipped curve."""
     return _shipped().curve
 
 
@@ -144,7 +143,7 @@ def language_of(text: str) -> str:
 
 
 def understood(fit: Fit, text: str) -> Fit:
-    """Returns the same with the language of the question. No decision on a question that is not English is sure."""
+    """Returns the fit with the language of the question. No decision on a question that is not English is sure."""
     language = language_of(text)
     if not language:
         return fit

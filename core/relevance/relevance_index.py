@@ -1,4 +1,4 @@
-"""The relevance model's constants, the example questions, and the index that gives a query's signals for every tool.
+"""The relevance model's constants, and the index that gives a query's signals for every tool.
 
     s       = sum over signals of w_n f_n(x_n)              f = z, damped for the signals of words
     z(x)    = (x - m) / sd                                  over the catalog's tools, shrunk towards PRIOR as if N0 more were there
@@ -14,22 +14,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog, Tool
+from core.domain.catalog import Catalog
 from core.domain.once import made_once
-from core.relevance.encoder import CachedEncoder, Vectors, eight_bits
+from core.relevance.encoder import CachedEncoder, Vectors
+from core.relevance.examples import Examples, shipped_examples
 from core.relevance.half_rows import HalfRows, Moments
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
 from core.relevance.text_views import VIEWS, full, parameters, profile
@@ -116,124 +113,9 @@ def _prior(document: Mapping[str, Any]) -> Prior:
     return {name: (float(mean), float(deviation)) for name, (mean, deviation) in document["prior"].items()}
 
 
-# Example questions of general kinds of tools, which move a query towards tools
-# Few people ask in the words of a tool: "chuck out old docker leftovers" means `prune`. 2,382 kinds of tools have sixteen questions
-# each (relevance feedback; Rocchio 1971, where d is the mean of what is relevant):
-#     near = cos(q, e), of a kind: that of its nearest example e
-#     d    = sum over the five nearest kinds of softmax(near / 0.03) v_kind, of length 1       v: the kind's mixed views
-#     sure = clip((greatest near - 0.30) / 0.35, 0, 1)
-#     q'   = q + 0.7 sure d, of length 1
-# The kinds and questions are in `data/examples.jsonl`. They were written without sight of any catalog or question that is used for
-# judging. Their vectors ship for the shipped encoder; another encoder's queries are not moved.
-
-DATA = Path(__file__).parent / "data"
-TEXTS = DATA / "examples.jsonl"
-QUESTIONS = 16  # of each kind
-KINDS, TEMPERATURE = 5, 0.03
-LOOKED_AT = 32  # kinds, nearest by their mean question, whose examples are compared
-FAR, NEAR = 0.30, 0.65
-SHARE = 0.7
-GENERAL = 256  # questions that requests near everything are told by
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """K kinds of Q questions: `questions` (K, Q, D) of any length, with `lengths` (K, Q); `centres` (K, D), the normalised means of the
-    unit vectors; and `tools` (K, D).
-    """
-
-    questions: NDArray[Any]
-    lengths: NDArray[np.float32]
-    centres: Vectors
-    tools: Vectors
-
-    @classmethod
-    def of(cls, questions: Vectors, tools: Vectors) -> Examples:
-        """From unit vectors of the questions, (K, Q, D)."""
-        return cls(questions, np.ones(questions.shape[:2], dtype=np.float32), _unit(questions.mean(axis=1)), tools)
-
-    def some(self, count: int) -> Vectors:
-        """(B, D) about `count` of the questions, of as many kinds."""
-        step = max(1, len(self.questions) // count)
-        return self.questions[::step, 0].astype(np.float32) / self.lengths[::step, :1]
-
-    def shift(self, vector: Vectors) -> Vectors:
-        """(D,) -> (D,): 0.7 sure d, which is added to a query. Zeros if no example is near.
-
-        >>> one = Examples.of(np.eye(3, dtype=np.float32)[[[0]] * 6], np.eye(3, dtype=np.float32)[[2] * 6])
-        >>> one.shift(np.array([1, 0, 0], dtype=np.float32)), one.shift(np.array([0, 1, 0], dtype=np.float32))
-        (array([0. , 0. , 0.7], dtype=float32), array([0., 0., 0.], dtype=float32))
-        """
-        means = self.centres @ vector
-        looked_at = np.argpartition(-means, LOOKED_AT)[:LOOKED_AT] if len(means) > LOOKED_AT else np.arange(len(means))
-        cosines = self.questions[looked_at].astype(np.float32) @ vector / self.lengths[looked_at]
-        near = cosines.max(axis=1)
-        first = np.argpartition(-near, KINDS)[:KINDS]
-        greatest = float(near[first].max())
-        sure = min(max((greatest - FAR) / (NEAR - FAR), 0.0), 1.0)
-        if not sure:
-            return np.zeros_like(vector)
-        weights = np.exp((near[first] - greatest) / TEMPERATURE)
-        direction = weights @ self.tools[looked_at[first]]
-        return (SHARE * sure / np.linalg.norm(direction) * direction).astype(np.float32)
-
-
-@made_once
-def shipped_examples(model: str) -> Examples | None:
-    """The examples as a model's vectors. None if no vectors ship for the model, or they are of other texts.
-
-    The questions stay on disk, mapped into memory: a query reads a fiftieth of them.
-    """
-    questions, kinds = vector_files(model)
-    if not (questions.is_file() and kinds.is_file()):
-        return None
-    with np.load(BytesIO(kinds.read_bytes()), allow_pickle=False) as known:
-        if str(known["texts"]) != digest():
-            return None
-        mapped = np.load(questions, mmap_mode="r", allow_pickle=False)
-        return Examples(mapped, known["lengths"], *(known[name].astype(np.float32) for name in ("centres", "tools")))
-
-
-def write_examples(encoder: CachedEncoder) -> tuple[Path, Path]:
-    """Embed the texts and write their vectors: questions in 8 bits, vectors of kinds in 16."""
-    kinds = [json.loads(line) for line in TEXTS.read_text("utf-8").splitlines()]
-    tools = [Tool(kind["server"], kind["tool"], kind["description"]) for kind in kinds]
-    asked: Vectors = encoder.encode_documents([text for kind in kinds for text in kind["questions"]])
-    coarse = eight_bits(asked).reshape(len(kinds), QUESTIONS, -1)
-    mixed = sum(
-        np.float32(share) * encoder.encode_documents([VIEWS[view](tool) for tool in tools])
-        for view, share in VIEW_MIX.items()
-    )
-    questions, of_kinds = vector_files(encoder.model)
-    np.save(questions, coarse)
-    np.savez_compressed(
-        of_kinds,
-        texts=np.array(digest()),
-        lengths=np.linalg.norm(coarse.astype(np.float32), axis=2),
-        centres=_unit(asked.reshape(coarse.shape).mean(axis=1)).astype(np.float16),
-        tools=np.asarray(mixed, dtype=np.float16),
-    )
-    return questions, of_kinds
-
-
-def vector_files(model: str) -> tuple[Path, Path]:
-    """The files of a model's vectors: of the questions, and of the kinds."""
-    return DATA / f"{model}.npy", DATA / f"{model}.npz"
-
-
-def digest() -> str:
-    """The digest of the texts, which ties vectors to them."""
-    return hashlib.sha256(TEXTS.read_bytes()).hexdigest()[:16]
-
-
-def _unit(rows: NDArray[np.float32]) -> Vectors:
-    return (rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)).astype(np.float32)
-
-
-# The index: vectors and words of the tools, and the signals of one query
-
 WORD_LENGTH_SHARE = 0.3  # BM25's b: the length of a schema says little about a tool
 SMALL = 1e-6
+GENERAL = 256  # questions that requests near everything are told by
 MOMENTS = ("moments", "moments_of_profiles")
 FLAT = 20_000
 """Tools up to which every one is scored in every decision. Of a larger catalog the first ones are (`core.relevance.fit_matcher`)."""
@@ -309,7 +191,7 @@ class RelevanceIndex:
         lexical = LexicalIndex.from_arrays(_of_part(arrays, "words"), len(catalog.tools), words_of=words_and_stems)
         tools, servers = (_of_part(arrays, part) for part in MOMENTS)
         moments = (Moments.from_arrays(tools), Moments.from_arrays(servers)) if tools else None
-        # views without the file of a mapped array, which makes each slice slow
+        # plain array views: slicing a memmap is slow
         rows, own, profiles, concepts = (np.asarray(arrays[name]) for name in ("rows", "own", "profiles", "concepts"))
         held = rows if moments is None else HalfRows(rows)
         return cls(catalog, held, own, profiles, concepts, lexical, shipped_examples(model), moments)
@@ -364,7 +246,7 @@ class RelevanceIndex:
         return dict(zip(OF_WORDS, self.fill_words(text, words_and_stems(text), found), strict=True))
 
     def fill_words(self, text: str, with_stems: Sequence[str], zeros: Vectors) -> Vectors:
-        """The same in rows of zeros (3, T), in the order of `OF_WORDS`. `with_stems` are the words of the text with their stems."""
+        """Writes the signals of words into rows of zeros (3, T), in the order of `OF_WORDS`. `with_stems` are the words of the text with their stems."""
         everyday = self._everyday.met(text)
         words, tool_words, concept = zeros
         self.lexical.add(dict.fromkeys(with_stems, 1.0), words)

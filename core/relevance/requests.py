@@ -24,7 +24,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.tool_table import Texts
+from core.domain.text_column import Texts
 from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.refusal import Like
@@ -66,7 +66,6 @@ class Given:
     honest: NDArray[np.bool_]
 
     def some(self, chosen: NDArray[np.bool_]) -> Given:
-        """The chosen requests alone."""
         texts = [self.texts[place] for place in range(len(self.texts)) if chosen[place]]
         return Given(texts, self.vectors[chosen], self.owners[chosen], self.honest[chosen])
 
@@ -110,7 +109,7 @@ class RequestIndex:
 
     def _take(self, arrays: Mapping[str, NDArray[Any]], index: RelevanceIndex) -> None:
         self.arrays = arrays
-        # views without the file of a mapped array, which makes each slice slow
+        # plain array views: slicing a memmap is slow
         own, sizes = index.own, np.asarray(arrays["sizes"])
         greedy, uncounted = json.loads(bytes(arrays["said"]))
         self.greedy = frozenset[int](greedy)
@@ -154,7 +153,7 @@ class RequestIndex:
         self, words: Sequence[str], vector: Vectors, base: Floats | None, model: RequestModel
     ) -> tuple[dict[str, Floats], tuple[float, float]]:
         """Both signals of the C tools that have requests, normalised, (C,) each, and the mean and deviation of their relevance without
-        requests, `base` (C,). It is None where every tool has enough of them. `words` are those of the query with their stems.
+        requests, `base` (C,). It is None if every tool has enough of them. `words` are those of the query with their stems.
         """
         raw = {ASKED: self._nearest(vector), ASKED_WORDS: self._lexical.scores_of(words)}
         scores = {name: z_scores(values, model.prior[name]) for name, values in raw.items()}
@@ -213,7 +212,7 @@ def likeness(encoder: CachedEncoder, question: str, text: str) -> float:
 
 
 def likeness_of_tokens(asked: TokenVectors, known: TokenVectors) -> float:
-    """The same of unit rows, one a token. Returns 0 if one of the texts has none.
+    """`likeness` of unit rows, one a token. Returns 0 if one of the texts has none.
 
     >>> likeness_of_tokens(np.eye(2, dtype=np.float16), np.eye(2, dtype=np.float16)[:1])
     0.75

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Fit
-from core.domain.feedback import LabelledQuery
-from core.relevance.encoder import CachedEncoder, Vectors
-from core.relevance.half_rows import HalfRows
-from core.relevance.labelled import DENSE, QuerySignals
+from core.relevance.encoder import Vectors
 from core.relevance.refusal import Evidence, Like, chance_of_nothing, confidence_of, evidence_of
-from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel, asked_text
+from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel
 
 if TYPE_CHECKING:
     from core.relevance.requests import RequestIndex
@@ -139,7 +136,7 @@ def contributions(signals: Mapping[str, Signal], model: RelevanceModel) -> dict[
 
 
 def normalised(name: str, x: Signal, model: RelevanceModel) -> Floats:
-    """(T,) a signal as it enters the sum, before its weight. Those of requests come normalised."""
+    """(T,) a signal as it enters the sum, before its weight. Request signals are already normalised."""
     if name in model.requests.weights:
         return np.asarray(x, dtype=np.float64)
     scores = z_scores(x, model.prior[name])
@@ -271,7 +268,7 @@ def nothing_fits(
     like: Like,
     without: Sequence[int] = (),
 ) -> float:
-    """P(nothing fits) as it would be `without` some tools (rows), 1 where none is left: once its right ones are gone, nothing fits."""
+    """P(nothing fits) as it would be `without` some tools (rows), 1 if none is left: once its right ones are gone, nothing fits."""
     evidence = evidence_without(index, signals, model, like, without)
     return 1.0 if evidence is None else chance_of_nothing(evidence, model)
 
@@ -279,7 +276,7 @@ def nothing_fits(
 def evidence_without(
     index: RelevanceIndex, signals: Mapping[str, Signal], model: RelevanceModel, like: Like, without: Sequence[int]
 ) -> Evidence | None:
-    """What `nothing_fits` is made of. Returns None where no tool is left."""
+    """The evidence for `nothing_fits`. Returns None if no tool is left."""
     rows = np.delete(np.arange(len(index.own)), list(without))
     left = {name: x[rows] for name, x in signals.items()}
     scores = sum_of(contributions(left, model))
@@ -309,65 +306,3 @@ def model_for(requests: RequestIndex | None) -> RelevanceModel:
     """The shipped model of a catalog with these example requests."""
     shipped = RelevanceModel.shipped()
     return shipped if requests is None else shipped.with_requests(requests.coverage, len(requests.covered))
-
-
-# The shipped relevance model as a fit sees it: `Scorer` over a catalog's relevance index.
-
-
-@dataclass(frozen=True, slots=True)
-class IndexScorer:
-    """`core.relevance.labelled.Scorer` over an index, the encoder that it was built with, and the shipped model."""
-
-    index: RelevanceIndex
-    encoder: CachedEncoder
-    model: RelevanceModel
-    requests: RequestIndex | None = None
-
-    @classmethod
-    def of(cls, index: RelevanceIndex, encoder: CachedEncoder, requests: RequestIndex | None) -> IndexScorer:
-        """With the shipped model, as it is for the catalog's example requests."""
-        return cls(index, encoder, model_for(requests), requests)
-
-    @property
-    def weights(self) -> Mapping[str, float]:
-        """The model's."""
-        return self.model.weights
-
-    @property
-    def rows(self) -> Vectors | HalfRows:
-        """The index's mixed views."""
-        return self.index.rows
-
-    def dense(self, vector: Vectors, moved: Vectors) -> Vectors:
-        """The index's, of a query that was moved."""
-        return self.index.dense(vector, moved)
-
-    @property
-    def slope(self) -> float:
-        """Logits for one unit of score, of a tool behind another."""
-        return self.model.fit["behind"]
-
-    def found(self, query: LabelledQuery) -> QuerySignals:
-        """The signals of a sub-task with its hint."""
-        text = asked_text(query.subtask, query.server_hint)
-        vector = self.encoder.encode_query(text)
-        signals = with_requests(self.index.signals(text, vector), self.requests, text, vector, self.model)
-        alone = self.encoder.encode_query(query.subtask) if query.server_hint else vector
-        return QuerySignals(vector, alone, signals)
-
-    def normalised(self, name: str, raw: Signal) -> Floats:
-        """As in `core.relevance.scoring`."""
-        return normalised(name, raw, self.model)
-
-    def logits(
-        self,
-        found: QuerySignals,
-        weights: Mapping[str, float],
-        vector: Vectors,
-        shift: NDArray[np.float64] | None,
-    ) -> NDArray[np.float64]:
-        """Of the probabilities that `fit_of` gives."""
-        signals = found.raw if vector is found.vector else {**found.raw, DENSE: self.dense(found.vector, vector)}
-        chance = fit_of(self.index, signals, replace(self.model, weights=weights), shift).tools
-        chance = np.clip(chance, 1e-12, 1 - 1e-12)
-        return np.log(chance) - np.log1p(-chance)

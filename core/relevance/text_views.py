@@ -100,7 +100,6 @@ def own_text(tool: Tool) -> str:
 
 
 def tool_name(tool: Tool) -> str:
-    """A tool's name as words."""
     return words(tool.name)
 
 

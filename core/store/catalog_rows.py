@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
 from core.domain.errors import StoreError
 from core.domain.leaks import DEFAULT, MASK, hide_beside, plain_value
-from core.domain.tool_table import FIGURES, HINTS, TEXTS, Texts, ToolRows, ToolTable, packed, table_of
+from core.domain.text_column import Texts
+from core.domain.tool_table import FIGURES, HINTS, TEXTS, ToolRows, ToolTable, packed, table_of
 from core.store.connection import Array, Table, pa
 from core.store.tables import insert_arrow
 

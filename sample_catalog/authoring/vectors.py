@@ -6,16 +6,18 @@ embed it: catalog by catalog, in the indexes' own order. Run `make catalog` afte
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from core.domain.catalog import Tool
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, shipped
-from core.relevance import relevance_index as examples
 from core.relevance.catalog_index import CatalogIndex
-from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, text_hash
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, eight_bits, text_hash
+from core.relevance.examples import DATA, QUESTIONS, TEXTS, Examples, digest, shipped_examples, vector_files
 from core.relevance.onnx_encoder import DIMENSION, SHIPPED_GRAPH, ModelFolder, OnnxEncoder, model_folder, tuned_folder
 from core.relevance.packaged_vectors import (
     VectorFileError,
@@ -25,7 +27,8 @@ from core.relevance.packaged_vectors import (
     write_requests,
     write_vectors,
 )
-from core.relevance.relevance_index import RelevanceIndex
+from core.relevance.relevance_index import VIEW_MIX, RelevanceIndex
+from core.relevance.text_views import VIEWS
 from sample_catalog import REQUESTS, VECTORS
 
 
@@ -60,7 +63,7 @@ def drift(folder: Path = VECTORS) -> list[str]:
     collectors = {model.key: TextCollector(model.key, DIMENSION) for model in used}
     _prepare_all([CachedEncoder(EncoderSource.of(collectors[one.key]), MemoryVectorStore()) for one in used])
     found: list[str] = []
-    if examples.shipped_examples(used[1].key) is None:
+    if shipped_examples(used[1].key) is None:
         found.append(f"relevance/data/{used[1].key}.npz is missing or has other texts")
     found += request_drift(used[1].key)
     known = {vector_file(folder, key) for key in collectors}
@@ -86,9 +89,9 @@ def build() -> str:
     with tempfile.TemporaryDirectory() as scratch:
         sources = [EncoderSource.of(OnnxEncoder(Path(scratch), folder)) for folder in folders]
         _prepare_all([CachedEncoder(source, store) for source in sources])
-        for file in examples.DATA.glob("*.np[yz]"):
+        for file in DATA.glob("*.np[yz]"):
             file.unlink()
-        asked = examples.write_examples(CachedEncoder(sources[1], MemoryVectorStore()))
+        asked = write_examples(CachedEncoder(sources[1], MemoryVectorStore()))
         of_requests = write_request_vectors(CachedEncoder(sources[1], MemoryVectorStore()))
     for file in VECTORS.glob("*"):
         file.unlink()
@@ -98,6 +101,29 @@ def build() -> str:
         *(write_vectors(VECTORS, folder.key, store.of_model(folder.key)) for folder in folders),
     ]
     return ", ".join(f"{file.name}: {file.stat().st_size / 1e6:.1f} MB" for file in made)
+
+
+def write_examples(encoder: CachedEncoder) -> tuple[Path, Path]:
+    """Embeds the example questions and writes their vectors: questions in 8 bits, vectors of kinds in 16."""
+    kinds = [json.loads(line) for line in TEXTS.read_text("utf-8").splitlines()]
+    tools = [Tool(kind["server"], kind["tool"], kind["description"]) for kind in kinds]
+    asked: Vectors = encoder.encode_documents([text for kind in kinds for text in kind["questions"]])
+    mixed = sum(
+        np.float32(share) * encoder.encode_documents([VIEWS[view](tool) for tool in tools])
+        for view, share in VIEW_MIX.items()
+    )
+    known = Examples.of(asked.reshape(len(kinds), QUESTIONS, -1), np.asarray(mixed))
+    coarse = eight_bits(asked).reshape(known.questions.shape)
+    questions, of_kinds = vector_files(encoder.model)
+    np.save(questions, coarse)
+    np.savez_compressed(
+        of_kinds,
+        texts=np.array(digest()),
+        lengths=np.linalg.norm(coarse.astype(np.float32), axis=2),
+        centres=known.centres.astype(np.float16),
+        tools=known.tools.astype(np.float16),
+    )
+    return questions, of_kinds
 
 
 def request_drift(model: str, folder: Path = REQUESTS) -> list[str]:

@@ -37,25 +37,12 @@ def test_a_turn_shows_all_summaries_and_the_active_definitions(app: App) -> None
     assert len(shown.summaries) == len(decision.tools.ids)
     assert "files::read: Read a file." in shown.summaries
     assert [schema.tool.id for schema in shown.schemas] == [decision.tools.ids[row] for row in decision.candidates]
-    assert shown.phase2_tokens == decision.exposure.exposed > 0
-
-
-def test_without_lazy_loading_a_turn_shows_summaries_alone(app: App) -> None:
-    shown = app.attention.before_model(route(app, lazy_loading=False))
-    assert shown.summaries
-    assert shown.schemas == ()
-
-
-def test_another_routers_turn_has_no_summaries(app: App) -> None:
-    shown = app.attention.before_model(route(app, router="rag_mcp"))
-    assert shown.summaries == ()
-    assert len(shown.schemas) == 3
-
-
-def test_definitions_are_kept_from_turn_to_turn(app: App) -> None:
-    decision = route(app)
-    app.attention.before_model(decision)
-    assert all(schema.hit for schema in app.attention.before_model(decision).schemas)
+    assert sum(schema.tokens for schema in shown.schemas) == decision.exposure.exposed > 0
+    assert all(schema.hit for schema in app.attention.before_model(decision).schemas)  # kept from turn to turn
+    eager = app.attention.before_model(route(app, lazy_loading=False))
+    assert (bool(eager.summaries), eager.schemas) == (True, ())
+    other = app.attention.before_model(route(app, router="rag_mcp"))
+    assert (other.summaries, len(other.schemas)) == ((), 3)
 
 
 def test_a_live_server_is_asked_for_its_definitions(app: App) -> None:
@@ -81,11 +68,8 @@ def test_a_call_of_what_was_not_offered_goes_back_as_an_error(app: App) -> None:
     refused = app.attention.after_model(decision, "files::burn_everything")
     assert refused == {"error": "tool_not_available", "available": ["files::read"]}
     assert app.attention.after_model(decision, "mail::send") == refused
-
-
-def test_without_the_gate_any_call_goes_through(app: App) -> None:
-    decision = route(app, n=1, hallucination_gate=False)
-    assert app.attention.after_model(decision, "mail::send") is None
+    open_gate = route(app, n=1, hallucination_gate=False)
+    assert app.attention.after_model(open_gate, "mail::send") is None
 
 
 def test_the_event_is_stored_beside_the_trace(app: App) -> None:
@@ -95,9 +79,6 @@ def test_the_event_is_stored_beside_the_trace(app: App) -> None:
     assert trace["event"]["active_set"] == [decision.tools.ids[row] for row in decision.candidates]
     assert trace["event"]["phase1_tokens"] == decision.exposure.cached
     assert {row["server"] for row in trace["servers"]} < set(decision.servers.names)
-
-
-def test_a_router_that_reports_nothing_leaves_the_trace_as_it_was(app: App) -> None:
     assert "event" not in recorded(app, route(app, router="rag_mcp"))
 
 

@@ -10,8 +10,9 @@ from core.app import open_app
 from core.decisions.ehrr_strips import SMOOTH, strip
 from core.decisions.routing import Asked
 from core.domain.settings import Settings
+from tests.benchmarks import brute_force
 from tests.benchmarks.measuring import percentile, report, timed
-from tests.decisions import brute_force, instances
+from tests.decisions import instances
 
 INSTANCES = 1_000
 SUBTASK = "where is the Super Bowl shown in Germany"

@@ -14,7 +14,8 @@ from tests.world import document, open_test_app
 def test_it_is_measured_once_there_are_labels_enough(app: App) -> None:
     tools = app.catalogs.catalog("sample").tools
     for number, tool in enumerate(tools[:LEAST_LABELS]):
-        assert app.refusals.curve("sample") == shipped_curve(), number
+        if number in {0, LEAST_LABELS - 1}:
+            assert app.refusals.curve("sample") == shipped_curve(), number
         app.feedback.label(f"{tool.description} {number}", tool.id, right=True)
     curve = app.refusals.curve("sample")
     assert curve.questions == LEAST_LABELS
@@ -22,12 +23,9 @@ def test_it_is_measured_once_there_are_labels_enough(app: App) -> None:
     assert all(point.refused >= point.wrong for point in curve.points), (
         "without its tools a question looks less answerable"
     )
+    assert app.refusals.limit(0.0) == 1.0 > app.refusals.limit(5.0)
     app.feedback.label("one more", tools[0].id, right=True)
     assert app.refusals.curve("sample").questions == LEAST_LABELS + 1
-
-
-def test_the_limit_is_that_of_the_routers(app: App) -> None:
-    assert app.refusals.limit(0.0) == 1.0 > app.refusals.limit(5.0)
 
 
 def test_a_question_is_compared_with_one_request_and_a_knob_that_is_turned_runs_no_encoder() -> None:

@@ -14,7 +14,7 @@ from core.decisions.plane import value_plane
 from core.routers.expected_value import ExpectedValue
 from tests.decisions.test_value_strips import drawn
 
-SEEDS = range(16)
+SEEDS = (0, 3, 6, 9, 12, 14)  # of drawn cases in which each figure and each knob can win
 
 
 def first(case: ValueCase, *supposed: Supposed, **values: float) -> str | None:

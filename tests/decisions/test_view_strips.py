@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.decisions.case import WEIGHTS, Case, ViewSignals
-from core.decisions.ehrr_strips import bracketed, strips
+from core.decisions.ehrr_strips import strips
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
@@ -98,15 +98,6 @@ def test_similarities_of_many_weights_are_those_of_the_index() -> None:
         found = signals.match(VIEWS, {name: np.array([0.3, value])})
         assert np.allclose(found.tools[-1], expected.tools, atol=1e-5)
         assert np.allclose(found.servers[-1], expected.servers, atol=1e-5)
-
-
-def test_brackets_close_in_on_every_change_that_the_grid_sees() -> None:
-    edges = np.array([0.11, 0.12, 0.5, 0.83])
-
-    def decided(names: list[str], values: np.ndarray) -> list[int]:
-        return np.searchsorted(edges, values).tolist()
-
-    assert np.allclose(bracketed({"x": np.linspace(0.0, 1.0, 101) + 0.005}, decided)["x"], edges, atol=1e-9)
 
 
 def test_a_weight_that_is_alone_in_its_layer_has_no_strip() -> None:

@@ -84,23 +84,6 @@ def test_the_two_knobs_of_the_map_change_the_winner_or_none_do(shop: App) -> Non
     assert shop.what_if.contested(Asked("sing", PLAIN, "alone"), names) is None
 
 
-def test_every_bar_over_tasks_is_what_single_decisions_come_to(shop: App) -> None:
-    tasks = tasks_of(shop)
-    for name, parameters in POINTS.items():
-        found = shop.what_if.tornado(Asked("anything", parameters, "shop"), tasks)
-        today = decided(shop, tasks, parameters)
-        assert list(found.winners) == today, name
-        assert {"k", "p_ofs"} <= {bar.name for bar in found.bars}
-        for bar in found.bars:
-            if bar.name not in ("k", "alpha_t", "p_ofs"):
-                continue
-            value = round(bar.value) if bar.name == "k" else bar.value
-            turned = decided(shop, tasks, replace(parameters, **{bar.name: value}))
-            changed = [at for at in range(len(tasks)) if turned[at] != today[at]]
-            assert changed == list(bar.changed), (name, bar.name, value)
-    assert None in decided(shop, tasks, POINTS["refusing"])
-
-
 def test_every_set_over_tasks_is_what_single_decisions_come_to(shop: App) -> None:
     tasks = tasks_of(shop)
     own = {**POINTS, "other priors": replace(PLAIN, prior_r=0.2, prior_call_s=9.0, k=2)}

@@ -32,12 +32,6 @@ def test_steps_that_need_no_other_run_at_once() -> None:
     assert made.longest_path == (1, 2)
 
 
-def test_a_chain_takes_the_sum() -> None:
-    made = plan(((), decision(1.0)), ((0,), decision(1.0)), ((1,), decision(1.0)))
-    assert made.elapsed_s == made.work_s == 3.0
-    assert made.longest_path == (0, 1, 2)
-
-
 def test_what_has_no_price_or_no_tool_is_counted_apart() -> None:
     made = plan(((), decision(1.0, 0.002)), ((), decision(1.0, None)), ((0,), decision(None)))
     assert (made.price_usd, made.unpriced, made.unanswered) == (0.002, 1, (2,))
@@ -49,11 +43,6 @@ def test_what_has_no_price_or_no_tool_is_counted_apart() -> None:
 def test_a_step_needs_earlier_ones_only(needs: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="earlier ones only"):
         plan((needs, decision(1.0)))
-
-
-def test_no_steps_take_nothing() -> None:
-    made = plan()
-    assert (made.elapsed_s, made.work_s, made.price_usd, made.longest_path) == (0, 0, 0, ())
 
 
 def test_a_step_is_decided_knowing_what_it_builds_on() -> None:

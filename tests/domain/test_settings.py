@@ -9,6 +9,7 @@ import pytest
 from core.app import Settings
 from core.domain.errors import WayfareError
 from core.planning.rules import planners
+from tests.cases import each
 
 
 def test_every_variable_has_its_place() -> None:
@@ -36,19 +37,19 @@ def test_every_variable_has_its_place() -> None:
     assert list(planners(settings.environment)) == ["rules", "model"]
 
 
-@pytest.mark.parametrize("most", ["much", "0", "-1", "nan", "inf"])
+@each("most", ["much", "0", "-1", "nan", "inf"])
 def test_a_limit_of_answers_that_is_no_number_is_one_sentence(most: str) -> None:
     with pytest.raises(WayfareError, match=r"WAYFARE_MAX_ANSWER_MB is .* give a number of MB above 0"):
         Settings.from_environment({"WAYFARE_MAX_ANSWER_MB": most})
 
 
-@pytest.mark.parametrize("after", ["soon", "-1", "nan", "inf"])
+@each("after", ["soon", "-1", "nan", "inf"])
 def test_a_wait_that_is_no_number_is_one_sentence(after: str) -> None:
     with pytest.raises(WayfareError, match=r"WAYFARE_WORDS_AFTER_S is .* give a number of seconds"):
         Settings.from_environment({"WAYFARE_WORDS_AFTER_S": after})
 
 
-@pytest.mark.parametrize("environ", [{}, dict.fromkeys(("WAYFARE_DB", "WAYFARE_CACHE", "WAYFARE_CATALOG"), "")])
+@each("environ", [{}, dict.fromkeys(("WAYFARE_DB", "WAYFARE_CACHE", "WAYFARE_CATALOG"), "")])
 def test_without_a_variable_the_users_own_folders_are_used(environ) -> None:
     settings, usual = Settings.from_environment(environ), Settings()
     assert (settings.db, settings.cache, settings.catalog) == (usual.db, usual.cache, "sample")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,3 +46,24 @@ def asking(endpoint: Any, waits: list[float]) -> Callable[..., ModelEndpoint]:
 @pytest.fixture
 def planner(asking: Callable[..., ModelEndpoint]) -> ModelPlanner:
     return ModelPlanner(asking())
+
+
+@pytest.fixture
+def db(tmp_path: Path, warm_store: Path, encoder_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store with the sample, for an app or a command."""
+    monkeypatch.setenv("WAYFARE_CACHE", str(encoder_cache))
+    return Path(shutil.copy(warm_store, tmp_path / "wayfare.duckdb"))
+
+
+@pytest.fixture
+def of_model(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The variables that name the endpoint as a model that is in the price table; nobody waits between attempts."""
+    monkeypatch.setattr("core.planning.model_endpoint.WAIT_S", 0.0)
+    return {"WAYFARE_LLM_MODEL": "gpt-4o-mini", "WAYFARE_LLM_BASE_URL": endpoint.url, "WAYFARE_LLM_API_KEY": KEY}
+
+
+@pytest.fixture
+def model(of_model: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model in the environment of this process."""
+    for name, value in of_model.items():
+        monkeypatch.setenv(name, value)

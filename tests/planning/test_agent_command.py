@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -21,24 +20,6 @@ CALL = {
     "words": "Asking.",
 }
 STOP = {**CALL, "action": "stop", "words": "It is noon."}
-
-
-@pytest.fixture
-def db(tmp_path: Path, warm_store: Path, encoder_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    file = tmp_path / "wayfare.duckdb"
-    shutil.copy(warm_store, file)
-    monkeypatch.setenv("WAYFARE_CACHE", str(encoder_cache))
-    for name in ("MODEL", "BASE_URL", "API_KEY"):
-        monkeypatch.delenv(f"WAYFARE_LLM_{name}", raising=False)
-    return file
-
-
-@pytest.fixture
-def model(db: Path, endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WAYFARE_LLM_MODEL", "gpt-4o-mini")
-    monkeypatch.setenv("WAYFARE_LLM_BASE_URL", endpoint.url)
-    monkeypatch.setenv("WAYFARE_LLM_API_KEY", "k")
-    monkeypatch.setattr("core.planning.model_endpoint.WAIT_S", 0.0)
 
 
 def test_by_rules_every_event_is_one_entry(db: Path, capsys) -> None:

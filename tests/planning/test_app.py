@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,28 +15,6 @@ QUESTION = "Will it rain in Oslo on Friday?"
 
 
 @pytest.fixture
-def db(tmp_path: Path, warm_store: Path, encoder_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    file = tmp_path / "wayfare.duckdb"
-    shutil.copy(warm_store, file)
-    monkeypatch.setenv("WAYFARE_CACHE", str(encoder_cache))
-    return file
-
-
-@pytest.fixture(autouse=True)
-def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MODEL", "BASE_URL", "API_KEY"):
-        monkeypatch.delenv(f"WAYFARE_LLM_{name}", raising=False)
-
-
-@pytest.fixture
-def model(no_model: None, endpoint, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WAYFARE_LLM_MODEL", "gpt-4o-mini")
-    monkeypatch.setenv("WAYFARE_LLM_BASE_URL", endpoint.url)
-    monkeypatch.setenv("WAYFARE_LLM_API_KEY", key)
-    monkeypatch.setattr("core.planning.model_endpoint.WAIT_S", 0.0)
-
-
-@pytest.fixture
 def app(db: Path) -> Iterator[App]:
     with open_app(Settings.from_environment(db=db)) as app:
         yield app
@@ -47,16 +24,10 @@ def route(app: App, planner: str, router: str = "prag"):
     return app.routing.route(QUESTION, router=router, parameters=app.routing.parameters(router, {"planner": planner}))
 
 
-def test_without_a_model_rules_speak_and_nothing_was_taken(app):
+def test_without_a_model_rules_speak_nothing_was_taken_and_asking_for_one_is_one_sentence(app):
+    assert app.routing.route(QUESTION).planner == "none"  # this router asks no planner
     assert route(app, "rules").planner == "rules"
     assert app.routing.planner_usage() is None
-
-
-def test_a_router_that_asks_no_planner_says_so(app):
-    assert app.routing.route(QUESTION).planner == "none"
-
-
-def test_asking_for_a_model_that_is_not_set_is_one_sentence(app):
     with pytest.raises(PlannerError, match=r"^No model is set; set WAYFARE_LLM_MODEL.* or choose planner=rules\.$"):
         route(app, "model")
 
@@ -113,12 +84,3 @@ def test_a_failing_model_is_exit_2_with_one_sentence_without_the_key(endpoint, d
     assert err.startswith("The model 'gpt-4o-mini'")
     assert err.count("\n") == 1
     assert key not in err
-
-
-def test_the_command_line_without_a_model_is_exit_2_with_one_sentence(db, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        main(["route", QUESTION, "--router", "prag", "--set", "planner=model", "--db", str(db)])
-    out, err = capsys.readouterr()
-    assert (exit_.value.code, out) == (2, "")
-    assert err.startswith("No model is set; set WAYFARE_LLM_MODEL")
-    assert err.count("\n") == 1

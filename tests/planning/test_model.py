@@ -83,16 +83,6 @@ def test_the_same_question_is_asked_once_and_another_offer_is_another_question(e
     assert len(endpoint.asked) == 3
 
 
-def test_memory_is_bounded_and_forgets_what_was_not_used_longest(endpoint, asking):
-    endpoint.reactions = [endpoint.answer({"question": "x"})]
-    small = ModelPlanner(asking(), replies_cached=2)
-    for question in ("a", "b", "a", "c", "a", "b"):
-        small.rewrite(question)
-    assert [json.loads(asked.user.split("<data>\n")[1].split("\n</data>")[0])["question"] for asked in endpoint.asked] == [
-        "a", "b", "c", "b",
-    ]  # fmt: skip
-
-
 def test_tools_that_nobody_offered_are_refused_and_counted(endpoint, planner):
     named = ["files::delete", "mail::send", "mail::send", "MAIL::SEND", "files::list"]
     endpoint.reactions = [endpoint.answer({"tools": named, "reason": "Both."})]
@@ -180,19 +170,10 @@ def test_usage_adds_up_over_threads(endpoint, asking):
     endpoint.reactions = [endpoint.answer({"question": "x"})]
     ours = ModelPlanner(asking("gpt-4o-mini"))
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(ours.rewrite, map(str, range(40))))
+        list(threads.map(ours.rewrite, map(str, range(16))))
     usage = ours.usage
-    assert (usage.model, usage.calls, usage.input_tokens, usage.output_tokens) == ("gpt-4o-mini", 40, 4_000, 800)
-    assert usage.cost_usd == pytest.approx(40 * (100 * 0.15e-6 + 20 * 0.6e-6))
-
-
-def test_one_call_without_a_price_makes_the_sum_unknown_and_not_zero(endpoint, asking):
-    endpoint.reactions = [endpoint.answer({"question": "x"}), endpoint.answer({"question": "x"}, tokens=None)]
-    ours = ModelPlanner(asking("gpt-4o-mini"))
-    ours.rewrite("a")
-    assert ours.usage.cost_usd > 0
-    ours.rewrite("b")
-    assert ours.usage.cost_usd is None
+    assert (usage.model, usage.calls, usage.input_tokens, usage.output_tokens) == ("gpt-4o-mini", 16, 1_600, 320)
+    assert usage.cost_usd == pytest.approx(16 * (100 * 0.15e-6 + 20 * 0.6e-6))
 
 
 def test_the_key_is_in_no_picture_of_the_planner(endpoint, asking, key):

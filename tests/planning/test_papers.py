@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from core.app import App, Settings, build_app
 from core.papers import RESULTS
 from core.papers.by_model import with_kept
@@ -30,12 +28,6 @@ def opened(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[App]:
         yield app
 
 
-@pytest.fixture
-def environment(endpoint, key: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    monkeypatch.setattr("core.planning.model_endpoint.WAIT_S", 0.0)
-    return {"WAYFARE_LLM_MODEL": "gpt-4o-mini", "WAYFARE_LLM_BASE_URL": endpoint.url, "WAYFARE_LLM_API_KEY": key}
-
-
 def model_row(app: App) -> Row:
     """The row of EHRR's ablations whose sub-tasks a model writes, over a few of the tasks."""
     material = app.papers.material(model_tasks=2)
@@ -53,18 +45,18 @@ def test_without_a_model_the_row_says_what_it_needs(tmp_path) -> None:
 
 
 def test_with_a_model_its_name_stands_beside_the_figure_and_as_few_are_asked_as_allowed(
-    tmp_path, endpoint, environment
+    tmp_path, endpoint, of_model
 ) -> None:
     endpoint.reactions = [endpoint.answer({"question": "convert a table"})]
-    with opened(tmp_path, environment) as app:
+    with opened(tmp_path, of_model) as app:
         row = model_row(app)
     assert (row.model, row.why, len(endpoint.asked)) == ("gpt-4o-mini", f"2 of {TASKS} tasks.", 2)
     assert all(isinstance(ours, float) for _, ours in row.values.values())
 
 
-def test_a_model_that_does_not_answer_leaves_the_row_empty_and_the_rest_made(tmp_path, endpoint, environment) -> None:
+def test_a_model_that_does_not_answer_leaves_the_row_empty_and_the_rest_made(tmp_path, endpoint, of_model) -> None:
     endpoint.reactions = [endpoint.fail(401)]
-    with opened(tmp_path, environment) as app:
+    with opened(tmp_path, of_model) as app:
         row = model_row(app)
     assert row.why.startswith("The model did not answer: ")
     assert set(row.values.values()) == {(None, None)}

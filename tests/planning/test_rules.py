@@ -193,7 +193,7 @@ QUESTIONS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(QUESTIONS, st.integers(1, 8))
 def test_any_question_has_an_answer_and_the_same_one_each_time(question, limit):
     parts = RULES.decompose(question, limit)
@@ -206,7 +206,7 @@ def test_any_question_has_an_answer_and_the_same_one_each_time(question, limit):
     assert all(way.strip() for way in RULES.expand(question)) or not question.strip()
 
 
-@each("unit", ["'", '"', "a@", "x,", "and ", "it and find the ", "«", "\n", "\t ", ". ", "a-", "thanks "])
+@each("unit", ["'", "a@", "x,", "it and find the ", "«", "\t ", "thanks "])
 def test_twenty_thousand_characters_of_anything_are_read(unit):
     question = (unit * 20_000)[:20_000]
     assert RULES.decompose(question)

@@ -1,4 +1,4 @@
-"""A made-up catalog of 3,000 tools with vectors of their words, indexed as a large one and as a small one; built once in a second or two."""
+"""A made-up catalog of 700 tools with vectors of their words, indexed as a large one and as a small one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.relevance.requests import Given, RequestIndex
 from tests.benchmarks.large_testbed import LargeTestbed
 from tests.relevance.toy_encoders import WordVectors
 
-TOOLS = 3000
+TOOLS = 700
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.relevance.encoder import CachedEncoder, EncoderError, EncoderSource, MemoryVectorStore, Vectors, text_hash
@@ -30,6 +30,7 @@ def test_only_changed_texts_are_embedded_and_the_model_stays_closed_if_none_is()
     assert second.seen == ["c"]
 
 
+@settings(max_examples=30)
 @given(st.lists(st.text(max_size=8), max_size=20), st.lists(st.text(max_size=8), max_size=20))
 def test_vectors_never_depend_on_what_was_kept(before: list[str], now: list[str]) -> None:
     inner = WordEncoder()

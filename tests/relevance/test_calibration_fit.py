@@ -17,7 +17,7 @@ from tests.relevance.toys import TOOL_ROW, ToyScorer, tasks
 
 def test_a_signal_that_tells_gets_its_weight_and_the_gain_is_beyond_noise() -> None:
     done: list[int] = []
-    found = fit(tasks(80), ToyScorer(words=4.0), TOOL_ROW, progress=lambda at, of: done.append(at))
+    found = fit(tasks(60), ToyScorer(words=4.0), TOOL_ROW, progress=lambda at, of: done.append(at))
     assert "ranking" in found.accepted
     assert found.measures["mrr"].low > 0
     assert found.values.weights["words"] > found.values.weights["dense"]
@@ -52,15 +52,18 @@ def test_sub_tasks_whose_tools_are_not_there_are_passed_over() -> None:
     assert fit([*tasks(25), strange], ToyScorer(), TOOL_ROW).passed_over == 1
 
 
-def test_it_is_repeatable() -> None:
-    first, second = (fit(tasks(40), ToyScorer(words=2.0), TOOL_ROW).report() for _ in range(2))
-    assert first == second
+class Overrating(ToyScorer):
+    """Says of every tool that it fits better than it does."""
+
+    def logits(self, found, weights, vector, shift) -> np.ndarray:
+        return super().logits(found, weights, vector, shift) + 4.0
 
 
 def test_the_line_is_fitted_to_what_was_not_seen() -> None:
-    found = fit(tasks(60), ToyScorer(words=3.0), TOOL_ROW)
-    assert found.measures["log_loss"].after < found.measures["log_loss"].before
-    assert ("probability" in found.accepted) == ((found.values.slope, found.values.offset) != (1.0, 0.0))
+    found = fit(tasks(60), Overrating(words=3.0), TOOL_ROW)
+    assert found.measures["log_loss"].after < found.measures["log_loss"].before / 2
+    assert "probability" in found.accepted
+    assert found.values.offset < -1
 
 
 def test_labels_that_the_memory_has_are_no_gain_of_the_fit() -> None:

@@ -43,6 +43,7 @@ def by_hand(layer: str, query: np.ndarray, text: str, weights: dict[str, float])
     return np.maximum(0, dense) + weights["lexical"] / total * index.lexical.coverage(text)
 
 
+@settings(max_examples=30)
 @given(
     weight_sets(len(TOOL_WEIGHTS)),
     weight_sets(len(SERVER_WEIGHTS)),
@@ -81,7 +82,7 @@ def test_one_dense_view_alone_is_the_papers_equation_1() -> None:
     assert not TOY.tool_similarity(-vectors[0] * 3, TEXT, {"full": 1.0})[0]
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.lists(st.integers(0, 4), max_size=6))
 def test_the_best_tool_of_each_server_wherever_the_empty_ones_stand(sizes: list[int]) -> None:
     index, _ = build(catalog(tuple(sizes)))
@@ -149,3 +150,6 @@ def test_numbers_that_are_none_are_refused() -> None:
         TOY.tool_similarity(good, "", {"best_tool": 1.0})
     with pytest.raises(ParameterError, match="All weights are 0"):
         TOY.tool_similarity(good, "", {"names": 0.0})
+    for weight in (-1.0, np.nan, np.inf):
+        with pytest.raises(ParameterError):
+            TOY.tool_similarity(good, "", {"names": weight, "full": 3.0})

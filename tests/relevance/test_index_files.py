@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -89,19 +90,16 @@ def foreign(file: Path) -> None:
     manifest.write_text(manifest.read_text().replace(file.parent.name, "another"))
 
 
-@pytest.mark.parametrize("damage", [cut, flip, Path.unlink, foreign])
 def test_damage_of_any_file_is_noticed_and_said_once(
-    damage: Callable[[Path], None],
-    world: ManyTools,
-    files: IndexFiles,
-    makes: Makes,
-    caplog: pytest.LogCaptureFixture,
+    world: ManyTools, files: IndexFiles, makes: Makes, caplog: pytest.LogCaptureFixture
 ) -> None:
+    damages: tuple[Callable[[Path], None], ...] = (cut, flip, Path.unlink, foreign)
     files.prepared(world.catalog, MODEL, makes)
     (folder,) = files.folder.iterdir()
     names = sorted(file.name for file in folder.iterdir())
     assert len(names) == len(world.index.arrays()) + 2
-    for times, name in enumerate(names, start=2):
+    assert len(names) > len(damages)
+    for times, (name, damage) in enumerate(zip(names, cycle(damages), strict=False), start=2):
         damage(folder / name)
         with caplog.at_level(logging.WARNING):
             opened = files.prepared(world.catalog, MODEL, makes)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 import pytest
 
 from core.domain.errors import CatalogError
-from core.relevance.feedback import Evidence, Memory, QueryMap
-from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues, Solved
+from core.relevance.learnt import LearntValues, Solved
 from tests.cases import each
 
 FULL = LearntValues(
@@ -66,18 +64,3 @@ def test_what_is_wrong_is_one_sentence(document: Any, said: str) -> None:
     assert str(caught.value).startswith("mine.json: ")
     assert said in str(caught.value)
     assert str(caught.value).count("\n") == 0
-
-
-def test_nothing_learnt_changes_nothing() -> None:
-    query = np.eye(3, dtype=np.float32)[0]
-    assert NOTHING_LEARNT.moved(query) is query
-    assert NOTHING_LEARNT.shift(query) is None
-    assert NOTHING_LEARNT.found(query) is None
-
-
-def test_what_was_learnt_is_given_to_the_scorer() -> None:
-    query = np.eye(3, dtype=np.float32)[:1]
-    memory = Memory([Evidence("a", 0, 1, 1.0, "ann")], query, tools=2)
-    learnt = Learnt(memory=memory, query_map=QueryMap.fit(query, np.eye(3, dtype=np.float32)[1:2], ridge=1.0))
-    assert learnt.shift(query[0]).tolist() == [0.0, 3.0]
-    assert learnt.moved(query[0]).tolist() == [0.5, 0.5, 0.0]

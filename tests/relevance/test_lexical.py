@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.relevance.lexical import K1, B, LexicalIndex, terms
@@ -26,6 +26,7 @@ def bm25(corpus: list[str], wanted: str) -> tuple[np.ndarray, np.ndarray]:
     return score, score / bound if bound else score
 
 
+@settings(max_examples=40)
 @given(texts, query)
 def test_scores_and_coverage_are_the_formulas(corpus: list[str], wanted: str) -> None:
     index = LexicalIndex(corpus)
@@ -34,7 +35,8 @@ def test_scores_and_coverage_are_the_formulas(corpus: list[str], wanted: str) ->
     np.testing.assert_allclose(index.coverage(wanted), coverage, rtol=1e-4, atol=1e-6)
 
 
-@given(st.lists(st.text(max_size=30), max_size=8), st.text(max_size=30))
+@settings(max_examples=25)
+@given(st.lists(st.text(max_size=30), max_size=4), st.text(max_size=30))
 def test_coverage_is_a_share_for_any_text(corpus: list[str], wanted: str) -> None:
     coverage = LexicalIndex(corpus).coverage(wanted)
     assert coverage.shape == (len(corpus),)
@@ -73,9 +75,3 @@ def test_nothing_to_match_gives_zeros(corpus: list[str], wanted: str) -> None:
 )
 def test_terms(text: str, expected: list[str]) -> None:
     assert terms(text) == expected
-
-
-def test_the_same_texts_give_the_same_scores_row_by_row() -> None:
-    index = LexicalIndex(["alpha beta gamma"] * 3 + ["delta"])
-    scores = index.scores("gamma alpha")
-    assert scores[0] == scores[1] == scores[2] > scores[3] == 0

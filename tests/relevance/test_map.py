@@ -39,7 +39,7 @@ def test_the_same_vectors_give_the_same_map_and_another_seed_another() -> None:
     first = coordinates(vectors, seed=3)
     assert (coordinates(vectors, seed=3) == first).all()
     assert not np.allclose(
-        coordinates(vectors, seed=4, most=100, landmarks=100), coordinates(vectors, seed=3, most=100, landmarks=100)
+        coordinates(vectors, seed=4, most=60, landmarks=60), coordinates(vectors, seed=3, most=60, landmarks=60)
     )
 
 
@@ -50,7 +50,7 @@ def test_the_order_of_the_tools_does_not_matter() -> None:
 
 
 def test_neighbours_stay_together() -> None:
-    vectors, cluster = clusters(30, 15)
+    vectors, cluster = clusters(20, 12)
     xy = coordinates(vectors)
     kept = kept_share(vectors, xy)
     assert kept == pytest.approx(kept_by_hand(vectors, xy), abs=0.01)
@@ -72,18 +72,7 @@ def test_beyond_the_landmarks_the_others_lie_among_them() -> None:
     assert kept_share(vectors, xy) > 0.2
 
 
-@each("count", range(14))
-def test_few_tools_have_a_place_too(count: int) -> None:
-    vectors = unit_rows(np.random.default_rng(count).normal(size=(count, 5)))
-    xy = coordinates(vectors)
-    assert xy.shape == (count, 2)
-    assert xy.dtype == np.float32
-    assert ((xy >= 0) & (xy <= 1)).all()
-    assert len(np.unique(xy, axis=0)) == count
-    assert 0 <= kept_share(vectors, xy) <= 1
-
-
-@each("count", [2, 40, 3000])
+@each("count", [2, 40, 500])
 @each("value", [0.0, 0.5])
 def test_equal_vectors_lie_side_by_side(count: int, value: float) -> None:
     xy = coordinates(np.full((count, 8), value, dtype=np.float32))
@@ -100,13 +89,14 @@ def test_twins_lie_together_and_apart_from_others() -> None:
     assert (twins < 0.02).all()
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.integers(0, 40), st.integers(1, 6), st.integers(0, 2**31))
 def test_whatever_comes_has_a_finite_place(count: int, distinct: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = unit_rows(rng.normal(size=(distinct, 4)))[rng.integers(0, distinct, count)]
     xy = coordinates(rows, seed=seed)
-    assert xy.shape == (count, 2)
+    assert (xy.shape, xy.dtype, len(np.unique(xy, axis=0))) == ((count, 2), np.float32, count)
+    assert 0 <= kept_share(rows, xy) <= 1
     assert ((xy >= 0) & (xy <= 1)).all()
 
 

@@ -15,7 +15,6 @@ from core.relevance.feedback import (
     HALF,
     Evidence,
     Memory,
-    closeness,
     sharing,
     shifts,
 )
@@ -31,7 +30,7 @@ def rows(cosines: list[float]) -> np.ndarray:
 
 
 @st.composite
-def evidence(draw: st.DrawFn, visitors: tuple[str, ...] = VISITORS) -> tuple[list[Evidence], np.ndarray]:
+def evidence(draw: st.DrawFn) -> tuple[list[Evidence], np.ndarray]:
     cosines = draw(st.lists(st.floats(-1, 1), min_size=1, max_size=6))
     labels = draw(
         st.lists(
@@ -39,7 +38,7 @@ def evidence(draw: st.DrawFn, visitors: tuple[str, ...] = VISITORS) -> tuple[lis
                 st.integers(0, len(cosines) - 1),
                 st.integers(0, TOOLS - 1),
                 st.sampled_from([1.0, -1.0, 0.25]),
-                st.sampled_from(visitors),
+                st.sampled_from(VISITORS),
             ),
             max_size=40,
         )
@@ -52,27 +51,21 @@ def values(found: list[Evidence], vectors: np.ndarray, **settings_: object) -> n
     return np.zeros(TOOLS) if shift is None else shift.values
 
 
-@given(evidence(("ann",)))
-@settings(max_examples=150)
-def test_one_visitor_lifts_no_tool_above_what_one_label_allows(known) -> None:
-    assert np.abs(values(*known)).max() <= BOUND * 1 / (HALF + 1) + 1e-9
-
-
 @given(evidence(), st.integers(1, 3))
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_n_visitors_lift_no_tool_above_what_n_labels_allow(known, count: int) -> None:
     labels = [one for one in known[0] if one.visitor in VISITORS[:count]]
     assert np.abs(values(labels, known[1])).max() <= BOUND * count / (HALF + count) + 1e-9
 
 
 @given(evidence(), st.floats(0, 12), st.floats(0.1, 5))
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_no_shift_is_beyond_the_bound(known, bound: float, half: float) -> None:
     assert np.abs(values(*known, bound=bound, half=half)).max() <= bound + 1e-9
 
 
 @given(evidence(), st.integers(0, TOOLS - 1), st.sampled_from(VISITORS[:3]), st.sampled_from([1.0, -1.0]))
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_a_right_label_never_lowers_its_tool_and_a_wrong_one_never_lifts_it(known, tool, visitor, sign) -> None:
     labels, vectors = known
     after = values([*labels, Evidence("new", 0, tool, sign, visitor)], vectors)
@@ -82,7 +75,7 @@ def test_a_right_label_never_lowers_its_tool_and_a_wrong_one_never_lifts_it(know
 
 
 @given(evidence())
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_the_parts_of_the_labels_add_up_to_the_shift(known) -> None:
     shift = Memory(*known, tools=TOOLS).shift(QUERY)
     if shift is None:
@@ -96,7 +89,7 @@ def test_the_parts_of_the_labels_add_up_to_the_shift(known) -> None:
 
 
 @given(evidence(), st.permutations(range(40)))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_the_order_of_labels_does_not_matter(known, order) -> None:
     labels, vectors = known
     mixed = [labels[i] for i in order if i < len(labels)]
@@ -125,7 +118,7 @@ EQUALS = {
 
 
 @given(evidence(), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_what_is_shared_stays_within_the_same_bounds_and_adds_up(known, alone: bool) -> None:
     labels = [one for one in known[0] if one.visitor == "ann" or not alone]
     shift = Memory(labels, known[1], tools=TOOLS, shared=EQUALS).shift(QUERY)
@@ -160,10 +153,6 @@ def test_what_is_not_like_the_query_moves_nothing() -> None:
     assert Memory([], rows([]).reshape(0, 4), tools=TOOLS).shift(QUERY) is None
     near, nearer = (values([label], rows([cosine]))[0] for cosine in (0.7, 0.9))
     assert 0 < near < nearer
-
-
-def test_closeness_is_nothing_below_the_floor_and_whole_for_the_same_text() -> None:
-    assert closeness(np.array([-1.0, FLOOR, 1.0, 1.0000001])).tolist() == [0.0, 0.0, 1.0, 1.0]
 
 
 def test_a_tool_that_as_many_call_right_as_wrong_stays() -> None:

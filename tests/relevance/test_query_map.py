@@ -17,7 +17,7 @@ def drawn(seed: int, count: int, width: int = 12) -> np.ndarray:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 40), st.floats(0.01, 100), st.integers(0, 30))
-@settings(max_examples=100)
+@settings(max_examples=30)
 def test_no_tools_cosine_moves_by_more_than_the_limit(seed: int, count: int, ridge: float, copies: int) -> None:
     queries, targets = drawn(seed, count), drawn(seed + 1, count)
     poisoned = [np.concatenate([rows, np.repeat(rows[:1], copies, axis=0)]) for rows in (queries, targets)]

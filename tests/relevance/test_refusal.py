@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
-
 from core.relevance.refusal import NEVER, limit_of, measured_curve, shipped_curve
 
 
@@ -30,8 +28,3 @@ def test_a_measured_curve_counts_what_the_knob_would_refuse() -> None:
     assert curve.questions == 4
     assert (curve.at(10.0).wrong, curve.at(10.0).refused) == (0.25, 0.5)
     assert curve.at(0.0).refused == 0.0
-
-
-def test_between_measured_settings_the_curve_is_straight() -> None:
-    low, high, between = (shipped_curve().at(percent) for percent in (20.0, 30.0, 25.0))
-    assert between.refused == pytest.approx((low.refused + high.refused) / 2)

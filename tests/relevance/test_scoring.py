@@ -9,7 +9,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.refusal import evidence_of
 from core.relevance.relevance_index import SIGNALS, RelevanceIndex, RelevanceModel
-from core.relevance.scoring import damped, fit_of, leads, nothing_fits, z_scores
+from core.relevance.scoring import Judged, damped, fit_of, fit_of_parts, nothing_fits, z_scores
 from tests.cases import each
 from tests.relevance.toy_encoders import WordEncoder
 
@@ -34,10 +34,6 @@ def signals(dense: list[float], **others: list[float]) -> dict[str, np.ndarray]:
     return {name: np.array(dense if name == "dense" else others.get(name, zero), np.float32) for name in SIGNALS}
 
 
-def test_a_catalog_of_one_tool_has_a_scale_too() -> None:
-    assert np.isfinite(z_scores(np.array([0.7], np.float32), (0.05, 0.08))).all()
-
-
 def test_the_same_distance_from_the_mean_counts_the_same_whatever_the_catalogs_scale() -> None:
     near = z_scores(np.tile(np.array([0.1, 0.2, 0.3], np.float32), 2000), (0.0, 0.1))
     far = z_scores(np.tile(np.array([1.0, 2.0, 3.0], np.float32), 2000), (0.0, 0.1))
@@ -48,10 +44,6 @@ def test_a_peak_of_one_word_counts_less_than_in_proportion() -> None:
     low, high = damped(np.array([6.0], np.float32))[0], damped(np.array([12.0], np.float32))[0]
     assert low == pytest.approx(6.0)
     assert 6.0 < high < 8.0
-
-
-def test_a_lead_is_bounded() -> None:
-    assert np.abs(leads(np.array([50.0, -50.0]), np.eye(2))).max() == 3.0
 
 
 def test_more_of_any_signal_makes_a_tool_likelier(index: RelevanceIndex) -> None:
@@ -67,6 +59,13 @@ def test_a_label_raises_its_tool_and_takes_the_lead_from_the_others(index: Relev
     assert after.tools.argmax() == 2 != before.tools.argmax()
     assert after.tools[0] < before.tools[0]
     assert after.servers.tolist() == [after.tools[:2].max(), after.tools[2]]
+
+
+def test_a_raised_tool_does_not_take_the_lead_from_its_equal_on_another_server() -> None:
+    equal = Judged(np.tile(np.eye(3, dtype=np.float32)[:1], (3, 1)), np.arange(3), np.array([0, 0, 1]), 2)
+    parts = {"dense": np.array([5.0, 4.9, 4.9])}
+    fit = fit_of_parts(equal, parts, 0.5, MODEL, np.array([6.0, 0.0, 0.0]), (1.0, 0.0), None)
+    assert fit.tools[0] > fit.tools[2] > fit.tools[1]
 
 
 def test_a_calibrations_line_bends_the_logits(index: RelevanceIndex) -> None:

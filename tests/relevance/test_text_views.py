@@ -1,6 +1,6 @@
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Server, Tool
@@ -22,6 +22,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=30)
 @given(st.text(), st.text(), st.text(), json_values, st.dictionaries(st.text(max_size=9), json_values, max_size=5))
 def test_every_view_of_any_tool_is_a_bounded_text(server: str, name: str, text: str, odd: Any, properties: Any) -> None:
     for schema in (odd, {"properties": odd}, {"properties": properties}):

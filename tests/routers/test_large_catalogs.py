@@ -16,7 +16,9 @@ from core.routers import ROUTERS
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
 from core.routers.projection import StatisticsProjection
-from tests.relevance.many_tools import TOOLS, many_tools, some_requests
+from tests.relevance.many_tools import many_tools, some_requests
+
+TOOLS = 2_000
 
 SETTINGS: list[tuple[str, dict[str, object]]] = [
     ("ehrr", {}), ("ehrr", {"k": 40, "n": 20}), ("ehrr", {"hierarchy": False}), ("ehrr", {"exploration": "thompson"}), ("rag_mcp", {}),
@@ -25,7 +27,7 @@ SETTINGS: list[tuple[str, dict[str, object]]] = [
 
 
 def context(*, large: bool = True, requests: bool = False) -> RoutingContext:
-    world = many_tools(large=large)
+    world = many_tools(TOOLS, large=large)
     learnt: Learnt = NOTHING_LEARNT
     if requests:
         learnt = replace(learnt, requests=some_requests(world, np.arange(0, TOOLS, 5), 4))
@@ -48,7 +50,7 @@ def test_the_winner_is_that_of_scoring_every_tool(requests: bool, monkeypatch: p
     for router, settings in SETTINGS:
         algorithm = ROUTERS[router]()
         parameters = algorithm.parameters().replaced(settings)
-        for question in many_tools().questions[::16]:
+        for question in many_tools(TOOLS).questions[::16]:
             first, whole = (algorithm.route(question, one, parameters) for one in (large, small))
             asked += 1
             if first_candidate(first) != first_candidate(whole):
@@ -59,11 +61,11 @@ def test_the_winner_is_that_of_scoring_every_tool(requests: bool, monkeypatch: p
 
 
 def test_a_decision_says_how_many_tools_it_scored() -> None:
-    question = many_tools().questions[0]
+    question = many_tools(TOOLS).questions[0]
     first, whole = (ROUTERS["ehrr"]().route(question, context(large=one)) for one in (True, False))
     count = len(first.scored)
     assert 1000 <= count < TOOLS
-    assert (first.scored_note, whole.scored_note) == (f"scored {count:,} of 3,000 tools", "scored all 3,000 tools")
+    assert (first.scored_note, whole.scored_note) == (f"scored {count:,} of 2,000 tools", "scored all 2,000 tools")
     document = first.to_json()
     assert document["looked_at"] == {"tools": count, "of": TOOLS}
     assert count <= len(document["tools"]) < TOOLS

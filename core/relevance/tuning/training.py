@@ -154,7 +154,6 @@ class HardNegatives:
         return pair.accepted | self._twins[pair.catalog][pair.tool]
 
     def draw(self, pair: Pair, draw: random.Random) -> Tool:
-        """One of a pair's hard negatives."""
         right = self.accepted(pair)
         near = [key for key in self._best[pair.catalog, pair.query] if key not in right][: self._hard]
         return self._tools[pair.catalog][draw.choice(near or list(self._tools[pair.catalog]))]
