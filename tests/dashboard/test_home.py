@@ -33,17 +33,6 @@ def test_an_example_comes_out_right(sample: App, example: Example) -> None:
         assert decision.winner.tool in right
 
 
-def test_of_two_that_fit_the_quicker_one_wins_where_time_matters_more(sample: App) -> None:
-    two = EXAMPLES[1]
-    hasty = sample.routing.parameters("ehrr", {"alpha_t": 0.2})
-    decisions = [sample.routing.route(two.subtask, parameters=p, record=False) for p in (None, hasty)]
-    first, second = (decision.winner for decision in decisions)
-    assert first is not None
-    assert second is not None
-    assert {first.tool, second.tool} == two.winners[0]
-    assert second.time_cost_s < first.time_cost_s
-
-
 def test_examples_of_any_catalog_come_out_as_they_are_announced(sample: App) -> None:
     one, changes, steps = sample.examples.of("sample")
     assert won(sample, one.question) == one.winners[0]
