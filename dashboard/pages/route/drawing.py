@@ -8,6 +8,7 @@ from math import isinf
 from typing import Any
 
 import plotly.graph_objects as go
+from starlette.exceptions import HTTPException
 
 from core.app import App
 from core.decisions.layer import Supposed
@@ -23,7 +24,7 @@ from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
 from core.routers.presets import PRESETS
 from core.routers.why import IF_ANYTHING, condition, fit_sentence, network_note, parts_note
-from dashboard.lane import Answer, Refused, Values
+from dashboard.lane import Answer, Values
 from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown, tool_scores
 from dashboard.theme import WinnerColours
 from dashboard.ui.chart import chart, live, noted
@@ -340,7 +341,7 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
     def decision(values: Values) -> Mapping[str, object]:
         chosen = asked.parameters.replaced(values)
         if isinstance(chosen, PlanningParameters) and chosen.planner != "rules":
-            raise Refused(409, "The model is asked when the knob is released.")
+            raise HTTPException(409, "The model is asked when the knob is released.")
         return answer(replace(asked, parameters=chosen))
 
     def network(values: Values) -> Mapping[str, object]:

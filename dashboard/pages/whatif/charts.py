@@ -18,6 +18,7 @@ from core.domain.params import Knob
 from core.routers.auction import gain_of_report
 from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SERIES, SIMILARITY
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
+from dashboard.ui.charts.shared import dotted
 
 
 def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
@@ -32,13 +33,9 @@ def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
         "type": "scatter", "mode": "markers", "x": [cost], "y": [1e3 * found.truthful_usd], "cliponaxis": False,
         "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertemplate": "true cost: %{y:.3g} m$<extra></extra>",
     }  # fmt: skip
-    line = {
-        "type": "line", "x0": posted, "x1": posted, "yref": "paper", "y0": 0, "y1": 1,
-        "line": {"color": MUTED, "dash": "dot", "width": 2},
-    }  # fmt: skip
     return figure(
         [step, truth], title=f"Pay-off of {label(server)} over its stated cost; ◆ true cost, dotted τ", height=height,
-        shapes=[line], xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
+        shapes=[dotted("x", posted, MUTED)], xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
         yaxis={"title": {"text": "pay-off if executed (m$)", "font": {"size": 11}}},
     )  # fmt: skip
 
