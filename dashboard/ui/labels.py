@@ -97,7 +97,6 @@ def _reason(moved: MovedBy, limit: int) -> str:
 
 
 def _counted(moves: Sequence[MovedBy]) -> str:
-    """Returns the number of moves of each kind."""
     kinds = Counter("label" if one.by == LABEL else "of the calibration" for one in moves)
     return ", ".join(f"{count:,} {kind}{'s' if count > 1 and ' ' not in kind else ''}" for kind, count in kinds.items())
 

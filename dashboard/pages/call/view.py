@@ -51,7 +51,6 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
 
 
 def _teaches(outcome: Outcome) -> str:
-    """Says what the call itself teaches."""
     if outcome.simulated:
         return "The call was simulated and teaches nothing by itself. Your label counts as your own judgement."
     how = "ended well" if outcome.kind.success else "failed"

@@ -84,6 +84,8 @@ def _headline(decision: Decision, *, what_if: bool = False) -> str:
         f'<div class="wayfare-metric"><dt>{noted(label, help_text)}</dt><dd>{as_html(value)}</dd></div>'
         for label, value, help_text in _metrics(decision)
     )
+    # the badges say the rest of the reason
+    reason = decision.reason.removesuffix(network_note(decision)).removesuffix(parts_note(decision))
     star, said, tool = "★", "", f"<strong>{as_html(winner.tool, 90)}</strong>"
     if decision.fit is not None:
         word = decision.fit.confidence
@@ -100,14 +102,9 @@ def _headline(decision: Decision, *, what_if: bool = False) -> str:
             said = f' <span class="wayfare-badge">{noted(label, help_text)}</span>'
     return (
         f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">{star}</span> '
-        f"{tool}{mark}{said}{preset}<small>{as_html(_reason(decision), 300)}{_scored(decision)}</small></div>"
+        f"{tool}{mark}{said}{preset}<small>{as_html(reason, 300)}{_scored(decision)}</small></div>"
         f'<dl class="wayfare-metrics">{metrics}</dl></div>'
     )
-
-
-def _reason(decision: Decision) -> str:
-    """Returns the reason without the sentences that stand beside it as badges."""
-    return decision.reason.removesuffix(network_note(decision)).removesuffix(parts_note(decision))
 
 
 def _network(decision: Decision) -> str:
@@ -329,7 +326,6 @@ def _numbers(decision: Decision, row: int) -> str:
 
 
 def _fit(decision: Decision, row: int) -> str:
-    """Returns the probability that the tool fits, or "" if it was not estimated."""
     if decision.fit is None:
         return ""
     return f" · fits {units.share(float(decision.fit.tools[row]))}{condition(decision.fit)}"

@@ -90,7 +90,7 @@ def plane_chart(
             "z": [[0.35 + 0.65 * float(s) if int(w) == row else None for w, s in zip(ws, ss, strict=True)]
                   for ws, ss in zip(plane.winner, share, strict=True)],
             "colorscale": [[0, _clear(colours[names[row]])], [1, colours[names[row]]]], "zmin": 0, "zmax": 1, "showscale": False,
-            "customdata": _pairs(plane), "hovertext": _texts(plane, names, row, (x, y), in_usd=in_usd), "hoverinfo": "text", "hoverongaps": False,
+            "customdata": [[f"{x!r}|{y!r}" for x in plane.x.tolist()] for y in plane.y.tolist()], "hovertext": _texts(plane, names, row, (x, y), in_usd=in_usd), "hoverinfo": "text", "hoverongaps": False,
         }
         for row in found
     ]  # fmt: skip
@@ -125,10 +125,6 @@ def _axis(knob: Knob, values: np.ndarray) -> dict[str, object]:
         "range": [values[0] - half, values[-1] + half], "zeroline": False, "showgrid": False,
         "title": {"text": f"{knob.symbol} {knob.label.lower()}{unit}", "font": {"size": 11}},
     }  # fmt: skip
-
-
-def _pairs(plane: Plane) -> list[list[str]]:
-    return [[f"{x!r}|{y!r}" for x in plane.x.tolist()] for y in plane.y.tolist()]
 
 
 def _texts(
