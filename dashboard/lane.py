@@ -1,8 +1,8 @@
 """The fast lane: while a knob is turned, the page asks the console for the parts under the new values, past the page host.
 
 A page opens a lane with a function from values to parts of the page, and gives its secret token to the knobs in the visitor's
-browser. Access is decided as for `/mcp` (`core.gateway.http_app.stranger`). Nothing is stored here: the final values
-come back through the page host.
+browser. `dashboard.sign_in.SignInGate` in front of it decides who may ask. Nothing is stored here: the final values come back
+through the page host.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from starlette.responses import Response
 
 from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
-from core.gateway.http_app import stranger
 
 PATH = "/turn"
 LIMIT_BYTES = 65_536
@@ -70,11 +69,9 @@ class FastLanes:
         with self._guard:
             self._lanes[token] = Lane(answers, {kind: threading.Lock() for kind in answers})
 
-    async def serve(self, request: Request, other_names: frozenset[str] = frozenset()) -> Response:
+    async def serve(self, request: Request) -> Response:
         """Answer with the parts of the page under the values in the body, `{"token", "kind", "values"}`, or with an error."""
         try:
-            if reason := stranger(request.scope, other_names):
-                raise HTTPException(403, reason)
             turn = await _turn(request)
             with self._guard:
                 lane = self._lanes.get(turn.token)
