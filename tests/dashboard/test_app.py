@@ -78,15 +78,6 @@ def test_the_configuration_is_ours_from_any_directory(elsewhere: Path) -> None:
     assert config.get_option("theme.dark.primaryColor") == "#8F7CFF"
 
 
-def test_healthz_answers_ok_and_only_there(elsewhere: Path) -> None:
-    from dashboard.app import app
-
-    client = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5))
-    answer = client.get("/healthz")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
-    assert client.post("/healthz").status_code == 405
-
-
 def test_only_pages_answer_with_a_page_and_unknown_addresses_with_404(elsewhere: Path) -> None:
     from dashboard.app import PAGES, app, is_known, pages
 
@@ -105,6 +96,7 @@ def test_only_pages_answer_with_a_page_and_unknown_addresses_with_404(elsewhere:
         assert (answer.status_code, answer.json()["error"]) == (404, "not_found"), path
     for method in ("POST", "DELETE"):
         assert client.request(method, "/register").status_code == 404
+    assert client.post("/healthz").status_code == 405
     hosts = (re.sub(r"\{(\w+)(:path)?\}", r"\1", route.path) for route in pages._starlette_app.routes[:-1])
     of_its_own = [path for path in hosts if path.startswith(("/_stcore", "/media", "/component", "/auth", "/oauth2"))]
     assert [path for path in of_its_own if not is_known(path)] == []
@@ -180,13 +172,6 @@ def test_the_console_lives_as_long_as_the_app(elsewhere: Path, monkeypatch: pyte
     with Store(elsewhere / "kept.duckdb") as store:  # the file is free again
         assert store.activity.decision_count() == 0
     session.use_app(shared)
-
-
-def test_the_first_catalog_is_the_samples_unless_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("WAYFARE_CATALOG", raising=False)
-    assert session.first_catalog() == "sample"
-    monkeypatch.setenv("WAYFARE_CATALOG", "mine")
-    assert session.first_catalog() == "mine"
 
 
 def test_the_first_catalog_of_the_environment_is_shown_and_not_in_the_url_with_icon_and_logo_of_ours(
