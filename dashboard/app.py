@@ -33,7 +33,7 @@ from core.gateway.uses import Uses
 from dashboard import page_host, session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
-from dashboard.sign_in import OPERATOR, SIGN_IN, SIGN_OUT, SignInGate
+from dashboard.sign_in import SIGN_IN, SIGN_OUT, SignInGate
 from dashboard.ui.chart import PLOTLY, PLOTLY_URL
 
 PAGES = frozenset(view.parent.name for view in Path(__file__).parent.glob("pages/*/view.py"))
@@ -102,8 +102,7 @@ async def plotly(_: Request) -> Response:
 
 async def turned(request: Request) -> Response:
     """Serve the parts of a page under the values of a knob that is being turned."""
-    own = {request.headers.get("host", "").lower()} if OPERATOR in request.scope else set[str]()
-    return await lanes.serve(request, session.endpoint_hosts() | own)
+    return await lanes.serve(request)
 
 
 async def waiting(_: Request) -> Response:

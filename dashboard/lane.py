@@ -1,8 +1,8 @@
 """The fast lane: while a knob is turned, the page asks the console for the parts under the new values, past the page host.
 
 A page opens a lane with a function from values to parts of the page, and gives its secret token to the knobs in the visitor's
-browser. Access is decided as for `/mcp` (`core.gateway.http_app.stranger`). Nothing is stored here: the final values
-come back through the page host.
+browser. `dashboard.sign_in.SignInGate` in front of it decides who may ask. Nothing is stored here: the final values come back
+through the page host.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import anyio.to_thread
 from cachetools import LRUCache
+from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
-from core.gateway.http_app import stranger
 
 PATH = "/turn"
 LIMIT_BYTES = 65_536
@@ -46,12 +47,14 @@ class Lane:
             return json.dumps(self.answers[kind](values), allow_nan=False).encode()
 
 
-class Refused(Exception):
-    """A request is refused, with a sentence and the HTTP status."""
+class Turn(BaseModel):
+    """The body of a request: the token of a page, the kind of the answer, and values of knobs."""
 
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
+    model_config = ConfigDict(strict=True)
+
+    token: str
+    kind: str
+    values: dict[str, object]
 
 
 class FastLanes:
@@ -66,19 +69,17 @@ class FastLanes:
         with self._guard:
             self._lanes[token] = Lane(answers, {kind: threading.Lock() for kind in answers})
 
-    async def serve(self, request: Request, other_names: frozenset[str] = frozenset()) -> Response:
+    async def serve(self, request: Request) -> Response:
         """Answer with the parts of the page under the values in the body, `{"token", "kind", "values"}`, or with an error."""
         try:
-            if reason := stranger(request.scope, other_names):
-                raise Refused(403, reason)
-            token, kind, values = _asked(request, await _body(request))
+            turn = await _turn(request)
             with self._guard:
-                lane = self._lanes.get(token)
-            if lane is None or kind not in lane.answers:
-                raise Refused(404, UNKNOWN)
-            return _json(200, await anyio.to_thread.run_sync(lane.answer, kind, values))
-        except Refused as refused:
-            return _sentence(refused.status, str(refused))
+                lane = self._lanes.get(turn.token)
+            if lane is None or turn.kind not in lane.answers:
+                raise HTTPException(404, UNKNOWN)
+            return _json(200, await anyio.to_thread.run_sync(lane.answer, turn.kind, turn.values))
+        except HTTPException as refused:
+            return _sentence(refused.status_code, refused.detail)
         except WayfareError as error:
             return _sentence(422, str(error))
         except ClientDisconnect:
@@ -88,29 +89,24 @@ class FastLanes:
             return _sentence(500, "The page could not be updated while the knob was turned. Release the knob.")
 
 
-async def _body(request: Request) -> bytes:
-    """Returns the body. Raises Refused if it is too large."""
+async def _turn(request: Request) -> Turn:
+    """Returns the body. Pages of other sites cannot send this type without a preflight."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise HTTPException(415, "Send application/json.")
+    try:
+        return Turn.model_validate_json(await read_body(request, LIMIT_BYTES))
+    except ValidationError:
+        raise HTTPException(400, 'The body is not {"token": text, "kind": text, "values": {name: value}}.') from None
+
+
+async def read_body(request: Request, most_bytes: int) -> bytes:
+    """Returns the body of a request. Raises HTTPException 413 if it is too large."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > LIMIT_BYTES:
-            raise Refused(413, f"A request may have {LIMIT_BYTES:,} bytes.")
+        if len(body) > most_bytes:
+            raise HTTPException(413, f"A request may have {most_bytes:,} bytes.")
     return bytes(body)
-
-
-def _asked(request: Request, body: bytes) -> tuple[str, str, Values]:
-    """Returns token, kind and values. Raises Refused. Pages of other sites cannot send this type without a preflight."""
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise Refused(415, "Send application/json.")
-    try:
-        said = json.loads(body)
-    except (ValueError, RecursionError):
-        raise Refused(400, "The body is not JSON.") from None
-    fields: dict[str, Any] = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
-    token, kind, values = fields.get("token"), fields.get("kind"), fields.get("values")
-    if not (isinstance(token, str) and isinstance(kind, str) and isinstance(values, dict)):
-        raise Refused(400, 'The body is not {"token": text, "kind": text, "values": {name: value}}.')
-    return token, kind, cast("dict[str, object]", values)
 
 
 def _json(status: int, body: bytes) -> Response:

@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, quote
 
 import anyio.to_thread
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,6 +28,7 @@ from core.domain.errors import WayfareError
 from core.gateway.http_app import METADATA_PATH, foreign_origin, stranger
 from core.gateway.http_app import PATH as MCP
 from core.governance.clients import LASTS, SignIns
+from dashboard.lane import read_body
 
 if TYPE_CHECKING:
     from core.app import App
@@ -120,11 +122,10 @@ async def _answer(sign_ins: SignIns, request: Request) -> Response:
         target = _inside(request.query_params.get("next", ""))
         known = sign_ins.operator(request.cookies.get(sign_ins.cookie, ""))
         return RedirectResponse(target, 303, HEADERS) if known else _page(target)
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            return _page("/", "That is too long for a token.", 413)
+    try:
+        body = await read_body(request, MOST_BYTES)
+    except HTTPException:
+        return _page("/", "That is too long for a token.", 413)
     fields = parse_qs(body.decode(errors="replace"))
     token, target = fields.get("token", [""])[0].strip(), _inside(fields.get("next", [""])[0])
     address = request.client.host if request.client is not None else ""

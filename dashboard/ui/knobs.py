@@ -219,7 +219,6 @@ def _grouped(infos: Sequence[Knob]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _spec(info: Knob) -> dict[str, Any]:
-    """Returns the data with which the browser draws one knob."""
     default = "off" if info.default is None else info.default
     spec: dict[str, Any] = {
         "name": info.name, "kind": _kind(info), "title": knob_title(info), "unit": info.unit,

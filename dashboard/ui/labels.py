@@ -97,7 +97,6 @@ def _reason(moved: MovedBy, limit: int) -> str:
 
 
 def _counted(moves: Sequence[MovedBy]) -> str:
-    """Returns the number of moves of each kind."""
     kinds = Counter("label" if one.by == LABEL else "of the calibration" for one in moves)
     return ", ".join(f"{count:,} {kind}{'s' if count > 1 and ' ' not in kind else ''}" for kind, count in kinds.items())
 
@@ -108,13 +107,14 @@ NOTICE = "label:notice"
 @dataclass(frozen=True, slots=True)
 class Labelling:
     """One decision with this visitor's labels and the `moves` of each tool, the strongest first. A `hypothetical`
-    decision is not recorded, and its tools get no labels."""
+    decision is not recorded, and its tools get no labels. `changed` is called after a label was stored."""
 
     app: App
     decision: Decision
     said: Mapping[str, Label]
     moves: Mapping[str, Sequence[MovedBy]]
-    hypothetical: bool = False
+    hypothetical: bool
+    changed: Callable[[], None]
 
     def learnt(self, tool: str) -> float:
         """Returns the shift of a tool by labels, in logits of p_fit; 0 if no label is near."""
@@ -161,7 +161,9 @@ def labeller(origin: str = "console") -> By:
     return By(address if isinstance(address, str) else "", origin)
 
 
-def labelling(app: App, decision: Decision, *, hypothetical: bool = False) -> Labelling:
+def labelling(
+    app: App, decision: Decision, *, hypothetical: bool = False, changed: Callable[[], None] = lambda: None
+) -> Labelling:
     """Returns a decision with its labels as of now."""
     said = app.feedback.said(
         decision.subtask, catalog=decision.catalog, server_hint=decision.server_hint, by=labeller()
@@ -170,23 +172,21 @@ def labelling(app: App, decision: Decision, *, hypothetical: bool = False) -> La
     if decision.fit is not None and decision.fit.learnt is not None:
         for one in app.feedback.moved(decision.subtask, catalog=decision.catalog):
             moves.setdefault(one.tool, []).append(one)
-    return Labelling(app, decision, said, moves, hypothetical)
+    return Labelling(app, decision, said, moves, hypothetical, changed)
 
 
-def label_bar(known: Labelling, tool: str, place: str, *, changed: Callable[[], None] | None = None) -> None:
-    """Draws the three label buttons of a tool. Calls `changed` after a change was stored."""
+def label_bar(known: Labelling, tool: str, place: str) -> None:
+    """Draws the three label buttons of a tool."""
     if known.hypothetical:
         return
     said = known.said.get(tool)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         for right in (True, False):
-            _judge(known, tool, place, right=right, said=said, changed=changed)
-        _other(known, tool, place, changed)
+            _judge(known, tool, place, right=right, said=said)
+        _other(known, tool, place)
 
 
-def label_notice(
-    known: Labelling, place: str, *, now: Decision | None = None, changed: Callable[[], None] | None = None
-) -> None:
+def label_notice(known: Labelling, place: str, *, now: Decision | None = None) -> None:
     """Shows the last change in this place for this sub-task. `now` is a decision made after it."""
     notice: Notice | None = st.session_state.get(NOTICE)
     if notice is None or notice.place != place or _asked(notice.before) != _asked(known.decision):
@@ -200,18 +200,16 @@ def label_notice(
         if len(notice.labels) > 1:  # two labels: the same click does not take back both
             st.button(
                 "Take back", key=f"label:{place}:back", type="tertiary", icon=":material/undo:", on_click=_back,
-                args=(known, notice, changed),
+                args=(known, notice),
             )  # fmt: skip
             st.button(
                 "Keep as its example request", key=f"label:{place}:keep", type="tertiary", icon=":material/forum:", on_click=_keep,
-                args=(known, notice, changed), help="The question becomes an example request of the right tool, which counts for everybody. "
+                args=(known, notice), help="The question becomes an example request of the right tool, which counts for everybody. "
                 "The Catalog page lists it there and removes it.",
             )  # fmt: skip
 
 
-def _judge(
-    known: Labelling, tool: str, place: str, *, right: bool, said: Label | None, changed: Callable[[], None] | None
-) -> None:
+def _judge(known: Labelling, tool: str, place: str, *, right: bool, said: Label | None) -> None:
     word, colour = ("right", "green") if right else ("wrong", "orange")
     pressed = said is not None and said.right is right
     icon = ":material/check_circle:" if pressed else f":material/thumb_{'up' if right else 'down'}:"
@@ -223,11 +221,11 @@ def _judge(
         help="Your label. The same click takes it back." if pressed else
         f"Store that this tool is {word} for this sub-task. It counts in the next decisions on similar sub-tasks.",
         on_click=_store,
-        args=(known, tool, place, right, said if pressed else None, changed),
+        args=(known, tool, place, right, said if pressed else None),
     )  # fmt: skip
 
 
-def _other(known: Labelling, tool: str, place: str, changed: Callable[[], None] | None) -> None:
+def _other(known: Labelling, tool: str, place: str) -> None:
     key = f"label:{place}:other:{tool}"
     with st.popover(
         "should be…", type="tertiary", key=key, on_change="rerun",
@@ -239,14 +237,12 @@ def _other(known: Labelling, tool: str, place: str, changed: Callable[[], None] 
             pick(
                 "It should have been", dict.fromkeys(name for name in names if name != tool), key=chosen,
                 placeholder="Type a part of a server's or tool's name", changed=_store_other,
-                args=(known, tool, place, key, changed),
+                args=(known, tool, place, key),
             )  # fmt: skip
             st.caption("Stores two labels: the chosen tool is right, this one is wrong.")
 
 
-def _store(
-    known: Labelling, tool: str, place: str, right: bool, taken_back: Label | None, changed: Callable[[], None] | None
-) -> None:
+def _store(known: Labelling, tool: str, place: str, right: bool, taken_back: Label | None) -> None:
     def act() -> tuple[str, tuple[Label, ...]]:
         decision, word = known.decision, "right" if right else "wrong"
         if taken_back is not None:
@@ -258,10 +254,10 @@ def _store(
         )  # fmt: skip
         return f"Stored: {escaped(tool, 80)} is **{word}**. The same click takes it back.", (label,)
 
-    _say(known, (tool,), place, act, changed, taken_back=() if taken_back is None else (taken_back,))
+    _say(known, (tool,), place, act, taken_back=() if taken_back is None else (taken_back,))
 
 
-def _store_other(known: Labelling, shown: str, place: str, key: str, changed: Callable[[], None] | None) -> None:
+def _store_other(known: Labelling, shown: str, place: str, key: str) -> None:
     right = st.session_state.get(f"{key}:chosen")
     if right is None:
         return
@@ -275,19 +271,19 @@ def _store_other(known: Labelling, shown: str, place: str, key: str, changed: Ca
         )  # fmt: skip
         return f"Stored: {escaped(right, 80)} is **right**, {escaped(shown, 80)} is **wrong**.", labels
 
-    _say(known, (right, shown), place, act, changed)
+    _say(known, (right, shown), place, act)
 
 
-def _back(known: Labelling, notice: Notice, changed: Callable[[], None] | None) -> None:
+def _back(known: Labelling, notice: Notice) -> None:
     def act() -> tuple[str, tuple[Label, ...]]:
         for label in notice.labels:
             known.app.feedback.retract(label.id, by=labeller())
         return f"Taken back: the labels of {' and '.join(escaped(one.tool, 80) for one in notice.labels)}.", ()
 
-    _say(known, [label.tool for label in notice.labels], notice.place, act, changed, taken_back=notice.labels)
+    _say(known, [label.tool for label in notice.labels], notice.place, act, taken_back=notice.labels)
 
 
-def _keep(known: Labelling, notice: Notice, changed: Callable[[], None] | None) -> None:
+def _keep(known: Labelling, notice: Notice) -> None:
     right = next(label.tool for label in notice.labels if label.right)
 
     def act() -> tuple[str, tuple[Label, ...]]:
@@ -295,7 +291,7 @@ def _keep(known: Labelling, notice: Notice, changed: Callable[[], None] | None) 
         known.app.requests.add_by_hand(decision.catalog, right, [decision.subtask], labeller())
         return f"“{escaped(decision.subtask, 90)}” is an example request of {escaped(right, 80)} now.", ()
 
-    _say(known, [right], notice.place, act, changed)
+    _say(known, [right], notice.place, act)
 
 
 def _say(
@@ -303,7 +299,6 @@ def _say(
     judged: Sequence[str],
     place: str,
     act: Callable[[], tuple[str, tuple[Label, ...]]],
-    changed: Callable[[], None] | None,
     *,
     taken_back: Sequence[Label] = (),
 ) -> None:
@@ -316,8 +311,7 @@ def _say(
         st.session_state[NOTICE] = Notice(place, decision, str(error), done=False)
         return
     st.session_state[NOTICE] = Notice(place, decision, sentence, labels, tuple(judged), shared)
-    if changed is not None:
-        changed()
+    known.changed()
 
 
 def _sharing(labels: Sequence[Label], *moves: Sequence[MovedBy]) -> frozenset[str]:

@@ -46,7 +46,9 @@ def layer_banner() -> None:
     layers = [(catalog, one) for catalog, known in _layers().items() for one in known]
     if not layers:
         return
-    words = [f"{_figure(one)} of **{escaped(one.tool, 60)}**" for _, one in layers[:4]]
+    words = [
+        f"{one.figure} {escaped(SHOWN[one.figure](one.value))} of **{escaped(one.tool, 60)}**" for _, one in layers[:4]
+    ]
     more = f" and {len(layers) - 4} more" if len(layers) > 4 else ""
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="layer:banner"):
         st.container(width="stretch").markdown(
@@ -56,21 +58,9 @@ def layer_banner() -> None:
         st.button("Drop", icon=":material/layers_clear:", key="layer:drop", on_click=drop_layer)
 
 
-def _figure(one: Supposed) -> str:
-    return f"{one.figure} {escaped(SHOWN[one.figure](one.value))}"
-
-
 def _layers() -> Layers:
     found: Layers = st.session_state.get(LAYER, {})
     return found
-
-
-STYLE = """<style>
-.signed-in { position: fixed; z-index: 999992; bottom: 0.6rem; right: 0.8rem; max-width: 16rem; padding: 0.15rem 0.6rem; font-size: 0.85rem;
-  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 0.4rem; overflow: hidden; text-overflow: ellipsis;
-  white-space: nowrap; background: light-dark(#fbfbfd, #12141c); }
-.signed-in a { color: inherit; }
-</style>"""
 
 
 def signed_in_bar() -> None:
@@ -79,5 +69,5 @@ def signed_in_bar() -> None:
     if name:
         shown = escape(visible(name))
         st.html(
-            f'{STYLE}<div class="signed-in">{shown} is signed in · <a href="/sign-out" target="_self">Sign out</a></div>'
+            f'<div class="wayfare-signed-in">{shown} is signed in · <a href="/sign-out" target="_self">Sign out</a></div>'
         )

@@ -118,7 +118,6 @@ def _start(state: UrlState, name: str, options: Sequence[str], value: str) -> in
 
 
 def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
-    """Warn if a link names an unknown option."""
     if (wanted := linked.get(kind, shown)) not in options:
         st.warning(
             f"There is no {kind} {escaped(wanted, 80)}; this is {escaped(shown, 80)}.", icon=":material/link_off:"

@@ -52,7 +52,8 @@ def test_a_client_changes_without_a_new_token_and_a_token_expires(wayfare, app):
     assert "expired" in wayfare("clients").out
     wayfare("clients", "change", "ann", "--days", 30)
     assert app.governance.clients.of_token(token) is not None
-    for words in (("change", "nobody"), ("change", "ann", "--operator"), ("add", "ann"), ("change",)):
+    both = ("add", "ops", "--operator", "--server", "files")
+    for words in (("change", "nobody"), ("change", "ann", "--operator"), ("add", "ann"), ("change",), both):
         run = wayfare("clients", *words)
         assert (run.code, run.out, run.err.count("\n")) == (2, "", 1), words
     assert "4 records in 4 writes" in wayfare("audit").out

@@ -15,6 +15,7 @@ from core.governance.approval_rules import ApprovalRules
 from core.planning.plans import Executed
 from dashboard.pages.agent.view import EXAMPLES, RUN
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of
+from tests.importing import import_text
 from tests.world import RAW
 
 WORDS = {"type": "object", "properties": {"words": {"type": "string"}}, "required": ["words"]}
@@ -31,7 +32,7 @@ RAW_SERVER = {
                    tool("note", "Write down a note.", price_usd=0.001, success=0.9, latency_s=0.5, annotations={})]},
     ]
 }  # fmt: skip
-app = app_with({"raw": RAW_SERVER})
+app = app_with({"raw": RAW_SERVER}, scope="module")
 TASK = "Echo words '**bold** <b>'"
 ASKED = {"q": TASK, "catalog": "raw", "router": "rag_mcp"}
 
@@ -43,20 +44,6 @@ def finished(page: AppTest) -> AppTest:
     while not run.wait(1):
         assert time.monotonic() < deadline
     return checked(page.run())
-
-
-def test_without_a_run_there_are_examples(app: App) -> None:
-    page = open_page("agent")
-    labels = [button.label.replace("\\", "").replace("\u2060", "") for button in page.button]
-    assert set(EXAMPLES) <= set(labels)
-    assert page.button(key="agent:start").disabled
-    own = [
-        button.label
-        for button in open_page("agent", catalog="raw").button
-        if str(button.key).startswith("agent:example")
-    ]
-    assert own
-    assert not set(EXAMPLES) & set(own)
 
 
 def test_a_tool_that_may_write_waits_for_a_press(app: App) -> None:
@@ -71,6 +58,11 @@ def test_a_tool_that_may_write_waits_for_a_press(app: App) -> None:
 
 
 def test_a_task_runs_and_every_step_is_shown(app: App) -> None:
+    page = open_page("agent", catalog="raw")
+    examples = [button.label for button in page.button if str(button.key).startswith("agent:example")]
+    assert examples
+    assert not set(EXAMPLES) & set(examples)  # they are of the sample
+    assert page.button(key="agent:start").disabled
     page = finished(press(open_page("agent", **ASKED), "agent:start"))
     shown = text_of(page)
     assert "ROUTE" in shown
@@ -82,8 +74,6 @@ def test_a_task_runs_and_every_step_is_shown(app: App) -> None:
     assert set(app.store.activity.decisions()["origin"]) == {"agent"}
     (turn, stop) = page.dataframe[0].value.to_dict("records")
     assert (turn["do"], stop["do"], turn["exposed"] > 0) == ("execute", "stop", True)
-    press(page, "agent:start")
-    assert len(app.store.activity.decisions()) >= 1
 
 
 def test_a_person_does_another_call_and_lets_it_go_on(app: App) -> None:
@@ -125,10 +115,12 @@ def test_what_is_missing_is_said_and_can_be_done_step_by_step(app: App) -> None:
 def test_a_call_that_needs_a_person_is_approved_where_it_is_done(app: App) -> None:
     governance = app.governance
     governance.set_policy(replace(governance.policy, approvals=ApprovalRules(new=True)), origin="test")
-    page = finished(press(open_page("agent", **ASKED), "agent:start"))
+    import_text(app.catalog_editor, json.dumps(RAW_SERVER), "fresh")
+    asked = {**ASKED, "catalog": "fresh"}
+    page = finished(press(open_page("agent", **asked), "agent:start"))
     assert "not called: approval needed" in text_of(page)
     assert any(button.label == "Approve it on Govern" for button in page.button)
-    page = finished(press(open_page("agent", **ASKED, hand="1"), "agent:start"))
+    page = finished(press(open_page("agent", **asked, hand="1"), "agent:start"))
     assert "needs a person's approval**: it is new here" in text_of(page)
     page = finished(press(page, next(button.key for button in page.button if button.label == "Approve and do it")))
     run: SupervisedAgent = page.session_state[RUN]

@@ -57,7 +57,7 @@ def click(page: AppTest, key: str) -> AppTest:
     return checked(page.button(key=key).click().run())
 
 
-def test_it_offers_what_the_catalogs_preconditions_name_and_everything() -> None:
+def test_it_offers_what_the_preconditions_name_and_a_change_changes_the_decision_and_the_url() -> None:
     page = visit()
     assert {name: part(page, name).options for name in NOTHING} == {
         "scopes": ["everything", "mail:write"],
@@ -69,22 +69,16 @@ def test_it_offers_what_the_catalogs_preconditions_name_and_everything() -> None
     assert "The state leaves out no tool above the threshold." in markdown_of(page)
     assert candidates(page) == {"mail::send", "mail::find", "mail::reply"}
 
-
-def test_a_change_changes_the_decision_and_the_url() -> None:
-    page = visit()
     checked(part(page, "scopes").set_value([]).run())
     assert candidates(page) == {"mail::find", "mail::reply"}
     assert url(page) == {"scopes": "none"}
     checked(part(page, "scopes").set_value(["mail:write"]).run())
     assert candidates(page) == {"mail::send", "mail::find", "mail::reply"}
     assert url(page) == {"scopes": "mail:write"}
-
-
-def test_a_link_opens_the_state_that_it_carries() -> None:
-    page = visit(scopes="mail:read,mail:write", outputs="none", milestones="*")
-    assert state(page) == {"scopes": ["mail:read", "mail:write"], "outputs": [], "milestones": ["*"]}
-    assert candidates(page) == {"mail::send", "mail::find"}
-    assert url(page) == {"scopes": "mail:read,mail:write", "outputs": "none"}
+    checked(part(page, "scopes").set_value(["mail:write", "*"]).run())  # everything and something are not held together
+    assert part(page, "scopes").value == ["*"]
+    checked(part(page, "scopes").set_value(["*", "mail:write"]).run())
+    assert part(page, "scopes").value == ["mail:write"]
 
 
 def test_each_tool_that_is_left_out_says_what_it_lacks_and_where_it_would_stand() -> None:
@@ -99,23 +93,17 @@ def test_a_tool_that_would_not_be_among_the_k_is_no_candidate() -> None:
     assert "would be outranked" in markdown_of(visit(**NOTHING, n="1", q="finds letters sent"))
 
 
-def test_granting_adds_what_a_tool_lacks_to_what_is_held() -> None:
-    page = visit(scopes="chat:write", outputs="none", milestones="none")
+def test_a_link_opens_the_state_that_it_carries_as_text_and_granting_adds_what_a_tool_lacks() -> None:
+    page = visit(scopes="chat:write,<b>**x**</b>", outputs="none", milestones="none")
+    assert state(page) == {"scopes": ["<b>**x**</b>", "chat:write"], "outputs": [], "milestones": []}
+    assert "**x**</b>" not in markdown_of(page)
+    assert candidates(page) == {"mail::find"}
     click(page, "route:grant:mail::send")
-    assert url(page) == {"scopes": "chat:write,mail:write", "outputs": "none", "milestones": "confirmed"}
+    assert url(page) == {"scopes": "<b>**x**</b>,chat:write,mail:write", "outputs": "none", "milestones": "confirmed"}
     assert candidates(page) == {"mail::send", "mail::find"}
     click(page, "route:grant:mail::reply")
     assert url(page)["outputs"] == "find"
     assert candidates(page) == {"mail::send", "mail::find", "mail::reply"}
-
-
-def test_everything_and_something_are_not_held_together() -> None:
-    page = visit()
-    checked(part(page, "scopes").set_value(["*", "mail:write"]).run())
-    assert part(page, "scopes").value == ["mail:write"]
-    checked(part(page, "scopes").set_value(["mail:write", "*"]).run())
-    assert part(page, "scopes").value == ["*"]
-    assert url(page) == {}
 
 
 def test_one_click_holds_nothing_or_everything_and_a_reset_everything() -> None:
@@ -151,12 +139,6 @@ def test_a_catalog_without_preconditions_says_so() -> None:
 
 def test_another_router_has_no_state() -> None:
     assert not visit(router="simple_retrieval", theta="").multiselect
-
-
-def test_what_a_link_puts_into_the_state_is_text() -> None:
-    page = visit(scopes="<b>**x**</b>,:red[y]")
-    assert state(page)["scopes"] == [":red[y]", "<b>**x**</b>"]
-    assert "**x**</b>" not in markdown_of(page)
 
 
 PLANNED = {"q": "find letters sent, then reply to them with answers", "plan": "rules", "n": "3"}

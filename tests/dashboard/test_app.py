@@ -23,6 +23,7 @@ from core.store import Store
 from dashboard import session
 from dashboard.navigation import VIEWS
 from dashboard.ui.chart import PLOTLY_URL
+from tests.cases import each
 from tests.dashboard.harness import BARE, app_with, checked, labelled, press
 
 MAIN = Path(dashboard.__file__).with_name("main.py")
@@ -39,7 +40,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     config.get_config_options(force_reparse=True)
 
 
-app = app_with({"hollow": BARE, "small": SMALL})
+app = app_with({"hollow": BARE, "small": SMALL}, scope="module")
 
 
 def visit(**query: str) -> AppTest:
@@ -77,15 +78,6 @@ def test_the_configuration_is_ours_from_any_directory(elsewhere: Path) -> None:
     assert config.get_option("theme.dark.primaryColor") == "#8F7CFF"
 
 
-def test_healthz_answers_ok_and_only_there(elsewhere: Path) -> None:
-    from dashboard.app import app
-
-    client = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5))
-    answer = client.get("/healthz")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
-    assert client.post("/healthz").status_code == 405
-
-
 def test_only_pages_answer_with_a_page_and_unknown_addresses_with_404(elsewhere: Path) -> None:
     from dashboard.app import PAGES, app, is_known, pages
 
@@ -100,9 +92,11 @@ def test_only_pages_answer_with_a_page_and_unknown_addresses_with_404(elsewhere:
         "/.well-known/openid-configuration", "/.well-known/oauth-protected-resource/sse", "/sse", "/register",
         "/nope", "/govern/x", "/static/js/no.js", "/_stcore/no", "/sign-in", "/robots.txt",
     ):  # fmt: skip
-        for method in ("GET", "POST", "DELETE"):
-            answer = client.request(method, path, headers={"Accept": "text/html"})
-            assert (answer.status_code, answer.json()["error"]) == (404, "not_found"), (method, path)
+        answer = client.get(path, headers={"Accept": "text/html"})
+        assert (answer.status_code, answer.json()["error"]) == (404, "not_found"), path
+    for method in ("POST", "DELETE"):
+        assert client.request(method, "/register").status_code == 404
+    assert client.post("/healthz").status_code == 405
     hosts = (re.sub(r"\{(\w+)(:path)?\}", r"\1", route.path) for route in pages._starlette_app.routes[:-1])
     of_its_own = [path for path in hosts if path.startswith(("/_stcore", "/media", "/component", "/auth", "/oauth2"))]
     assert [path for path in of_its_own if not is_known(path)] == []
@@ -147,7 +141,7 @@ def test_a_document_names_what_every_view_needs_and_each_of_it_is_there() -> Non
     assert {client.head(url).status_code for url in named if url != PLOTLY_URL} == {200}
 
 
-@pytest.mark.parametrize("query", ["", "?q=read+a+file&catalog=small"])
+@each("query", ["", "?q=read+a+file&catalog=small"])
 def test_the_default_page_has_the_address_that_its_name_suggests(elsewhere: Path, query: str) -> None:
     from dashboard.app import app
 
@@ -162,7 +156,7 @@ def test_the_console_lives_as_long_as_the_app(elsewhere: Path, monkeypatch: pyte
 
     monkeypatch.setenv("WAYFARE_DB", str(elsewhere / "kept.duckdb"))
     monkeypatch.setenv("WAYFARE_CATALOG", "not there")  # nothing to prepare
-    session.use_app(None)
+    shared = session.use_app(None)
 
     async def live() -> tuple[App, App]:
         async with lifespan(None):
@@ -177,47 +171,45 @@ def test_the_console_lives_as_long_as_the_app(elsewhere: Path, monkeypatch: pyte
     assert first is second
     with Store(elsewhere / "kept.duckdb") as store:  # the file is free again
         assert store.activity.decision_count() == 0
+    session.use_app(shared)
 
 
-def test_the_first_catalog_is_the_samples_unless_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("WAYFARE_CATALOG", raising=False)
-    assert session.first_catalog() == "sample"
-    monkeypatch.setenv("WAYFARE_CATALOG", "mine")
-    assert session.first_catalog() == "mine"
-
-
-def test_icon_and_logo_are_files_of_ours(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_catalog_of_the_environment_is_shown_and_not_in_the_url_with_icon_and_logo_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WAYFARE_CATALOG", "small")
     told: dict[str, str] = {}
     monkeypatch.setattr(st, "set_page_config", lambda **options: told.update(icon=options["page_icon"]))
     monkeypatch.setattr(st, "logo", lambda image, **_: told.update(logo=image))
-    visit()
+    page = visit()
+    assert page.selectbox(key="ask.catalog").value == "small"
+    assert page.query_params == {}
+    assert visit(catalog="hollow").query_params == {"catalog": "hollow"}
     for image in (told["icon"], told["logo"]):
         assert Path(image).is_relative_to(MAIN.parent)
         assert Path(image).read_bytes().startswith(b"\x89PNG")
 
 
-def test_from_a_decision_to_the_map_with_all_that_was_asked(app: App) -> None:
-    asked = {"q": "read a file", "hint": "disk", "catalog": "small", "alpha_t": "0.1"}
-    drawn = press(visit(**asked), "route:map")
-    assert drawn.query_params == {**asked, "by": "server"}
-    assert drawn.text_input(key="ask.q").value == "read a file"
-
-
-@pytest.mark.parametrize(
+@each(
     ("button", "query"),
     [
         ("Call", {"catalog": "small", "tool": "files::read"}),
         ("Open in catalog", {"catalog": "small", "view": "tools", "tool": "files::read", "server": "files"}),
     ],
 )
-def test_from_a_tool_of_the_map_to_its_call_and_its_row(app: App, button: str, query: dict[str, str]) -> None:
-    drawn = press(visit(q="read a file", catalog="small"), "route:map")
+def test_from_a_decision_to_the_map_with_all_that_was_asked_and_from_a_tool_there_on(
+    button: str, query: dict[str, str]
+) -> None:
+    asked = {"q": "read a file", "hint": "disk", "catalog": "small", "alpha_t": "0.1"}
+    drawn = press(visit(**asked), "route:map")
+    assert drawn.query_params == {**asked, "by": "server"}
+    assert drawn.text_input(key="ask.q").value == "read a file"
     drawn.session_state["map.tool"] = "files::read"
     page = follow(checked(drawn.run()), button)
     assert {name: page.query_params[name] for name in query} == query
 
 
-def test_a_page_opened_with_the_very_query_of_the_page_before_takes_it(app: App) -> None:
+def test_a_page_opened_with_the_very_query_of_the_page_before_takes_it() -> None:
     call = follow(visit(q="read a file", catalog="small"), "Call")
     checked(call.selectbox(key="ask.catalog").set_value("hollow").run())
     assert call.query_params["q"] == "read a file"
@@ -227,13 +219,3 @@ def test_a_page_opened_with_the_very_query_of_the_page_before_takes_it(app: App)
     catalog = follow(call, "Open the Catalog page")
     assert catalog.selectbox(key="catalog.catalog").value == "hollow"
     assert catalog.query_params == {"catalog": "hollow"}
-
-
-def test_the_first_catalog_of_the_environment_is_shown_and_not_in_the_url(
-    app: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WAYFARE_CATALOG", "small")
-    page = visit()
-    assert page.selectbox(key="ask.catalog").value == "small"
-    assert page.query_params == {}
-    assert visit(catalog="sample").query_params == {"catalog": "sample"}

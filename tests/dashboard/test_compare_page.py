@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 
 from core.app import App
 from core.domain.trace import Drop
 from core.routers import ROUTERS
-from dashboard.pages.compare.view import LABELS
+from dashboard.pages.compare.view import LABELS, OWN_FILE
+from dashboard.ui.charts.shared import frontier
 from dashboard.ui.text import DROPPED
 from dashboard.ui.variants import MOST
-from tests.cases import each
 from tests.dashboard.harness import TIMEOUT_S, app_with, checked, markdown_of, open_page, press, text_of
 
 CATALOG = {
@@ -49,34 +50,18 @@ def test_every_router_can_be_compared(app: App) -> None:
         assert page.dataframe[0].value.columns.tolist()[0] == "tool"
 
 
-def test_to_compare_records_nothing(app: App) -> None:
-    visit(**ASKED)
+def test_a_link_pins_parameters_what_does_not_fit_is_named_and_nothing_is_recorded(app: App) -> None:
+    wrong = {"nobody": "There is no router", "ehrr~k=0": "outside 1", "ehrr~zzz=1": "no parameter", "~": "no router"}
+    page = visit(**ASKED, **{"with": ",".join(["ehrr", "ehrr~n=1~alpha_t=0.0", *wrong])})
+    said = " ".join(warning.value.replace("\\", "") for warning in page.warning)
+    assert [text for text in wrong.values() if text not in said] == []
+    assert page.multiselect(key="compare.with").value == ["ehrr", "ehrr~n=1~alpha_t=0.0"]
+    assert "n = 1" in text_of(page)
+    assert checked(page.run()).warning  # until the choice changes
+    assert not checked(page.multiselect(key="compare.with").select("rag_mcp").run()).warning
+    assert page.query_params["with"] in ("ehrr,ehrr~n=1~alpha_t=0.0,rag_mcp", ["ehrr,ehrr~n=1~alpha_t=0.0,rag_mcp"])
     app.store.events.flush()
     assert app.store.activity.decision_count() == 0
-
-
-def test_a_link_pins_parameters_and_the_url_keeps_them() -> None:
-    page = visit(**ASKED, **{"with": "ehrr,ehrr~n=1~alpha_t=0.0"})
-    assert "EHRR · n = 1, alpha\\_t = 0.0" in markdown_of(page).replace("\\=", "=").replace(
-        "\\.", "."
-    ) or "n" in markdown_of(page)
-    assert page.multiselect(key="compare.with").value == ["ehrr", "ehrr~n=1~alpha_t=0.0"]
-    assert page.query_params["with"] in ("ehrr,ehrr~n=1~alpha_t=0.0", ["ehrr,ehrr~n=1~alpha_t=0.0"])
-
-
-@each(
-    ("text", "problem"),
-    [("nobody", "There is no router"), ("ehrr~k=0", "outside 1"), ("ehrr~zzz=1", "no parameter"), ("~", "no router")],
-)
-def test_a_link_that_does_not_fit_is_named_and_the_rest_stands(text: str, problem: str) -> None:
-    page = visit(**ASKED, **{"with": f"rag_mcp,{text}"})
-    assert problem in page.warning[0].value.replace("\\", "")
-    assert page.multiselect(key="compare.with").value == ["rag_mcp"]
-    assert "**1 of 1** choose" in markdown_of(page)
-    assert [problem in one.value.replace("\\", "") for one in checked(page.run()).warning] == [
-        True
-    ]  # until the choice changes
-    assert not checked(page.multiselect(key="compare.with").select("ehrr").run()).warning
 
 
 def test_every_stage_that_drops_a_tool_has_its_words() -> None:
@@ -89,28 +74,49 @@ def test_two_that_agree_say_so_and_two_that_differ_say_why() -> None:
     assert "Outranked" in markdown_of(page)
 
 
-def test_names_of_strangers_are_text() -> None:
-    assert "<b>mail" not in markdown_of(visit(q="send a letter", catalog="small"))
-
-
-def test_without_a_sub_task_there_are_examples_and_without_routers_a_hint() -> None:
-    assert "What" in visit(catalog="small").text_input[0].label
-    page = visit(**ASKED)
+def test_names_of_strangers_are_text_and_without_routers_there_is_a_hint() -> None:
+    page = visit(q="send a letter", catalog="small")
+    assert "<b>mail" not in markdown_of(page)
     checked(page.multiselect(key="compare.with").set_value([]).run())
     assert "Choose the routers" in page.info[0].value
 
 
-def test_playing_goes_on_without_its_page_and_its_result_is_found_again(app: App) -> None:
+def test_tasks_are_played_on_a_press_and_go_on_without_the_page_which_finds_the_result_again(app: App) -> None:
     choice = {**ASKED, "with": "ehrr,rag_mcp"}
     app.feedback.label("convert miles", "units::convert_length", right=True, catalog="small")
     page = visit(**choice)
-    page.selectbox(key="compare.tasks").set_value(LABELS)
+    assert "simulated" not in markdown_of(page)
+    checked(page.selectbox(key="compare.tasks").set_value(OWN_FILE).run())
+    assert page.button(key="compare:play").disabled, "there is no file yet"
+    page.selectbox(key="compare.tasks").set_value(LABELS).run()
     press(page, "compare:play")
     (job,) = app.background.listed()
     assert (job.title, job.of) == (f"Playing {LABELS}", 2)
     assert job.link.endswith("with=ehrr%2Crag_mcp")
     assert job.wait(TIMEOUT_S)
-    again = text_of(visit(**choice))  # another visit, as after a reload
-    assert "1 answerable tasks" in again
+    page = visit(**choice)  # another visit, as after a reload
+    assert "1 answerable tasks" in text_of(page)
+    assert ":gray-badge[simulated]" in markdown_of(page)
+    table = next(frame.value for frame in page.dataframe if "m$ each" in frame.value.columns)
+    assert table["router"].tolist() == ["EHRR", "RAG-MCP"]
+    assert "◆" in table["front"].tolist()
+    assert all(" ± " in text for text in table["solved"])
     assert "answerable tasks" not in text_of(visit(**ASKED, **{"with": "ehrr,pa_rag"}))
-    app.feedback.label("convert miles", "units::convert_length", right=False, catalog="small")
+    app.store.events.flush()
+    assert app.store.activity.decision_count() == 0
+
+
+def test_the_frontier_marks_the_front_and_leaves_out_who_solved_nothing(app: App) -> None:
+    subtask = ASKED["q"]
+    task = {"id": "a", "subtask": subtask, "relevant": ["units::convert_length", "units::list_units"]}
+    tasks = app.lab.parse_tasks(json.dumps(task).encode(), source="tasks")
+    good, none = (
+        app.lab.execute(tasks, catalog="small", router=router, parameters=app.routing.parameters(router, values))
+        for router, values in (("full_catalog", {}), ("ehrr", {"budget_usd": 0.0}))
+    )
+    assert good.success_rate.mean > none.success_rate.mean == 0.0
+    success, money = [good.success_rate, none.success_rate], [good.usd_per_solved, none.usd_per_solved]
+    line, point = frontier(["<b>good</b>", "none"], success, money).to_dict()["data"]
+    assert (line["x"], line["y"]) == (point["x"], point["y"])
+    assert point["marker"]["symbol"] == "diamond"
+    assert "&lt;b&gt;" in point["text"][0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.domain.params import Knob
@@ -20,8 +21,14 @@ EHRR = "ask.knob.ehrr"
 HOSTILE = "<b>**x**</b> :red[y] https://evil.example"
 
 
-app = app_with(scope="module")
+CATALOG = {"servers": [{"name": "files", "tools": [{"name": "read", "description": "Reads a file."}]}]}
+app = app_with({"small": CATALOG}, scope="module")
 visit = partial(open_page, "route")
+
+
+@pytest.fixture(autouse=True)
+def first_catalog(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYFARE_CATALOG", "small")
 
 
 def drawn(page: AppTest) -> dict[str, dict[str, Any]]:
@@ -56,8 +63,9 @@ def other_value(info: Knob) -> Any:
 
 
 @ROUTER
-def test_every_knob_shows_its_kind_range_default_and_help(router) -> None:
-    given = drawn(visit(router=router))
+def test_every_knob_shows_its_kind_range_default_and_help_in_an_open_group_or_a_fold(router) -> None:
+    page = visit(router=router)
+    given = drawn(page)
     assert set(given) == {info.name for info in knobs_of(router)}
     for info in knobs_of(router):
         spec = given[info.name]
@@ -81,19 +89,8 @@ def test_every_knob_shows_its_kind_range_default_and_help(router) -> None:
                 info.scale,
             )
             assert round(info.step, spec["digits"]) == info.step
-
-
-def panel_of(info: Knob) -> str:
-    """The fold that a knob stands in."""
-    return ADVANCED if info.advanced else info.group
-
-
-@ROUTER
-def test_every_group_is_open_and_what_few_people_change_is_folded(router) -> None:
-    page = visit(router=router)
-    assert {name: spec["fold"] for name, spec in drawn(page).items()} == {
-        info.name: panel_of(info) for info in knobs_of(router)
-    }
+    folds = {info.name: ADVANCED if info.advanced else info.group for info in knobs_of(router)}
+    assert {name: spec["fold"] for name, spec in given.items()} == folds
     assert {fold["name"] for fold in knob_panel_of(page)["groups"] if not fold["open"]} <= {ADVANCED}
     assert sum(not info.advanced for info in knobs_of(router)) <= 12
 
@@ -117,39 +114,30 @@ def test_a_link_sets_every_knob_and_the_url_keeps_it(router) -> None:
     assert {name: text for name, text in page.query_params.items() if name != "router"} == texts
 
 
-@each(
-    ("name", "text", "said"),
-    [
-        ("alpha_t", "abc", "is not a number"),
-        ("alpha_t", "99", "is outside 0.0 to 2.0"),
-        ("alpha_t", "inf", "is not a finite number"),
-        ("n", "NaN", "is not a whole number"),
-        ("n", "2.5", "is not a whole number"),
-        ("n", "0", "is outside 1 to 50"),
-        ("auction", "maybe", "is not true or false"),
-        ("billing", "free", "is not one of per_call, per_attempt"),
-        ("budget_usd", "-1", "is outside 0.0 to 1.0"),
-        ("kappa", HOSTILE, "is not a number"),
-    ],
-)
-def test_a_text_that_does_not_fit_is_named_and_the_default_stands(name, text, said) -> None:
-    page = visit(**{name: text, "k": "7"})
+def test_texts_that_do_not_fit_are_named_their_defaults_stand_and_names_of_no_parameter_are_passed_over() -> None:
+    wrong = {
+        "alpha_t": ("99", "is outside 0.0 to 2.0"),
+        "n": ("2.5", "is not a whole number"),
+        "auction": ("maybe", "is not true or false"),
+        "billing": ("free", "is not one of per_call, per_attempt"),
+        "budget_usd": ("-1", "is outside 0.0 to 1.0"),
+        "kappa": (HOSTILE, "is not a number"),
+    }
+    page = visit(**{name: text for name, (text, _) in wrong.items()}, k="7", alpha_z="1", decision="abc")
     values = knob_panel_of(page)["values"]
-    assert (values[name], values["k"]) == (knob("ehrr", name).default, 7)
-    (warning,) = page.warning
-    plain = warning.value.replace("\\", "").replace("\u2060", "")
-    assert f"{name} = " in plain
-    assert said in plain
+    assert {name: values[name] for name in wrong} == {name: knob("ehrr", name).default for name in wrong}
+    assert values["k"] == 7
+    assert len(page.warning) == len(wrong)
+    for name, (text, said) in wrong.items():
+        (warning,) = (one.value for one in page.warning if f": {name} = " in plain(one.value))
+        assert said in plain(warning)
+        assert escaped(text) in warning
     assert page.query_params == {"k": "7"}
     assert not checked(page.run()).warning
-    assert escaped(text) in warning.value
 
 
-def test_names_that_no_parameter_has_are_passed_over() -> None:
-    page = visit(alpha_z="1", decision="abc", alpha_t="0.5")
-    assert knob_panel_of(page)["values"]["alpha_t"] == 0.5
-    assert not page.warning
-    assert page.query_params == {"alpha_t": "0.5"}
+def plain(text: str) -> str:
+    return text.replace("\\", "").replace("\u2060", "")
 
 
 def test_reset_puts_every_knob_back() -> None:

@@ -29,7 +29,7 @@ CATALOG = {
 }
 KNOBS = "ask.knob.ehrr"
 
-app = app_with({"small": CATALOG})
+app = app_with({"small": CATALOG}, scope="module")
 visit = partial(open_page, "route", q="read a file", catalog="small")
 
 
@@ -60,10 +60,6 @@ def request(token: str, **values: object) -> dict[str, object]:
     return {"token": token, "kind": "decision", "values": values}
 
 
-def test_the_page_that_has_the_token_is_answered(token: str) -> None:
-    assert asked(request(token, alpha=1)) == (200, {"said": {"alpha": 1}})
-
-
 @each(
     ("body", "headers", "status", "said"),
     [
@@ -73,8 +69,8 @@ def test_the_page_that_has_the_token_is_answered(token: str) -> None:
         (request("a token"), {"host": "evil.example:8501"}, 403, "The host 'evil.example:8501' is not one"),
         (request("a token"), {"content-type": "text/plain"}, 415, "application/json"),
         (b" " * (LIMIT_BYTES + 1), {}, 413, "65,536 bytes"),
-        (b"{", {}, 400, "not JSON"),
-        (b"[" * 50_000, {}, 400, "not JSON"),
+        (b"{", {}, 400, "The body is not {"),
+        (b"[" * 50_000, {}, 400, "The body is not {"),
         ([1], {}, 400, "The body is not {"),
         ({"token": ["a token"], "kind": "decision", "values": {}}, {}, 400, "The body is not {"),
         (request("a token", refuse=1), {}, 422, "alpha = <b>⟨U+202E⟩ is not a number; give a number."),
@@ -82,6 +78,7 @@ def test_the_page_that_has_the_token_is_answered(token: str) -> None:
     ],
 )
 def test_what_cannot_be_answered_is_one_sentence(token: str, body, headers, status, said) -> None:
+    assert asked(request(token, alpha=1)) == (200, {"said": {"alpha": 1}})
     found, answer = asked(body, **headers)
     assert found == status
     assert list(answer) == ["error"]
@@ -108,18 +105,22 @@ def test_a_page_that_leaves_before_its_request_is_read_is_no_error(caplog: pytes
     assert [record.message for record in caplog.records if record.levelno >= logging.INFO] == []
 
 
+def recorded(app: App) -> int:
+    app.store.events.flush()
+    return app.store.activity.decision_count()
+
+
 def test_it_draws_what_the_page_draws_and_stores_only_what_is_settled_on(app: App) -> None:
-    page = visit()
+    before = recorded(app)
+    page = visit(q="read a file now")
     panel = knob_panel_of(page)
     assert panel["token"] == f"{page.session_state[TOKEN]}:{KNOBS}"
     status, answer = asked(request(panel["token"], **{**panel["values"], "alpha_t": 0.03}))
     assert status == 200
-    app.store.events.flush()
-    assert app.store.activity.decision_count() == 1  # the one of the visit
+    assert recorded(app) == before + 1  # the one of the visit
 
     settled = turn(page, KNOBS, alpha_t=0.03)
-    app.store.events.flush()
-    assert app.store.activity.decision_count() == 2
+    assert recorded(app) == before + 2
     parts = {**live_of(settled), **{f"route:{name}": None for name in ("servers", "auction", "tools")}}
     assert set(answer["parts"]) == set(parts)
     assert {key: answer["parts"][key] for key in live_of(settled)} == live_of(settled)
@@ -130,6 +131,7 @@ def test_it_draws_what_the_page_draws_and_stores_only_what_is_settled_on(app: Ap
 
 def test_winner_strips_have_a_colour_for_each_winner_and_say_who_wins_where(app: App) -> None:
     panel = knob_panel_of(visit())
+    before = recorded(app)
     status, strips = asked({"token": panel["token"], "kind": "strips", "values": panel["values"]})
     assert status == 200
     assert {"alpha_t", "kappa", "k"} <= set(strips)
@@ -145,24 +147,16 @@ def test_winner_strips_have_a_colour_for_each_winner_and_say_who_wins_where(app:
     assert said.startswith(f"αt {low:.4g} to {high:.4g} 1/s (now): files::read wins")
     assert "αt" in strip["about"]
     assert "no tool wins" in strip["about"]
-    app.store.events.flush()
-    assert app.store.activity.decision_count() == 1
+    assert recorded(app) == before
 
 
-def test_every_visitor_has_a_token_of_his_own_and_keeps_it() -> None:
+def test_every_visitor_has_a_token_of_his_own_and_keeps_it_and_a_value_that_does_not_fit_is_a_sentence() -> None:
     first, second = visit(), visit()
-    before = knob_panel_of(first)["token"]
-    assert len(before) > 40
-    assert knob_panel_of(turn(first, KNOBS, n=1))["token"] == before
-    assert knob_panel_of(second)["token"] != before
-
-
-def test_a_value_that_does_not_fit_is_the_sentence_of_the_parameter() -> None:
-    panel = knob_panel_of(visit())
-    status, answer = asked(request(panel["token"], alpha_t=99))
-    assert (status, answer) == (
-        422,
-        {"error": "alpha_t = 99.0 is outside 0.0 to 2.0; choose a value within that range."},
-    )
-    status, answer = asked(request(panel["token"], alpha_z=1))
+    token = knob_panel_of(first)["token"]
+    assert len(token) > 40
+    assert knob_panel_of(turn(first, KNOBS, n=1))["token"] == token
+    assert knob_panel_of(second)["token"] != token
+    said = "alpha_t = 99.0 is outside 0.0 to 2.0; choose a value within that range."
+    assert asked(request(token, alpha_t=99)) == (422, {"error": said})
+    status, answer = asked(request(token, alpha_z=1))
     assert (status, answer["error"][:33]) == (422, "There is no parameter 'alpha_z'; ")

@@ -45,7 +45,7 @@ TWO = "find the report and mail the report to Bo"
 PLAN = "route.plan"
 
 
-app = app_with({"small": CATALOG})
+app = app_with({"small": CATALOG}, scope="module")
 
 
 def visit(**query: str) -> AppTest:
@@ -56,17 +56,19 @@ def metrics(page: AppTest) -> dict[str, str]:
     return {metric.label: metric.value for metric in page.metric} | metrics_of(page)
 
 
-def test_one_thing_is_no_plan() -> None:
-    assert not [group for group in visit(q="find the report").button_group if group.key == PLAN]
-
-
 def test_several_things_can_be_planned_and_the_link_says_so(app: App) -> None:
+    assert not [group for group in visit(q="mail a report").button_group if group.key == PLAN]  # one thing is no plan
     page = visit(q=TWO)
     assert "Price a call" in metrics(page)
     assert "**1** find the report **2** mail the report to Bo" in " ".join(part.value for part in page.markdown)
     assert any("Split into 2 steps" in option for option in page.button_group(key=PLAN).options)
     checked(page.button_group(key=PLAN).set_value("rules").run())
     assert page.query_params["plan"] in ("rules", ["rules"])
+    app.store.events.flush()
+    assert app.store.activity.decisions()["subtask"].tolist()[:2] == ["mail the report to Bo", "find the report"]
+    assert [b.key for b in page.button if b.key and b.key.startswith("route:plan:call")] == [
+        "route:plan:call:0", "route:plan:call:1",
+    ]  # fmt: skip
     plan = app.routing.plan(TWO, catalog="small")
     assert [step.needs for step in plan.steps] == [(), (0,)]
     shown = metrics(page)
@@ -103,26 +105,15 @@ def test_no_arrow_crosses_a_name(app: App, short: float, long: float) -> None:
     assert crossed > 4
 
 
-def test_each_step_is_a_recorded_decision_and_can_be_called(app: App) -> None:
-    page = visit(q=TWO, plan="rules")
-    app.store.events.flush()
-    assert app.store.activity.decision_count() == 2
-    assert [b.key for b in page.button if b.key and b.key.startswith("route:plan:call")] == [
-        "route:plan:call:0", "route:plan:call:1",
-    ]  # fmt: skip
-
-
-def test_a_link_to_a_planner_that_is_not_there_is_one_decision() -> None:
-    assert "Price a call" in metrics(visit(q=TWO, plan="model"))
-
-
 def test_where_no_server_accepts_no_step_can_be_done(app: App) -> None:
     page = visit(q=TWO, plan="rules", p_bs="0", p_ofs="0")
     assert "No tool can do step 1, 2" in page.warning[0].value
 
 
 def test_what_the_model_has_taken_stands_below_and_a_plan_by_it_is_offered(app: App) -> None:
-    assert not [caption for caption in visit(q=TWO).caption if "since the start" in caption.value]
+    page = visit(q=TWO, plan="model")
+    assert "Price a call" in metrics(page)  # a planner that is not there: one decision
+    assert not [caption for caption in page.caption if "since the start" in caption.value]
 
     class Model(RulesPlanner):
         name = "<b>small</b>"
@@ -135,6 +126,7 @@ def test_what_the_model_has_taken_stands_below_and_a_plan_by_it_is_offered(app: 
         )
     )
     page = visit(q=TWO, plan="model")
+    session.use_app(app)
     assert metrics(page)["Steps"] == "2"
     (line,) = (caption.value for caption in page.caption if "since the start" in caption.value)
     assert "price not known" in line

@@ -9,6 +9,7 @@ from streamlit.testing.v1.element_tree import Button
 
 from core.app import App
 from dashboard.pages.route.view import EXAMPLES, LOOK_AT
+from dashboard.ui.text import escaped
 from tests.dashboard.harness import app_with, charts, checked, markdown_of, open_page
 
 SMALL = {
@@ -18,7 +19,7 @@ SMALL = {
     ]
 }
 
-app = app_with({"small": SMALL})
+app = app_with({"small": SMALL}, scope="module")
 visit = partial(open_page, "route")
 
 
@@ -43,6 +44,18 @@ def test_the_empty_page_says_what_it_is_for_and_an_example_fills_the_field(app: 
 
 def examples(page: AppTest) -> list[Button]:
     return [button for button in page.button if (button.key or "").startswith("route.example:")]
+
+
+def test_names_in_the_url_that_are_not_there_are_said() -> None:
+    name = "no evil <b>x</b> **y** :red[z] $a$"
+    page = visit(catalog=name, router=name)
+    shown = {"catalog": "sample", "router": "ehrr"}
+    assert [warning.value for warning in page.warning] == [
+        f"There is no {kind} {escaped(name)}; this is {value}." for kind, value in shown.items()
+    ]
+    assert {kind: page.selectbox(key=f"ask.{kind}").value for kind in shown} == shown
+    assert page.query_params == {}
+    assert not checked(page.run()).warning
 
 
 def test_an_imported_catalog_is_embedded_and_has_examples_of_its_own(app: App) -> None:

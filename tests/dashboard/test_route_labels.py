@@ -29,7 +29,13 @@ CATALOG = {
 TWINS = {
     "servers": [*CATALOG["servers"], {"name": "disk", "tools": [{"name": "read", "description": "Reads a file."}]}]
 }
-app = app_with({"small": CATALOG, "twins": TWINS})
+app = app_with({"small": CATALOG, "twins": TWINS}, scope="module")
+
+
+@pytest.fixture(autouse=True)
+def without_labels(app: App) -> None:
+    for label in app.feedback.labels("small"):
+        app.feedback.retract(label.id)
 
 
 def visit() -> AppTest:
@@ -49,10 +55,9 @@ def said(app: App) -> dict[str, bool]:
     return {label.tool: label.right for label in app.feedback.labels("small")}
 
 
-@pytest.mark.parametrize("place", ["card", "why"])
-def test_one_click_is_stored_and_moves_the_next_decision_and_the_same_click_takes_it_back(app: App, place: str) -> None:
+def test_one_click_is_stored_and_moves_the_next_decision_and_the_same_click_takes_it_back(app: App) -> None:
     page, before = visit(), fits(app, READ)
-    press(page, f"label:{place}:wrong:{READ}")
+    press(page, f"label:card:wrong:{READ}")
     assert said(app) == {READ: False}
     (label,) = app.feedback.labels("small")
     assert (label.subtask, label.origin, label.visitor) == (TASK, "console", "")
@@ -60,10 +65,16 @@ def test_one_click_is_stored_and_moves_the_next_decision_and_the_same_click_take
     assert f"Stored: {READ} is **wrong**." in text_of(page)
     assert f"{READ} fits {before} → **{after}**" in text_of(page)
     assert after != before
-    press(page, f"label:why:wrong:{READ}")  # it is still the one under Why
+    press(page, f"label:why:right:{READ}")  # the other click replaces it
+    assert said(app) == {READ: True}
+    again = visit()  # as after a reload
+    assert again.button(key=f"label:why:right:{READ}").label == ":green[**right**]"
+    assert again.button(key=f"label:why:wrong:{READ}").label == "wrong"
+    liked = fits(app, READ)
+    press(again, f"label:why:right:{READ}")
     assert said(app) == {}
-    assert f"Taken back: {READ} is no longer labelled wrong." in text_of(page)
-    assert f"{READ} fits {after} → **{before}**" in text_of(page)
+    assert f"Taken back: {READ} is no longer labelled right." in text_of(again)
+    assert f"{READ} fits {liked} → **{before}**" in text_of(again)
 
 
 def test_the_message_says_what_became_of_tools_that_do_the_same_and_of_others(app: App) -> None:
@@ -77,18 +88,6 @@ def test_the_message_says_what_became_of_tools_that_do_the_same_and_of_others(ap
     press(page, f"label:card:right:{READ}")
     assert "Taken back: files::read is no longer labelled right. files::read fits" in text_of(page)
     assert "; disk::read, which does the same, fell too; files::stat rose from" in text_of(page)
-
-
-def test_the_other_click_replaces_and_a_reload_knows_what_was_said(app: App) -> None:
-    page = visit()
-    press(page, f"label:card:wrong:{READ}")
-    press(page, f"label:why:right:{READ}")
-    assert said(app) == {READ: True}
-    again = visit()
-    assert again.button(key=f"label:why:right:{READ}").label == ":green[**right**]"
-    assert again.button(key=f"label:why:wrong:{READ}").label == "wrong"
-    press(again, f"label:why:right:{READ}")
-    assert said(app) == {}
 
 
 def chosen(page: AppTest, shown: str, right: str) -> AppTest:
@@ -127,18 +126,13 @@ def test_card_and_why_name_the_labels_and_their_parts_add_up(app: App) -> None:
     assert lines[-1] == f"- :small[**{rest:+.2f}** {len(moves) - LISTED} more]"
 
 
-def test_a_hostile_sub_task_of_a_label_is_shown_as_text(app: App) -> None:
+def test_a_hostile_sub_task_of_a_label_is_text_and_what_the_fit_is_made_of_adds_up(app: App) -> None:
     app.feedback.label(f"{TASK} {HOSTILE}", READ, right=True, catalog="small")
     page = visit()
     assert f"(right for “{TASK} {HOSTILE}”; 1 label)" in text_of(page)
     assert HOSTILE not in markdown_of(page)
-
-
-def test_what_the_fit_is_made_of_adds_up_with_labels_too(app: App) -> None:
-    app.feedback.label(TASK, READ, right=True, catalog="small")
-    whole, parts = (
-        live_of(visit())["route:headline"].split("from its relevance ")[1].split(", and from its lead")[0].split(" = ")
-    )
+    headline = live_of(page)["route:headline"]
+    whole, parts = headline.split("from its relevance ")[1].split(", and from its lead")[0].split(" = ")
     assert " + labels " in parts
     assert sum(float(part.rsplit(" ", 1)[1]) for part in parts.split(" + ")) == pytest.approx(float(whole), abs=0.03)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from functools import partial
 
-import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
@@ -63,7 +62,8 @@ CHARTS = [
     "Price posted to ",
 ]  # fmt: skip
 
-app = app_with({"small": CATALOG, "hollow": BARE})
+OTHER = {"servers": [{"name": "notes", "tools": [{"name": "write", "description": "Writes a note."}]}]}
+app = app_with({"small": CATALOG, "other": OTHER, "hollow": BARE}, scope="module")
 visit = partial(open_page, "route")
 
 
@@ -88,7 +88,12 @@ def recorded(app: App) -> int:
     return app.store.activity.decision_count()
 
 
-def test_a_question_gives_the_charts_the_candidates_and_why(app: App) -> None:
+def chooser(page: AppTest) -> Selectbox:
+    (found,) = [box for box in page.selectbox if box.label == "Why this server or tool?"]
+    return found
+
+
+def test_a_question_gives_charts_cards_and_why_for_every_tool_and_server(app: App) -> None:
     page, decision = visit(**ASKED), decided(app)
     for title, start in zip(titles(page), CHARTS, strict=True):
         assert title.startswith(start)
@@ -106,10 +111,10 @@ def test_a_question_gives_the_charts_the_candidates_and_why(app: App) -> None:
     }
     assert decision.reason in text_of(page)
     assert page.query_params == ASKED
+    captions = [plain(caption.value) for caption in page.caption]
+    for symbol in ("αt", "κ"):  # the interval in which the winner stays, under its curve
+        assert [text for text in captions if symbol in text]
 
-
-def test_each_card_shows_utility_price_time_success_and_tokens(app: App) -> None:
-    page, decision = visit(**ASKED), decided(app)
     for place, row in enumerate(decision.candidates):
         tool = decision.tool_at(row)
         said = words_of(live_of(page)[f"route:card:{place}"])
@@ -118,17 +123,8 @@ def test_each_card_shows_utility_price_time_success_and_tokens(app: App) -> None
         figures = (units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success))
         assert " · ".join((*figures, f"{tool.tokens} tokens")) == words_of(live_of(page)[f"route:card:{place}:numbers"])
 
-
-def chooser(page: AppTest) -> Selectbox:
-    (found,) = [box for box in page.selectbox if box.label == "Why this server or tool?"]
-    return found
-
-
-def test_why_answers_for_every_tool_and_server_losers_too(app: App) -> None:
-    page, decision = visit(**ASKED), decided(app)
-    choice = chooser(page)
-    assert choice.options[0] == decision.winner.tool
-    assert set(choice.options) == {*decision.tools.ids, *decision.servers.names}
+    assert chooser(page).options[0] == winner.tool
+    assert set(chooser(page).options) == {*decision.tools.ids, *decision.servers.names}
     assert "wins up to price" in plain(markdown_of(page))
     for subject, figure in (("files::deep", "utility U"), ("mail", "ask price c"), ("mail::send", "price")):
         checked(chooser(page).set_value(subject).run())
@@ -137,7 +133,7 @@ def test_why_answers_for_every_tool_and_server_losers_too(app: App) -> None:
     assert ":gray[words that its text lacks] **read, file**" in plain(markdown_of(page))
 
 
-def test_why_explains_the_winner_and_keeps_a_choice_while_the_question_stays(app: App) -> None:
+def test_why_explains_the_winner_and_keeps_a_choice_while_question_and_catalog_stay(app: App) -> None:
     def winner(q: str, **values: object) -> str:
         parameters = app.routing.parameters("ehrr", values)
         return app.routing.route(q, catalog="small", parameters=parameters, record=False).winner.tool
@@ -151,42 +147,20 @@ def test_why_explains_the_winner_and_keeps_a_choice_while_the_question_stays(app
     assert chooser(checked(page.run())).value == "files::deep"
     checked(page.text_input(key="ask.q").set_value(ASKED["q"]).run())
     assert chooser(page).value == winner(ASKED["q"], alpha_t=0.05)
-
-
-def test_why_starts_afresh_where_the_catalog_does_not_know_the_subject(app: App) -> None:
-    page = visit(**ASKED)
-    checked(page.selectbox(key="ask.catalog").set_value("sample").run())
-    chosen = chooser(page).value
-    assert chosen == chooser(page).options[0]
-    assert not chosen.startswith("files::read")
-    assert page.query_params == {"q": ASKED["q"]}
-
-
-@pytest.mark.parametrize(("kind", "shown"), [("catalog", "sample"), ("router", "ehrr")])
-def test_a_name_in_the_url_that_is_not_there_is_said(app: App, kind: str, shown: str) -> None:
-    page = visit(**{kind: f"no {HOSTILE}"})
-    assert page.warning[0].value == f"There is no {kind} {escaped(f'no {HOSTILE}')}; this is {shown}."
-    assert page.selectbox(key=f"ask.{kind}").value == shown
-    assert page.query_params == {}
-    assert not checked(page.run()).warning
-
-
-def test_nothing_fits_in_a_catalog_without_tools(app: App) -> None:
-    decision = app.routing.route("x", catalog="hollow", parameters=app.routing.parameters("ehrr"), record=False)
-    assert (decision.fit.nothing, decision.fit.confidence) == (1.0, "nothing")
+    checked(page.selectbox(key="ask.catalog").set_value("other").run())
+    assert chooser(page).value == "notes::write"
 
 
 @each("view", ["route", "whatif", "compare", "map", "call", "agent"])
-def test_below_the_question_of_a_catalog_without_tools_stands_what_to_do_and_nothing_else(app: App, view: str) -> None:
-    for query in ({}, {"q": "anything"}):
-        page = open_page(view, catalog="hollow", rounds="5", k="3", **query)
-        assert "Catalog hollow has no tools: none of its servers lists one." in text_of(page)
-        assert [button.label for button in page.button] == ["Open the Catalog page"]
-        fields = [field.label for kind in FIELDS for field in page.get(kind)]
-        assert fields == ["What is needed?", "Server hint (optional)", "Catalog", "Router"]
-        assert not titles(page)
-        address = {name: "".join(text) for name, text in page.query_params.items()}
-        assert address == {"catalog": "hollow", "rounds": "5", "k": "3", **query}
+def test_below_the_question_of_a_catalog_without_tools_stands_what_to_do_and_nothing_else(view: str) -> None:
+    query = {"catalog": "hollow", "rounds": "5", "k": "3", **({} if view == "route" else {"q": "anything"})}
+    page = open_page(view, **query)
+    assert "Catalog hollow has no tools: none of its servers lists one." in text_of(page)
+    assert [button.label for button in page.button] == ["Open the Catalog page"]
+    fields = [field.label for kind in FIELDS for field in page.get(kind)]
+    assert fields == ["What is needed?", "Server hint (optional)", "Catalog", "Router"]
+    assert not titles(page)
+    assert {name: "".join(text) for name, text in page.query_params.items()} == query
 
 
 def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused(app: App) -> None:
@@ -201,7 +175,7 @@ def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused
     assert markdown_of(page).count("No tool can win here.") == 2
 
 
-def test_a_sub_task_that_is_too_long_is_said(app: App) -> None:
+def test_a_sub_task_that_is_too_long_is_said() -> None:
     page = visit(q="x" * 20_001, catalog="small")
     assert [plain(error.value) for error in page.error] == [
         "The sub-task has 20,001 characters; shorten it to at most 20,000."
@@ -216,7 +190,7 @@ LOOKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("router", LOOKS.values())
+@each("router", LOOKS.values())
 def test_a_router_can_be_chosen_and_decides(app: App, router: str) -> None:
     page = visit(**ASKED, router=router)
     chooser = page.selectbox(key="ask.router")
@@ -227,7 +201,7 @@ def test_a_router_can_be_chosen_and_decides(app: App, router: str) -> None:
     assert refuses == issubclass(ROUTERS[router].parameters, RefusingParameters)
     assert len(titles(page)) - refuses == (6 if economic else 2 if "Order of tries" in text_of(page) else 3)
     app.store.events.flush()
-    assert app.store.activity.decisions()["router"].tolist() == [router]
+    assert app.store.activity.decisions()["router"].iloc[0] == router
 
 
 def test_agents_get_the_operators_knobs_by_one_press_and_go_back_by_another(app: App) -> None:
@@ -241,38 +215,23 @@ def test_agents_get_the_operators_knobs_by_one_press_and_go_back_by_another(app:
     assert app.agent_knobs.of("ehrr") == {}
 
 
-def test_the_hint_goes_into_the_decision_and_the_url(app: App) -> None:
-    page = visit(**ASKED)
-    checked(page.text_input(key="ask.hint").set_value("  sends letters ").run())
-    assert page.query_params == {**ASKED, "hint": "sends letters"}
-    app.store.events.flush()
-    assert app.store.activity.decisions()["server_hint"].tolist() == ["sends letters", ""]
-
-
-def test_a_question_and_each_change_are_recorded_once(app: App) -> None:
-    assert recorded(app) == 0
-    page = visit(**ASKED)
-    assert recorded(app) == 1
+def test_a_question_and_each_change_of_hint_or_knob_are_decided_recorded_once_and_in_the_url(app: App) -> None:
+    before, asked = recorded(app), {**ASKED, "q": "read a letter"}
+    page = visit(**asked)
+    assert recorded(app) == before + 1
     page.run()
-    assert recorded(app) == 1  # nothing has changed: the same decision
-    turn(page, "ask.knob.ehrr", alpha_t=0.5)
-    assert recorded(app) == 2
-    app.store.events.flush()
+    assert recorded(app) == before + 1  # nothing has changed: the same decision
+    turn(page, "ask.knob.ehrr", n=1)
+    assert recorded(app) == before + 2
+    assert len(cards(page)) == 1
+    assert page.query_params == {**asked, "n": "1"}
     newest = app.store.activity.decisions().iloc[0]
-    assert (newest["subtask"], newest["catalog"], newest["origin"]) == (ASKED["q"], "small", "console")
-    assert app.routing.decision(newest["id"]).parameters["alpha_t"] == 0.5
-
-
-def test_a_knob_changes_the_decision_and_the_url(app: App) -> None:
-    page = turn(visit(**ASKED), "ask.knob.ehrr", n=1)
-    assert cards(page) == [decided(app).winner.tool]
-    assert page.query_params == {**ASKED, "n": "1"}
-
-
-def test_what_holds_stands_under_the_curves(app: App) -> None:
-    captions = [plain(caption.value) for caption in visit(**ASKED).caption]
-    assert [text for text in captions if "αt" in text]
-    assert [text for text in captions if "κ" in text]
+    assert (newest["subtask"], newest["catalog"], newest["origin"]) == (asked["q"], "small", "console")
+    assert app.routing.decision(newest["id"]).parameters["n"] == 1
+    checked(page.text_input(key="ask.hint").set_value("  sends letters ").run())
+    assert page.query_params == {**asked, "n": "1", "hint": "sends letters"}
+    assert recorded(app) == before + 3
+    assert app.store.activity.decisions()["server_hint"].tolist()[:2] == ["sends letters", ""]
 
 
 def test_strangers_names_are_text_everywhere(app: App) -> None:

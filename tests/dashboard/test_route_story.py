@@ -1,4 +1,4 @@
-"""The Decision view without a sub-task: a decision that one knob changes, of one's own catalog too; nothing of it is recorded."""
+"""The Decision view without a sub-task, with the real encoder: examples that come out right, and a decision that one knob changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from core.app import App, Settings, open_app
 from core.decisions.routing import Asked
 from core.importers.shipped_catalogs import played
 from dashboard import session
-from dashboard.pages.route.view import KNOBS, story_of
+from dashboard.pages.route.view import EXAMPLES, KNOBS, Example, story_of
+from tests.cases import each
 from tests.dashboard.harness import charts, markdown_of, open_page, press
 from tests.importing import import_text
 
@@ -96,3 +97,32 @@ def test_a_catalog_without_a_change_and_another_router_have_examples_alone(app: 
 
 def test_what_was_played_says_how() -> None:
     assert all(word in played()["about"] for word in ("computed", "simulated", "projected"))
+
+
+@each("example", EXAMPLES, ids=lambda example: example.title)
+def test_an_example_comes_out_right(app: App, example: Example) -> None:
+    if example.planner:
+        decisions = [step.decision for step in app.routing.plan(example.subtask, planner=example.planner).steps]
+    else:
+        decisions = [app.routing.route(example.subtask, record=False)]
+    assert len(decisions) == len(example.winners)
+    for decision, right in zip(decisions, example.winners, strict=True):
+        assert decision.winner is not None
+        assert decision.winner.tool in right
+
+
+def test_examples_of_any_catalog_come_out_as_they_are_announced(app: App) -> None:
+    one, changes, steps = app.examples.of("sample")
+    assert won(app, one.question) == one.winners[0]
+    assert changes.knob is not None
+    assert won(app, changes.question) == changes.winners[0]
+    higher = {changes.knob.name: changes.beyond * 1.05}
+    assert won(app, changes.question, **higher) == changes.winners[1] != changes.winners[0]
+    planned = app.routing.plan(steps.question, planner="rules").steps
+    assert tuple(step.decision.winner.tool for step in planned if step.decision.winner) == steps.winners
+    assert app.examples.of("sample") is app.examples.of("sample")
+
+
+def won(app: App, question: str, **values: float) -> str:
+    winner = app.routing.route(question, parameters=app.routing.parameters("ehrr", values), record=False).winner
+    return "" if winner is None else winner.tool

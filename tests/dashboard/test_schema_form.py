@@ -223,7 +223,7 @@ def test_an_untouched_form_is_not_red() -> None:
     assert shown_problems(problems, {"b": "x"}, attempted=True) == problems
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(SCHEMAS)
 def test_no_schema_breaks_the_form(schema: Any) -> None:
     skeleton(schema)
@@ -236,7 +236,7 @@ def test_no_schema_breaks_the_form(schema: Any) -> None:
     pretty(arguments)
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(SCHEMAS, JSON)
 @example({"type": "object", "properties": {"n": {"type": "integer"}}}, 1.5)
 def test_what_a_widget_can_hold_it_sends_unchanged(schema: Any, value: Any) -> None:

@@ -49,7 +49,7 @@ def headings(page: AppTest) -> list[str]:
     return [str(group) for group, _ in frame.columns]
 
 
-def test_every_variant_has_a_row_and_all_definitions_stand_below(app: App) -> None:
+def test_a_row_for_each_variant_with_counted_figures_apart_from_projected_ones(app: App) -> None:
     page = visit(**{"with": "rag_mcp,full_catalog,tool_attention"})
     rows = meter(page)
     assert [row[0] for row in rows] == ["RAG-MCP", "Full catalog", "Tool Attention", "All definitions"]
@@ -58,18 +58,15 @@ def test_every_variant_has_a_row_and_all_definitions_stand_below(app: App) -> No
     assert rows[2][1:3] == [expected.counted.exposed, expected.counted.cached]
     assert rows[2][4:6] == [expected.projected.decision.tokens, expected.projected.decision.utilisation]
     assert rows[3][1] == decision.tokens["baseline"]
-
-
-def test_counted_and_projected_figures_stand_under_headings_of_their_own() -> None:
-    page = visit(**{"with": "rag_mcp"})
     assert headings(page) == ["", *["counted, one turn"] * 3, *["projected, 30 turns"] * 4]
     badges = " ".join(part.value for part in page.markdown)
     assert "counted" in badges
     assert "projected" in badges
 
 
-def test_what_is_assumed_moves_only_what_is_projected() -> None:
+def test_what_is_assumed_moves_only_what_is_projected_and_no_price_is_not_free() -> None:
     page = visit(**{"with": "rag_mcp"})
+    assert "meter_turns" not in page.query_params
     before = meter(page)
     checked(page.number_input(key="compare.meter_turns").set_value(300).run())
     after = meter(page)
@@ -79,10 +76,6 @@ def test_what_is_assumed_moves_only_what_is_projected() -> None:
     checked(page.number_input(key="compare.meter_task").set_value(1_000).run())
     assert meter(page)[0][4] == after[0][4]
     assert meter(page)[0][5] < after[0][5]
-
-
-def test_a_models_price_counts_and_none_is_not_free() -> None:
-    page = visit(**{"with": "rag_mcp"})
     cheap = meter(page)[1][7]
     checked(page.selectbox(key="compare.meter_model").set_value("gpt-4o-mini").run())
     assert meter(page)[1][7] != cheap
@@ -98,43 +91,31 @@ def test_the_settings_are_in_the_url_and_come_back_from_it() -> None:
     assert page.number_input(key="compare.meter_task").value == 2_000
     assert page.selectbox(key="compare.meter_model").value == "gpt-4o-mini"
     assert {name: page.query_params[name] for name in link} in (link, {name: [text] for name, text in link.items()})
-
-
-def test_defaults_say_nothing_in_the_url() -> None:
     assert not any(Assumed().texts().values())
     assert Assumed(model=None).texts()["meter_model"] == "none"
-    assert "meter_turns" not in visit(**{"with": "rag_mcp"}).query_params
 
 
-@each(
-    "wrong",
-    [{"meter_turns": "0"}, {"meter_turns": "1001"}, {"meter_turns": "ten"}, {"meter_task": "-1"}, {"meter_task": "²"},
-     {"meter_task": "9" * 5_000}, {"meter_model": "<b>nobody's</b>"}],
-)  # fmt: skip
-def test_a_link_that_does_not_fit_is_named_and_the_default_stands(wrong: dict[str, str]) -> None:
-    page = visit(**{"with": "rag_mcp"}, **wrong)
-    assert len(page.warning) == 1
-    assert page.warning[0].value.startswith("A part of the link was not used")
-    assert "<b>" not in page.warning[0].value
+@each("turns, task", [("0", "-1"), ("1001", "²"), ("ten", "9" * 5_000)])
+def test_a_link_that_does_not_fit_is_named_and_the_default_stands(turns: str, task: str) -> None:
+    link = {"meter_turns": turns, "meter_task": task, "meter_model": "<b>nobody's</b>"}
+    page = visit(**{"with": "rag_mcp"}, **link)
+    assert len(page.warning) == 3
+    for warning in page.warning:
+        assert warning.value.startswith("A part of the link was not used")
+        assert "<b>" not in warning.value
     assert headings(page)[-1] == "projected, 30 turns"
 
 
-def test_on_the_route_page_it_is_folded_and_a_link_with_settings_opens_it() -> None:
+def test_on_the_route_page_it_is_folded_and_a_link_with_settings_opens_it_beside_its_knobs() -> None:
     folded = visit("route")
     assert any(part.label.startswith("Token meter · ") for part in folded.expander)
     assert all(found.value.columns.nlevels == 1 for found in folded.dataframe)
-    page = visit("route", meter_turns="12")
+    page = visit("route", meter_turns="12", n="2")
+    assert not page.warning
     assert [row[0] for row in meter(page)] == ["EHRR", "All definitions"]
-    assert page.query_params["meter_turns"] in ("12", ["12"])
     checked(page.number_input(key="route.meter_turns").set_value(13).run())
     assert headings(page)[-1] == "projected, 13 turns"
-    assert page.query_params["meter_turns"] in ("13", ["13"])
-
-
-def test_a_knob_and_the_meter_share_the_url() -> None:
-    page = visit("route", meter_turns="12", n="2")
-    assert (page.query_params["meter_turns"], page.query_params["n"]) in (("12", "2"), (["12"], ["2"]))
-    assert not page.warning
+    assert (page.query_params["meter_turns"], page.query_params["n"]) in (("13", "2"), (["13"], ["2"]))
 
 
 PAPER = Counted(tools=120, definitions=47_312, exposed=968, cached=1_400)

@@ -130,7 +130,6 @@ def _words(run: SupervisedAgent, words: str) -> str:
 
 
 def _link(app: App, decision: Decision) -> dict[str, str]:
-    """Returns the query that shows a decision in full."""
     changed = app.routing.parameters(decision.router, decision.parameters).changed()
     texts = QueryForm(decision.subtask, "", decision.catalog, decision.router).texts(first_catalog())
     return {
@@ -209,7 +208,8 @@ def _call(key: str, proposal: Proposal) -> Action | None:
     tool = tools[name]
     st.caption(escaped(signature(tool), 600))
     own = action.arguments if name == action.tool else None
-    start = own or _blank(tool.input_schema) | filled(tool.input_schema, turn.subtask, tool.server)[0]
+    blank = {str(required): "" for required in (tool.input_schema or {}).get("required", ())}
+    start = own or blank | filled(tool.input_schema, turn.subtask, tool.server)[0]
     text = st.text_area("Arguments, JSON", json.dumps(dict(start), ensure_ascii=False, indent=1),
                         key=f"{key}:arguments:{name}", height=110)  # fmt: skip
     try:
@@ -221,8 +221,3 @@ def _call(key: str, proposal: Proposal) -> Action | None:
         st.error("Arguments are an object: {…}", icon=":material/data_object:")
         return None
     return Action("execute", "", name, cast("dict[str, Any]", given))
-
-
-def _blank(schema: Any) -> dict[str, Any]:
-    """Returns the required names with empty values."""
-    return {str(name): "" for name in (schema or {}).get("required", ())}

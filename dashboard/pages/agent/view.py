@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import streamlit as st
 
@@ -27,16 +27,8 @@ RULES = "rules"
 MOST_ROUNDS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """The task, and whether each action waits for a person."""
-
-    task: AgentTask
-    by_hand: bool
-
-
-def task_form(question: Question) -> tuple[Filled, dict[str, str]]:
-    """Draw the fields. Returns the task, and the texts for the URL that are not part of the question."""
+def task_form(question: Question) -> tuple[AgentTask, bool, dict[str, str]]:
+    """Draw the fields. Returns the task, whether each action waits for a person, and the texts for the URL that are not part of the question."""
     app, state, linked, query = question.app, question.state, question.linked, question.query
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     planners = {name: "rules" if name == RULES else title for name, title in app.routing.planners().items()}
@@ -49,19 +41,19 @@ def task_form(question: Question) -> tuple[Filled, dict[str, str]]:
         note="Tools without a read-only hint are called only with “all tools”. Simulated outcomes are drawn from the "
         "known statistics, are marked, and do not change them.",
     )  # fmt: skip
-    _start(state.key("rounds"), _rounds(linked.get("rounds", "")))
+    st.session_state.setdefault(state.key("rounds"), _rounds(linked.get("rounds", "")))
     rounds = int(
         row.number_input(
             "Rounds", 1, MOST_ROUNDS, key=state.key("rounds"), width=110,
             help="The maximum number of actions for each sub-task.",
         )
     )  # fmt: skip
-    _start(state.key("budget"), _budget(linked.get("budget", "")))
+    st.session_state.setdefault(state.key("budget"), _budget(linked.get("budget", "")))
     budget: float | None = row.number_input(
         "Budget, USD", 0.0, None, key=state.key("budget"), step=0.01, format="%.3f", placeholder="none", width=130,
         help="A call that costs more than the rest, or without a known price, is not made. It also pays for the model.",
     )  # fmt: skip
-    _start(state.key("hand"), linked.get("hand") == "1")
+    st.session_state.setdefault(state.key("hand"), linked.get("hand") == "1")
     by_hand = row.toggle(
         "Step by step", key=state.key("hand"), help="Each action waits for you: do it, do another one, or end here."
     )
@@ -74,11 +66,7 @@ def task_form(question: Question) -> tuple[Filled, dict[str, str]]:
         query.subtask, query.catalog, query.router, question.parameters, planner, rounds, budget, calls != SIMULATE, calls == WRITE,
         question.asked.network,
     )  # fmt: skip
-    return Filled(task, by_hand), texts
-
-
-def _start(key: str, value: object) -> None:
-    st.session_state.setdefault(key, value)
+    return task, by_hand, texts
 
 
 def _rounds(text: str) -> int:
@@ -168,25 +156,25 @@ def page(question: Question) -> None:
     """Draw the view, and write the URL."""
     app, texts = question.app, dict[str, str]()
     with errors_shown():
-        filled, texts = task_form(question)
+        task, by_hand, texts = task_form(question)
         run: SupervisedAgent | None = st.session_state.get(RUN)
-        run = _controls(app, filled, run)
+        run = _controls(app, task, by_hand, run)
         if run is not None:
             _run(app, run, question.state)
         else:
-            _empty(app, question.state, filled.task.catalog)
+            _empty(app, question.state, task.catalog)
     planner_usage(app)
     question.state.end({**question.texts, **texts}, question=question.texts)
 
 
-def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> SupervisedAgent | None:
+def _controls(app: App, task: AgentTask, by_hand: bool, run: SupervisedAgent | None) -> SupervisedAgent | None:
     """Draw the buttons. Returns the run, or a new one."""
     under_way = run is not None and not run.done
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     go = row.button(
         "Run", key="agent:start", type="primary", icon=":material/play_arrow:",
-        disabled=under_way or not filled.task.question,
-        help="It is running." if under_way else None if filled.task.question else "Enter a task first.",
+        disabled=under_way or not task.question,
+        help="It is running." if under_way else None if task.question else "Enter a task first.",
     )  # fmt: skip
     if run is not None and under_way:
         if run.paused:
@@ -197,10 +185,10 @@ def _controls(app: App, filled: Filled, run: SupervisedAgent | None) -> Supervis
                 help="The run waits for you before its next action.",
             )  # fmt: skip
         row.button("End", key="agent:end", icon=":material/stop:", on_click=run.end)
-    if (go or st.session_state.pop(GO, False)) and filled.task.question and not under_way:
-        show_preparing(app, filled.task.catalog, decides=True)
-        app.catalogs.open(filled.task.catalog)
-        st.session_state[RUN] = SupervisedAgent(app.agent, filled.task, paused=filled.by_hand)
+    if (go or st.session_state.pop(GO, False)) and task.question and not under_way:
+        show_preparing(app, task.catalog, decides=True)
+        app.catalogs.open(task.catalog)
+        st.session_state[RUN] = SupervisedAgent(app.agent, task, paused=by_hand)
         st.rerun()
     return run
 
@@ -232,7 +220,6 @@ def _begin(key: str, example: str, *, go: bool) -> None:
 
 
 def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
-    """Draw the run, and redraw it until it ends."""
     proposal = run.proposal  # another visitor may answer it meanwhile
     if run.done or proposal is not None:
         totals(run)

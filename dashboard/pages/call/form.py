@@ -168,7 +168,6 @@ def grid(fields: tuple[Field, ...], places: list[int], prefix: str, shown: Mappi
 
 
 def _field(field: Field, key: str, problem: str) -> None:
-    """Draw one widget and its problem."""
     common: dict[str, Any] = {
         "label": f"{escaped(field.name, 80) or '(no name)'}{' (required)' if field.required else ''}",
         "key": key,

@@ -123,7 +123,11 @@ def _rows(of: str, before: Running, after: Running) -> list[Row]:
         Row(of, name, show(old), show(new), *_change(new - old, delta, higher_is_better=higher))
         for name, old, new, show, delta, higher in columns
     ]
-    return [*rows, Row(of, "calls", f"{before.calls:,}", f"{after.calls:,}", _count(after.calls - before.calls), None)]
+    calls = after.calls - before.calls
+    return [
+        *rows,
+        Row(of, "calls", f"{before.calls:,}", f"{after.calls:,}", f"+{calls}" if calls else "no change", None),
+    ]
 
 
 def _utility(of: str, before: ToolRow, after: ToolRow) -> Row:
@@ -166,10 +170,6 @@ def _points(value: float) -> str:
 
 def _small(value: float) -> str:
     return f"{value:.3g}"
-
-
-def _count(delta: int) -> str:
-    return f"+{delta}" if delta else "no change"
 
 
 def learning(report: CallReport) -> None:

@@ -80,7 +80,6 @@ def call_bar(app: App, target: Target, filled: Filled) -> None:
 
 
 def _timeout(line: DeltaGenerator) -> float:
-    """In s."""
     st.session_state.setdefault("call.run.timeout", 30.0)
     return line.number_input(
         "Timeout (s)", 0.1, LONGEST_S, step=5.0, format="%g", width=120,
@@ -99,7 +98,6 @@ def _button(line: DeltaGenerator, mode: CallMode, outlook: Outlook, *, disabled:
 
 
 def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:
-    """Show invalid arguments, from the first attempt on."""
     if pressed and not attempted(target):
         st.session_state["call.run.attempted"].add(target.key)
         st.rerun()

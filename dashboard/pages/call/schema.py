@@ -201,7 +201,8 @@ def _field(name: str, raw: object, root: Mapping[str, Any], required: bool) -> F
         name, kind, required, title=_text(spec, "title"), description=_text(spec, "description"),
         default=UNSET if spec.get("default") is None else spec["default"], choices=choices,
         step=step if is_number(step) and 0 < step < SAFE_INTEGER else None, limits=_limits(spec),
-        example=_compact(example_of({**spec, "default": None}, root)) if kind is Kind.JSON else "",
+        example=json.dumps(example_of({**spec, "default": None}, root), ensure_ascii=False, default=str)[:200]
+        if kind is Kind.JSON else "",
         secret=spec.get("format") == "password" or spec.get("writeOnly") is True,
     )  # fmt: skip
 
@@ -262,7 +263,3 @@ def _number(value: float) -> str:
 
 def _text(spec: Mapping[str, Any], key: str) -> str:
     return spec[key] if isinstance(spec.get(key), str) else ""
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)[:200]

@@ -54,7 +54,9 @@ def choose_target(question: Question) -> Target | None:
     catalog = app.catalogs.catalog(name)
     same = catalog.name == linked.get("catalog", first_catalog())
     linked_decision = linked.get("decision", "") if same else ""
-    decision = _decision(app, linked_decision, catalog.name)
+    decision = app.routing.decision(linked_decision) if linked_decision else None
+    if decision is not None and decision.catalog != catalog.name:
+        decision = None
     tool_id = _tool(state, linked.get("tool", ""), catalog, decision)
     state.end({**question.texts, "tool": tool_id or "", "decision": linked_decision}, question=question.texts)
     _notes(linked, catalog, forgotten=decision is None and linked_decision != "")
@@ -96,11 +98,6 @@ def _tool(state: UrlState, wanted: str, catalog: Catalog, decision: Decision | N
         placeholder="Type a part of a server's or tool's name",
         help="★ marks the candidates of the decision behind this page, in their order.",
     )  # fmt: skip
-
-
-def _decision(app: App, decision_id: str, catalog: str) -> Decision | None:
-    decision = app.routing.decision(decision_id) if decision_id else None
-    return decision if decision is not None and decision.catalog == catalog else None
 
 
 def _notes(linked: dict[str, str], catalog: Catalog, *, forgotten: bool) -> None:
@@ -165,8 +162,8 @@ def _description(text: str) -> None:
 
 
 def _hints(hints: ToolHints) -> None:
-    """Show badges for the server's hints about side effects."""
-    shown = [badge for badge, says in zip(BADGES, _flags(hints), strict=True) if says]
+    flags = hints.read_only is True, destructive(hints), hints.idempotent is True, hints.open_world is True
+    shown = [badge for badge, says in zip(BADGES, flags, strict=True) if says]
     if not shown:
         st.caption("The server gives no hints about side effects.")
         return
@@ -175,18 +172,12 @@ def _hints(hints: ToolHints) -> None:
             st.badge(label, icon=icon, color=colour, help=help_text)
 
 
-def _flags(hints: ToolHints) -> tuple[bool, ...]:
-    """In the order of BADGES."""
-    return hints.read_only is True, destructive(hints), hints.idempotent is True, hints.open_world is True
-
-
 def destructive(hints: ToolHints) -> bool:
     """Tells whether the hints call the tool destructive and not read-only."""
     return hints.destructive is True and hints.read_only is not True
 
 
 def _metrics(app: App, target: Target) -> None:
-    """Show price, time and success with their sources."""
     row = target.catalog.tool_row[target.tool.id]
     name, network = target.catalog.name, chosen_network()
     statistics = app.catalogs.statistics(name)

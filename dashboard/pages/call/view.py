@@ -32,26 +32,25 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
     """Draw the labels for the called tool. Draws nothing for a call without a sub-task."""
     if run.decision is None:
         return
-    known = labelling(app, run.decision)
 
     def changed() -> None:
         run.next_decision = None  # decide again with the label
 
+    known = labelling(app, run.decision, changed=changed)
     st.markdown("##### Was this the right tool?")
     st.markdown(f"For “{escaped(run.decision.subtask, 160)}”. {_teaches(outcome)}")
     decision, tool = run.decision, f"{outcome.call.server}::{outcome.call.tool}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="content"):
-            label_bar(known, tool, CALL, changed=changed)
+            label_bar(known, tool, CALL)
         judge_popover(
             app, AskedQuery(decision.subtask, decision.server_hint), (tool,), CALL, catalog=decision.catalog,
             decision_id=decision.id,
         )  # fmt: skip
-    label_notice(known, CALL, changed=changed)
+    label_notice(known, CALL)
 
 
 def _teaches(outcome: Outcome) -> str:
-    """Says what the call itself teaches."""
     if outcome.simulated:
         return "The call was simulated and teaches nothing by itself. Your label counts as your own judgement."
     how = "ended well" if outcome.kind.success else "failed"

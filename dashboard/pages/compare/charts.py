@@ -53,7 +53,6 @@ def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height:
 
 
 def _shares(places: Sequence[tuple[int, int]], overlap: NDArray[np.float64], **font: str) -> dict[str, object]:
-    """The shares as texts in their squares."""
     return {
         "type": "scatter", "mode": "text", "x": [column for _, column in places], "y": [row for row, _ in places],
         "text": [f"{overlap[place]:.0%}" for place in places], "textfont": font, "hoverinfo": "skip",

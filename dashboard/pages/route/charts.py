@@ -255,7 +255,6 @@ def sign(row: ToolRow) -> str:
 
 
 def _state(row: ToolRow) -> str:
-    """Returns `candidate`, or the stage that dropped the tool."""
     return "candidate" if row.dropped_by is None else row.dropped_by.replace("_", " ")
 
 
@@ -364,7 +363,6 @@ LINE, WHY_CHARS = 70, 170
 
 
 def _why_not(decision: Decision, place: int) -> str:
-    """Returns the reason for the tool's place, in lines."""
     return "<br>".join(label(line, LINE + 1) for line in wrap(one_line(why_tool(decision, place), WHY_CHARS), LINE))
 
 

@@ -16,7 +16,7 @@ from core.domain import units
 from core.domain.decision import Decision, Fit
 from core.domain.feedback import RefusalCurve
 from core.domain.params import Knob, Parameters, Value
-from core.domain.trace import ServerRow, ToolRow
+from core.domain.trace import ToolRow
 from core.routers.parameters import RefusingParameters
 from core.routers.why import IF_ANYTHING, condition, fit_sentence, why
 from dashboard.lane import lanes
@@ -81,7 +81,7 @@ def _candidates(decision: Decision) -> str:
         return f"<p>{as_html(decision.reason, 300)}</p>"
     tools = decision.tools_at(rows)
     return _table(("tool", _fits_label(decision.fit), "time", "price a call", as_html(decision.score, 30)), [
-        (f"{sign(tool)} {as_html(tool.tool, 60)}", _fits(decision, row, tool), units.seconds(tool.time_cost_s), units.price(tool.price_usd), units.plain(tool.utility))
+        (f"{sign(tool)} {as_html(tool.tool, 60)}", f"{tool.similarity:.2f}" if decision.fit is None else units.share(float(decision.fit.tools[row])), units.seconds(tool.time_cost_s), units.price(tool.price_usd), units.plain(tool.utility))
         for row, tool in zip(rows, tools, strict=True)
     ])  # fmt: skip
 
@@ -90,14 +90,12 @@ def _fits_label(fit: Fit | None) -> str:
     return "similarity" if fit is None else f"fits{condition(fit)}"
 
 
-def _fits(decision: Decision, row: int, tool: ToolRow) -> str:
-    return f"{tool.similarity:.2f}" if decision.fit is None else units.share(float(decision.fit.tools[row]))
-
-
 def _auction(decision: Decision) -> str:
     servers = [decision.server_at(row) for row in decision.shortlist()[:SHOWN]]
+    answers = {True: f"{ACCEPTED_SIGN} accepts", False: f"{REJECTED_SIGN} rejects"}
     rows = [
-        (as_html(one.server, 60), _price(one.posted_price_usd), _price(one.ask_usd), _answer(one)) for one in servers
+        (as_html(one.server, 60), _price(one.posted_price_usd), _price(one.ask_usd), answers[one.accepted])
+        for one in servers
     ]
     return (
         f"<p>Each server of the short-list is offered a price. It accepts if that is at least its ask.</p>"
@@ -107,10 +105,6 @@ def _auction(decision: Decision) -> str:
 
 def _price(value: float | None) -> str:
     return "none" if value is None else units.price(value)
-
-
-def _answer(one: ServerRow) -> str:
-    return f"{ACCEPTED_SIGN} accepts" if one.accepted else f"{REJECTED_SIGN} rejects"
 
 
 def _stage_words(decision: Decision) -> str:
@@ -144,7 +138,6 @@ def _why(decision: Decision) -> str:
 
 
 def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Returns a table of cells that are HTML."""
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

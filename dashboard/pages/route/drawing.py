@@ -8,6 +8,7 @@ from math import isinf
 from typing import Any
 
 import plotly.graph_objects as go
+from starlette.exceptions import HTTPException
 
 from core.app import App
 from core.decisions.layer import Supposed
@@ -23,7 +24,7 @@ from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
 from core.routers.presets import PRESETS
 from core.routers.why import IF_ANYTHING, condition, fit_sentence, network_note, parts_note
-from dashboard.lane import Answer, Refused, Values
+from dashboard.lane import Answer, Values
 from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown, tool_scores
 from dashboard.theme import WinnerColours
 from dashboard.ui.chart import chart, live, noted
@@ -83,6 +84,8 @@ def _headline(decision: Decision, *, what_if: bool = False) -> str:
         f'<div class="wayfare-metric"><dt>{noted(label, help_text)}</dt><dd>{as_html(value)}</dd></div>'
         for label, value, help_text in _metrics(decision)
     )
+    # the badges say the rest of the reason
+    reason = decision.reason.removesuffix(network_note(decision)).removesuffix(parts_note(decision))
     star, said, tool = "★", "", f"<strong>{as_html(winner.tool, 90)}</strong>"
     if decision.fit is not None:
         word = decision.fit.confidence
@@ -99,14 +102,9 @@ def _headline(decision: Decision, *, what_if: bool = False) -> str:
             said = f' <span class="wayfare-badge">{noted(label, help_text)}</span>'
     return (
         f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">{star}</span> '
-        f"{tool}{mark}{said}{preset}<small>{as_html(_reason(decision), 300)}{_scored(decision)}</small></div>"
+        f"{tool}{mark}{said}{preset}<small>{as_html(reason, 300)}{_scored(decision)}</small></div>"
         f'<dl class="wayfare-metrics">{metrics}</dl></div>'
     )
-
-
-def _reason(decision: Decision) -> str:
-    """Returns the reason without the sentences that stand beside it as badges."""
-    return decision.reason.removesuffix(network_note(decision)).removesuffix(parts_note(decision))
 
 
 def _network(decision: Decision) -> str:
@@ -328,7 +326,6 @@ def _numbers(decision: Decision, row: int) -> str:
 
 
 def _fit(decision: Decision, row: int) -> str:
-    """Returns the probability that the tool fits, or "" if it was not estimated."""
     if decision.fit is None:
         return ""
     return f" · fits {units.share(float(decision.fit.tools[row]))}{condition(decision.fit)}"
@@ -340,7 +337,7 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
     def decision(values: Values) -> Mapping[str, object]:
         chosen = asked.parameters.replaced(values)
         if isinstance(chosen, PlanningParameters) and chosen.planner != "rules":
-            raise Refused(409, "The model is asked when the knob is released.")
+            raise HTTPException(409, "The model is asked when the knob is released.")
         return answer(replace(asked, parameters=chosen))
 
     def network(values: Values) -> Mapping[str, object]:

@@ -210,7 +210,6 @@ def _option(name: str, title: str, count: int) -> str:
 
 
 def _totals(plan: Plan) -> None:
-    """Draw the totals of all steps."""
     missing = plan.unanswered
     if missing:
         steps = ", ".join(str(position + 1) for position in missing)

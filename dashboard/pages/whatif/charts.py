@@ -18,6 +18,7 @@ from core.domain.params import Knob
 from core.routers.auction import gain_of_report
 from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SERIES, SIMILARITY
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
+from dashboard.ui.charts.shared import dotted
 
 
 def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
@@ -32,13 +33,9 @@ def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
         "type": "scatter", "mode": "markers", "x": [cost], "y": [1e3 * found.truthful_usd], "cliponaxis": False,
         "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertemplate": "true cost: %{y:.3g} m$<extra></extra>",
     }  # fmt: skip
-    line = {
-        "type": "line", "x0": posted, "x1": posted, "yref": "paper", "y0": 0, "y1": 1,
-        "line": {"color": MUTED, "dash": "dot", "width": 2},
-    }  # fmt: skip
     return figure(
         [step, truth], title=f"Pay-off of {label(server)} over its stated cost; ◆ true cost, dotted τ", height=height,
-        shapes=[line], xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
+        shapes=[dotted("x", posted, MUTED)], xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
         yaxis={"title": {"text": "pay-off if executed (m$)", "font": {"size": 11}}},
     )  # fmt: skip
 
@@ -93,7 +90,7 @@ def plane_chart(
             "z": [[0.35 + 0.65 * float(s) if int(w) == row else None for w, s in zip(ws, ss, strict=True)]
                   for ws, ss in zip(plane.winner, share, strict=True)],
             "colorscale": [[0, _clear(colours[names[row]])], [1, colours[names[row]]]], "zmin": 0, "zmax": 1, "showscale": False,
-            "customdata": _pairs(plane), "hovertext": _texts(plane, names, row, (x, y), in_usd=in_usd), "hoverinfo": "text", "hoverongaps": False,
+            "customdata": [[f"{x!r}|{y!r}" for x in plane.x.tolist()] for y in plane.y.tolist()], "hovertext": _texts(plane, names, row, (x, y), in_usd=in_usd), "hoverinfo": "text", "hoverongaps": False,
         }
         for row in found
     ]  # fmt: skip
@@ -128,10 +125,6 @@ def _axis(knob: Knob, values: np.ndarray) -> dict[str, object]:
         "range": [values[0] - half, values[-1] + half], "zeroline": False, "showgrid": False,
         "title": {"text": f"{knob.symbol} {knob.label.lower()}{unit}", "font": {"size": 11}},
     }  # fmt: skip
-
-
-def _pairs(plane: Plane) -> list[list[str]]:
-    return [[f"{x!r}|{y!r}" for x in plane.x.tolist()] for y in plane.y.tolist()]
 
 
 def _texts(

@@ -27,7 +27,7 @@ from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks, imported_presets
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import errors_shown, escaped
-from dashboard.ui.url_state import UrlState, select
+from dashboard.ui.url_state import UrlState, segments, select
 
 FRAGILE = 0.1
 OWN = "own:"  # no shipped preset has such a name
@@ -125,7 +125,6 @@ def _effects(found: Tornado, symbols: dict[str, str]) -> None:
 
 
 def _tasks_of(found: Tornado, name: str, symbols: dict[str, str]) -> None:
-    """Draw the tasks of the clicked bar."""
     knob, _, turn = name.partition("|")
     bar = next((one for one in found.bars if one.name == knob and f"{one.turn:g}" == turn), None)
     if bar is None:
@@ -253,7 +252,7 @@ def page(question: Question) -> None:
     app, state, query, parameters = question.app, question.state, question.query, question.parameters
     for name in KEPT:
         st.session_state.setdefault(state.key(name), question.linked.get(name, ""))
-    view = _choice(state, question.linked)
+    view = segments(state, question.linked, "view", "View", list(VIEWS))
     own = {name: st.session_state[state.key(name)] for name in KEPT}
     state.end({**question.texts, "view": "" if view == "Winners" else view, **own}, question=question.texts)
     if not query.subtask:
@@ -265,14 +264,6 @@ def page(question: Question) -> None:
             st.info("This view needs EHRR, the router with an auction. Choose it above.", icon=":material/alt_route:")
             return
         VIEWS[view](app, state, question.asked, question.prefix)
-
-
-def _choice(state: UrlState, linked: dict[str, str]) -> str:
-    """Draw the choice of a view."""
-    key = state.key("view")
-    if st.session_state.get(key) not in VIEWS:
-        st.session_state[key] = linked["view"] if linked.get("view") in VIEWS else "Winners"
-    return st.segmented_control("View", list(VIEWS), key=key, label_visibility="collapsed") or "Winners"
 
 
 def _empty_page(state: UrlState, query: QueryForm) -> None:

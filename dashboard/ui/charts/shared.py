@@ -26,7 +26,7 @@ def curve_chart(curve: Curve, *, height: int = 300) -> go.Figure:
     others = [colour for colour in SERIES if colour != CHOSEN]
     drawn = [_line(line, others[number % len(others)]) for number, line in enumerate(curve.lines)]
     named = 1 < sum(not line.marks for line in curve.lines) <= NAMED
-    shapes = [] if curve.current is None else [_dotted(curve.current)]
+    shapes = [] if curve.current is None else [dotted("x", curve.current, MUTED)]
     shapes += [] if curve.holds is None else [_band(*curve.holds)]
     return figure(
         drawn,
@@ -54,13 +54,6 @@ def _line(line: Line, otherwise: str) -> dict[str, Any]:
         **({"fill": "tozeroy", "fillcolor": "rgba(23, 151, 111, 0.12)"} if line.filled else {}),
         "cliponaxis": not line.marks, "hoverinfo": "text",
         "hovertext": [f"{name}<br>{x:.4g}, {y:.4g}" for x, y in zip(line.x, line.y, strict=True)],
-    }  # fmt: skip
-
-
-def _dotted(x: float) -> dict[str, Any]:
-    return {
-        "type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1,
-        "line": {"color": MUTED, "dash": "dot", "width": 2},
     }  # fmt: skip
 
 
@@ -200,7 +193,7 @@ def token_utilisation(
         height=height,
         showlegend=True,
         legend={"orientation": "h", "y": -0.32, "yanchor": "top", "x": 0, "font": {"size": 11}},
-        shapes=[_rule("y", BREAKING_POINT, REJECTED), _rule("x", turns, MUTED)],
+        shapes=[dotted("y", BREAKING_POINT, REJECTED), dotted("x", turns, MUTED)],
         annotations=[_note()],
         xaxis={
             "title": {"text": "turns", "font": {"size": 11}}, "type": "log", "dtick": 1, "tickformat": ",d",
@@ -223,12 +216,12 @@ def _utilisation_line(name: str, turns: Sequence[int], rho: Sequence[float], **s
     }  # fmt: skip
 
 
-def _rule(axis: str, at: float, color: str) -> dict[str, object]:
-    """A dotted line across the chart at one value of an axis."""
+def dotted(axis: str, at: float, color: str) -> dict[str, object]:
+    """Returns a dotted line across the chart at one value of an axis."""
     other = "y" if axis == "x" else "x"
     return {
         "type": "line", f"{axis}0": at, f"{axis}1": at, f"{other}ref": "paper", f"{other}0": 0, f"{other}1": 1,
-        "line": {"color": color, "dash": "dot", "width": 1.5},
+        "line": {"color": color, "dash": "dot", "width": 2},
     }  # fmt: skip
 
 

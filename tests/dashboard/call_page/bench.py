@@ -63,15 +63,24 @@ class Caller(RecordingCaller):
 
     def __init__(self) -> None:
         super().__init__()
+        self.go = threading.Event()
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Ends the calls under way and forgets all."""
+        self.go.set()
+        self.go = threading.Event()
         self.outcome: dict[str, Any] = {}
         self.progress: Progress | None = None
-        self.go = threading.Event()
+        self.calls.clear()
+        self.connections.clear()
 
     def answer(self, call: ToolCall, report: Callable[[Progress], None], cancel: threading.Event) -> Outcome:
         """See RecordingCaller."""
         if self.progress is not None:
             report(self.progress)
-        while not self.go.wait(0.005):
+        go = self.go
+        while not go.wait(0.005):
             if cancel.is_set():
                 return Outcome(call, OutcomeKind.CANCELLED, datetime.now(UTC), 0.1, error="cancelled")
         given = {"kind": OutcomeKind.OK, "latency_s": 0.2, **self.outcome}

@@ -10,7 +10,7 @@ from core.domain.catalog import Connection
 from core.domain.execution import Progress
 from core.domain.outcome import CallMode, OutcomeKind
 from tests.dashboard.call_page.bench import HOSTILE, Bench, how, labelled, press
-from tests.dashboard.harness import checked, markdown_of
+from tests.dashboard.harness import checked, markdown_of, text_of
 
 
 def test_progress_and_cancel(bench: Bench) -> None:
@@ -62,7 +62,12 @@ def test_how_to_call_is_one_choice(bench: Bench) -> None:
 
 
 def test_a_virtual_server_says_so_and_is_called_without_a_real_choice(bench: Bench) -> None:
-    page = bench.open("shelf::lend")
+    page = checked(how(bench.open("files::stat")).set_value(CallMode.DRAWN).run())
+    page = checked(page.selectbox(key="call.url.tool").set_value("shelf::lend").run())
+    assert how(page).value is CallMode.VIRTUAL
+    page = checked(page.selectbox(key="call.url.tool").set_value("files::stat").run())
+    assert how(page).value is CallMode.DRAWN  # each kind of server keeps its own choice
+    page = checked(page.selectbox(key="call.url.tool").set_value("shelf::lend").run())
     assert how(page).options == ["Virtual server", "Simulate"]
     assert "Virtual server: real MCP, simulated results." in markdown_of(page)
     bench.caller.outcome = {"kind": OutcomeKind.NOT_CONNECTED, "error": "it is gone"}
@@ -72,14 +77,6 @@ def test_a_virtual_server_says_so_and_is_called_without_a_real_choice(bench: Ben
     assert not any(button.key == "call.connect" for button in page.button)  # there is nothing to connect
 
 
-def test_each_kind_of_server_keeps_its_own_choice(bench: Bench) -> None:
-    page = checked(how(bench.open("files::stat")).set_value(CallMode.DRAWN).run())
-    page = checked(page.selectbox(key="call.url.tool").set_value("shelf::lend").run())
-    assert how(page).value is CallMode.VIRTUAL
-    page = checked(page.selectbox(key="call.url.tool").set_value("files::stat").run())
-    assert how(page).value is CallMode.DRAWN
-
-
 SOME = (OutcomeKind.OK, OutcomeKind.TIMEOUT, OutcomeKind.NOT_CONNECTED, OutcomeKind.NOT_TRIED)
 
 
@@ -87,6 +84,7 @@ SOME = (OutcomeKind.OK, OutcomeKind.TIMEOUT, OutcomeKind.NOT_CONNECTED, OutcomeK
 def test_every_outcome_has_its_word_and_error_text(bench: Bench, kind: OutcomeKind) -> None:
     bench.caller.outcome = {"kind": kind, "error": "" if kind.success else HOSTILE, "attempts": 2}
     page = bench.answered(press(bench.open("files::stat")))
+    assert "Was this the right tool?" not in text_of(page)  # there was no question
     assert "2, retried" in {metric.value for metric in page.metric}
     assert (HOSTILE in [code.value for code in page.code]) is not kind.success
     assert any(button.key == "call.connect" for button in page.button) is (

@@ -1,0 +1,159 @@
+"""Parts of the Decision page: presets, whether anything fits, the order of tries, and a decision to present from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from core.app import App
+from core.decisions.routing import Asked
+from core.domain import units
+from core.domain.feedback import By
+from core.domain.untrusted_text import one_line
+from core.relevance.refusal import limit_of, measured_curve, shipped_curve
+from core.routers.ehrr import EhrrParameters
+from core.routers.presets import PRESETS
+from dashboard.pages.route.charts import refusal_curve, tool_breakdown, tool_scores
+from dashboard.pages.route.decision import steps
+from dashboard.pages.route.drawing import HEADLINE, card_key, drawing
+from dashboard.ui.question import _apply
+from dashboard.ui.text import escaped
+from tests.cases import each
+from tests.dashboard.harness import app_with, checked, live_of, markdown_of, open_page, text_of, titles, words_of
+
+CATALOG = {
+    "servers": [{"name": "files", "description": "Files.", "tools": [{"name": "read", "description": "Reads a file."}]}]
+}
+HOSTILE = "<img src=x onerror=alert(1)>"
+EVIL = {
+    "servers": [
+        {"name": HOSTILE, "description": "Reads files.", "ask_usd": 0.001, "tools": [{"name": "read", "description": "Reads a file."}]},
+        {"name": "mail", "description": "Sends mail.", "ask_usd": 0.001, "tools": [{"name": "send", "description": HOSTILE}]},
+    ]
+}  # fmt: skip
+TOOLS = [
+    {"name": name, "description": f"Reads a file{more}.", "price_usd": 0.001, "latency_s": 0.1, "success": 0.9}
+    for name, more in (("read", ""), ("peek", " a little"), ("<b>deep</b>", " deeply"))
+]
+TRIES = {"servers": [{"name": "files", "description": "Reads files.", "tools": TOOLS}]}
+ALPHA, N = "ask.knob.ehrr.alpha_t", "ask.knob.ehrr.n"
+
+app = app_with({"small": CATALOG, "asked": CATALOG, "anagram": CATALOG, "tries": TRIES, "evil": EVIL}, scope="module")
+visit = partial(open_page, "route", q="read a file", catalog="small")
+
+
+def preset(page: AppTest) -> Any:
+    """The choice of a preset."""
+    return next(box for box in page.selectbox if box.label == "Preset")
+
+
+def test_a_preset_sets_the_knobs_and_leaves_the_number_of_candidates() -> None:
+    page = visit(n="7")
+    assert preset(page).value == "balanced"
+    checked(preset(page).set_value("paper").run())
+    assert (page.session_state[ALPHA], page.session_state[N]) == (0.25, 7)
+    assert escaped(PRESETS["paper"].sentence)[:40] in markdown_of(page)
+    assert page.query_params["alpha_t"] == "0.25"
+
+
+def test_a_link_that_is_a_preset_says_so_and_one_that_is_none_is_ones_own() -> None:
+    quick = {name: str(value) for name, value in PRESETS["quick"].values.items()}
+    assert preset(visit(**quick)).value == "quick"
+    page = visit(alpha_t="0.5")
+    assert preset(page).value == "own"
+    checked(preset(page).set_value("balanced").run())
+    assert page.session_state[ALPHA] == 0.02
+
+
+def test_a_late_message_about_a_choice_that_is_gone_changes_nothing() -> None:
+    _apply(EhrrParameters(), "ask.knob.ehrr", "ask.knob.ehrr:preset.0", "balanced")
+
+
+def test_the_knob_is_on_the_shipped_curve(app: App) -> None:
+    page = visit(wrong_refusals="10.0")
+    said = markdown_of(page)
+    assert f"refused above **{limit_of(10.0):.2f}**" in said
+    assert f"{100 * shipped_curve().at(10.0).refused:.0f} % of the impossible ones" in said
+    assert ":gray-badge[shipped]" in said
+    assert any("Refused sub-tasks, as shipped" in title for title in titles(page))
+    assert "nothing is refused" in markdown_of(visit())
+
+
+def test_nothing_fits_less_likely_where_a_request_is_like_the_question_word_by_word(app: App) -> None:
+    said: dict[str, str] = {}
+    for name, request in (("asked", "jazz quiz"), ("anagram", "zzz jaqui")):  # the same letters have the same vector
+        app.requests.add_by_hand(name, "files::read", [request], By())
+        (said[name],) = re.findall(
+            r"P\(nothing fits\) \*\*([\d.]+)\*\*", markdown_of(visit(catalog=name, q="jazz quiz"))
+        )
+    assert float(said["asked"]) < float(said["anagram"]) - 0.05
+
+
+def test_fit_and_that_nothing_fits_are_one_statement(app: App) -> None:
+    decided = app.routing.route("read a file", catalog="small", record=False, parameters=app.routing.parameters("ehrr"))
+    assert decided.fit is not None
+    said = {}
+    for nothing, word in ((0.88, "nothing"), (0.6, "unsure"), (0.2, "unsure")):
+        fit = replace(decided.fit, tools=np.array([0.61]), nothing=nothing, confidence=word)
+        doubted = replace(decided, fit=fit)
+        html, axes = (
+            drawing(doubted),
+            [chart(doubted).layout.xaxis.title.text for chart in (tool_breakdown, tool_scores)],
+        )
+        said[nothing] = words_of(html[HEADLINE]).replace("\n", ""), words_of(html[card_key(0)]), *axes
+    assert "Probably nothing fits: 88 %. Nearest: files::read, which fits 61 % if anything does." in said[0.88][0]
+    assert "files::read fits 61 % if anything does; P(nothing fits) is 60 %." in said[0.6][0]
+    places = [["if anything does" in text for text in of] for of in said.values()]
+    assert places == [[True] * 4, [True] * 4, [False] * 4]
+
+
+@each("percent", [0.0, 5.0, 50.0])
+def test_the_chart_marks_the_setting_on_the_line(percent: float) -> None:
+    curve = measured_curve([0.1, 0.5, 0.8], [0.4, 0.9])
+    line, knob = refusal_curve(curve, percent).to_dict()["data"]
+    place = [point.percent for point in curve.points].index(percent)
+    assert (knob["x"], knob["y"]) == ([line["x"][place]], [line["y"][place]])
+
+
+def test_the_tries_are_those_of_the_decision_and_so_are_the_sums(app: App) -> None:
+    chosen = app.routing.parameters("expected_value", {"worth_usd": 5.0})
+    plan = app.routing.route(
+        "read a file", catalog="tries", router="expected_value", parameters=chosen, record=False
+    ).tries
+    assert plan is not None
+    assert plan.tries
+    page = visit(catalog="tries", router="expected_value", worth_usd="5.0")
+    html = live_of(page)["route:tries"]
+    said = one_line(words_of(html))
+    assert f"Together {units.share(plan.success)} solved" in said
+    assert f"V = {units.price(5.0)}" in said
+    assert "<b>deep" not in html
+
+
+def test_where_no_try_is_worth_it_the_next_tool_and_its_worth_are_named() -> None:
+    said = one_line(text_of(visit(catalog="tries", router="expected_value", worth_usd="0.0")))
+    assert "Together 0 % solved" in said
+    assert "is worth a try from V = " in said
+
+
+def test_a_decision_has_five_steps_and_no_markup_of_strangers(app: App) -> None:
+    for router, third in (("ehrr", "The auction"), ("rag_mcp", "The stages")):
+        decision = app.routing.preview(Asked(f"read a file {HOSTILE}", app.routing.parameters(router), "evil", router))
+        shown = steps(decision)
+        assert [one["title"] for one in shown] == ["The question", "The candidates", third, "The winner", "Why"]
+        text = "".join(one["html"] for one in shown)
+        assert "<img" not in text
+        assert "&lt;img" in text
+        assert decision.winner is not None
+        assert decision.winner.tool.rpartition("::")[2] in shown[3]["html"]
+
+
+def test_without_a_winner_the_steps_say_why(app: App) -> None:
+    nothing = app.routing.parameters("ehrr", {"budget_usd": 0.0})
+    shown = steps(app.routing.preview(Asked("read a file", nothing, "evil")))
+    assert "No tool" in shown[3]["html"]
