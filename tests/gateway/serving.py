@@ -14,12 +14,13 @@ from starlette.routing import Route
 from core.app import App
 from core.gateway.entrance import Entrance
 from core.gateway.http_app import PATH, EndpointApp, status_routes
+from core.gateway.uses import Uses
 
 
 @contextmanager
-def served(app: App, catalog: str, entrance: Entrance | None = None) -> Generator[str]:
+def served(app: App, catalog: str, entrance: Entrance | None = None, uses: Uses | None = None) -> Generator[str]:
     """Serves `/mcp` over an app on a free port of this machine, in a thread. Yields its address."""
-    endpoint = EndpointApp(lambda: app, catalog=catalog, entrance=entrance)
+    endpoint = EndpointApp(lambda: app, catalog=catalog, entrance=entrance, uses=uses)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:

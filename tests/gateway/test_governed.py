@@ -1,8 +1,7 @@
-"""What comes through `/mcp` is governed: real HTTP, a real server process, approvals that a retry finds, masked secrets."""
+"""What comes through `/mcp` is governed: real HTTP, a real server process, budgets, masked secrets."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import anyio
@@ -17,26 +16,6 @@ from tests.importing import import_text
 from tests.world import document
 
 SECRET = "sk-abcdefghijklmnop"
-
-
-def test_a_writing_call_waits_at_once_and_goes_when_it_is_approved(world: App, url: str) -> None:
-    policy(world, approvals=ApprovalRules(writes=True, hold_s=0))
-
-    async def script(client: Client) -> None:
-        asked = {"tool": "raw::echo", "arguments": {"note": "x", "password": SECRET}}
-        said = await refused(client, "execute_tool", **asked)
-        assert said["error"] == "approval_needed"
-        assert "it may write" in said["why"]
-        (waiting,) = world.governance.waiting()
-        assert waiting.change.id in said["try"]
-        world.governance.decide(waiting.change.id, approve=True, origin="test")
-        done = await ask(client, "execute_tool", **asked)
-        assert SECRET in json.dumps(done["result"])  # the client gets what the tool gave
-        assert (await refused(client, "execute_tool", **asked))["error"] == "approval_needed"
-
-    talk(url, script, name="crab")
-    world.store.events.flush()
-    assert {change.client for change in world.store.governance.approvals()} == {"crab"}
 
 
 def test_budgets_are_settled_and_a_spent_one_says_when_it_goes_on(world: App, url: str) -> None:
@@ -58,7 +37,7 @@ def test_a_client_that_goes_away_gives_back_what_was_reserved(world: App, url: s
     policy(world, budgets=(Budget(usd=1.0, tokens=50_000),))
 
     async def script(client: Client) -> None:
-        with anyio.move_on_after(1):
+        with anyio.move_on_after(0.5):
             await client.call_tool("execute_tool", {"tool": "raw::stall"})
 
     talk(url, script, name="impatient")

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import anyio
 
 from core.app import App
 from core.gateway.http_app import PATH, EndpointApp
-from tests.gateway.conftest import ROOT
-
-ORDER = """
-import sys
-from types import SimpleNamespace
-from core.gateway.http_app import EndpointApp
-
-def get():
-    print("mcp.server" in sys.modules)
-
-EndpointApp(lambda: SimpleNamespace(pool=SimpleNamespace(get=get), governance=None))._made()
-"""
 
 
 def test_an_endpoint_that_cannot_be_made_answers_and_leaves_the_others_alone() -> None:
@@ -51,9 +37,3 @@ async def status(endpoint: EndpointApp) -> int:
              "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 80), "scheme": "http"}  # fmt: skip
     await endpoint(scope, receive, send)
     return sent[0]["status"]
-
-
-def test_the_protocols_packages_are_imported_by_one_thread_at_a_time() -> None:
-    """The pool imports them under its lock: who makes the endpoint waits for it before importing more of them."""
-    done = subprocess.run([sys.executable, "-c", ORDER], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.stdout == "False\n"

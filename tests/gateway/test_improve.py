@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,15 +11,13 @@ import pytest
 from mcp import Client, MCPError
 
 from core.app import App
-from core.cli import main
 from core.domain.requests import MOST_REQUESTS
 from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import Endpoint
 from core.gateway.server import mcp_server
 from core.governance.policy import Scope
-from tests.gateway.conftest import Console, ask, refused, talk, with_token
+from tests.gateway.conftest import ask, refused, talk, with_token
 from tests.importing import import_text
-from tests.planning import endpoints
 from tests.world import document
 
 OWN = {"tools_without_requests", "add_requests"}
@@ -151,32 +148,3 @@ def test_of_several_catalogs_the_first_is_improved(world: App) -> None:
     talk(target, script)
     assert len(world.requests.of_catalog("world")) == 1
     assert not world.requests.of_catalog("second")
-
-
-def test_beside_a_console_a_model_writes_through_it(
-    console: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (file := tmp_path / "desk.json").write_text(
-        json.dumps({"servers": [{"name": "desk", "tools": [{"name": name} for name in ("go", "stay")]}]})
-    )
-    main(["import", str(file), "--name", "desk", "--db", str(console.db)])
-    serving = endpoints.serving()
-    model = next(serving)
-    said = [
-        {"tool": "desk::go", "requests": ["off we go", "let us leave"]},
-        {"tool": "desk::stay", "requests": [ORDER]},
-    ]
-    model.reactions = [model.answer({"tools": said})]
-    monkeypatch.setenv("WAYFARE_LLM_BASE_URL", model.url)
-    capsys.readouterr()
-    words = ["--catalog", "desk", "--db", str(console.db), "--json"]
-    for expected in ((1, 2, 1), (0, 0, 1)):
-        main(["requests", "write", "--model", "small", "--yes", *words])
-        told = json.loads(capsys.readouterr().out)
-        assert (told["tools"], told["requests"], told["left"]) == expected
-        assert any("order to a model" in why for why in told["skipped"])
-    next(serving, None)
-    monkeypatch.chdir(tmp_path)
-    Path("more.jsonl").write_text('{"tool": "desk::stay", "requests": ["stay here"]}')
-    main(["requests", "import", "more.jsonl", *words])
-    assert json.loads(capsys.readouterr().out)["requests"] == 1

@@ -27,8 +27,9 @@ async def tools(lease: Lease) -> list[str]:
 
 
 def test_each_server_is_greeted_in_its_way_and_the_next_process_knows_it(
-    bench_with: Callable[..., Bench], tmp_path: Path
+    bench_with: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("core.servers.pool.PROBE_S", 0.4)
     mode, log, file = tmp_path / "mode", tmp_path / "log", tmp_path / "greetings.json"
     connection = Connection("stdio", "${python}", ("-S", str(SERVERS / "greeted.py"), str(mode), str(log)))
 
@@ -47,7 +48,7 @@ def test_each_server_is_greeted_in_its_way_and_the_next_process_knows_it(
     assert heard("silent") == first[1:]
     assert heard("new")[-1] == "server/discover"  # what was known holds no more
     assert set(heard("new")) == {"server/discover"}
-    assert heard("silent", 8.0)[-2:] == first[1:]  # after half of the time
+    assert heard("silent", 3.0)[-2:] == first[1:]  # after half of the time
     file.write_text("no JSON")
     assert heard("silent") == first
 
