@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
 from typing import Any
@@ -157,11 +157,6 @@ def url(world: App) -> Iterator[str]:
     """The endpoint of this process's app, over HTTP."""
     with served_over_http(world, "world") as url:
         yield f"{url}/mcp"
-
-
-def policy(app: App, **rules: Any) -> None:
-    """Change rules of the policy."""
-    app.governance.set_policy(replace(app.governance.policy, **rules), origin="test")
 
 
 @asynccontextmanager

@@ -16,9 +16,10 @@ from core.gateway.endpoint import Endpoint
 from core.gateway.server import mcp_server
 from core.governance.approval_rules import ApprovalRules
 from core.governance.policy import Scope
-from tests.gateway.conftest import ask, policy, refused, served, talk
+from tests.gateway.conftest import ask, refused, served, talk
 from tests.gateway.serving import served as served_over_http
 from tests.gateway.test_status import get
+from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.world import RAW
 

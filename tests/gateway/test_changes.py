@@ -20,8 +20,9 @@ from core.app import App
 from core.domain.catalog import Server, ServerId, Tool
 from core.servers.asking_back import _subscribed
 from tests.catalogs.test_upkeep import config, living
-from tests.gateway.conftest import ROOT, policy
+from tests.gateway.conftest import ROOT
 from tests.gateway.test_mirrored_questions import elicited
+from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.servers.conftest import Web, web
 from tests.world import call

@@ -11,7 +11,8 @@ from core.app import App
 from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
 from core.governance.status import budgets
-from tests.gateway.conftest import ask, policy, refused, talk
+from tests.gateway.conftest import ask, refused, talk
+from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.world import document
 

@@ -17,7 +17,7 @@ import anyio.to_thread
 import pytest
 from mcp import Client
 
-from core.domain.console import announced_owner, owner_of
+from core.domain.console import announced_owner, asked, owner_of
 from tests.benchmarks.measuring import free_port
 from tests.cli.conftest import RAW, Run, wait_for
 from tests.gateway.conftest import ROOT, ask, program, stdio
@@ -51,9 +51,9 @@ async def in_thread(work: Callable[..., Any], *words: object) -> Any:
     return await anyio.to_thread.run_sync(lambda: work(*words))
 
 
-def working(wayfare: Wayfare) -> bool:
+def working(db: Path) -> bool:
     """Whether a call is under way in the console."""
-    return any(use["active"] for use in wayfare("status", "--json").json()["uses"])
+    return any(use["active"] for use in asked(owner_of(db), "GET")["uses"])
 
 
 def test_two_agents_share_a_console_through_a_kill_until_nobody_uses_it(
@@ -78,7 +78,7 @@ def test_two_agents_share_a_console_through_a_kill_until_nobody_uses_it(
         assert [(use["kind"], use["uses"] >= 2) for use in told["uses"]] == [("agent", True)]
 
         def kill_when_it_works() -> None:
-            wait_for(lambda: working(wayfare))
+            wait_for(lambda: working(db))
             os.kill(console.pid, signal.SIGKILL)
             wait_for(lambda: not console.answers)
 
@@ -92,7 +92,7 @@ def test_two_agents_share_a_console_through_a_kill_until_nobody_uses_it(
 
     async def connected(script: Callable[[Client], Any]) -> None:
         target = stdio(db, encoder_cache)
-        target.env["WAYFARE_IDLE_S"] = "4"
+        target.env["WAYFARE_IDLE_S"] = "3"
         async with Client(target) as client:
             await script(client)
 
@@ -150,7 +150,7 @@ def test_an_agents_console_begins_beside_a_long_command_as_the_operators_was_and
                     assert (await ask(client, "execute_tool", tool="raw::nap", arguments=nap(second_flag)))["ok"]
 
                 tasks.start_soon(long_call)
-                await in_thread(wait_for, lambda: working(wayfare))
+                await in_thread(wait_for, lambda: working(db))
                 taking = stack.enter_context(started("up", "--port", port))
                 assert "which an agent started, ends for this one" in await in_thread(taking.stdout.readline)
                 assert owner_of(db).pid == told.pid  # it waits for the call

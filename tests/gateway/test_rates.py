@@ -6,7 +6,8 @@ import pytest
 from mcp import Client, MCPError
 
 from core.app import App
-from tests.gateway.conftest import ask, policy, refused, status, talk, with_token
+from tests.gateway.conftest import ask, refused, status, talk, with_token
+from tests.governance.conftest import policy
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

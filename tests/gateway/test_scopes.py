@@ -18,7 +18,8 @@ from core.gateway.endpoint import Endpoint
 from core.gateway.server import mcp_server
 from core.governance.budgets import Budget
 from core.governance.policy import Scope
-from tests.gateway.conftest import ask, policy, refused, served, talk
+from tests.gateway.conftest import ask, refused, served, talk
+from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.world import RAW, open_test_app
 

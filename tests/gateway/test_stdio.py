@@ -17,8 +17,8 @@ from core.cli import main
 from core.domain.console import announced_owner
 from core.gateway.door import last_line
 from tests.cases import each
-from tests.gateway.conftest import ROOT, Console, ask, program, refused, stdio, talk
-from tests.gateway.test_http import MILES, TASK, TOOL
+from tests.gateway.conftest import ROOT, Console, program, stdio, talk
+from tests.gateway.test_http import TASK, TOOL
 from tests.gateway.test_mirrored_parts import STDIO
 from tests.gateway.test_mirrored_questions import ANSWERING, ASKING
 
@@ -57,17 +57,6 @@ def line_client(db: Path, cache: Path) -> Iterator[LineClient]:
         child.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
         yield spoken
         child.kill()
-
-
-def test_beside_a_console_it_joins(console: Console, encoder_cache: Path) -> None:
-    async def script(client: Client) -> None:
-        found = await ask(client, "search_tools", task=TASK)
-        done = await ask(client, "execute_readonly_tool", tool=TOOL, arguments=MILES, route_id=found["route_id"])
-        assert done["result"]["unit"] == "kilometre"
-        assert (await client.list_prompts()).prompts == []
-        assert (await refused(client, "execute_tool", tool="unit-exchange::convert"))["error"] == "unknown_tool"
-
-    talk(stdio(console.db, encoder_cache), script)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -18,7 +18,8 @@ from core.cli import main
 from core.gateway.http_app import EndpointApp
 from core.governance.policy import Scope
 from tests.benchmarks.measuring import free_port
-from tests.gateway.conftest import START_MESSAGE, Console, ask, policy, refused, status, stdio, talk, with_token
+from tests.gateway.conftest import START_MESSAGE, Console, ask, refused, status, stdio, talk, with_token
+from tests.governance.conftest import policy
 from tests.world import open_test_app
 
 

@@ -22,7 +22,8 @@ from core.domain.settings import Settings
 from core.governance.approval_rules import ApprovalRules
 from core.governance.approvals import Approval, Webhook
 from core.governance.budgets import Budget
-from tests.gateway.conftest import ask, policy, refused, stdio, talk
+from tests.gateway.conftest import ask, refused, stdio, talk
+from tests.governance.conftest import policy
 
 SECRET = "sk-abcdefghijklmnop"
 ECHO = {"tool": "raw::echo", "arguments": {"note": SECRET}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 from core.domain.catalog import ToolHints
 from core.domain.outcome import OutcomeKind
+from tests.forking import FORKS
 
 from .conftest import Bench, eventually, running, states
 
@@ -65,7 +65,7 @@ print(caller.call(ToolCall("s", "pid"), None, connection).content[0].text)
 def test_a_program_that_ends_without_closing_leaves_no_process() -> None:
     raw = str(Path(__file__).parent / "programs" / "raw.py")
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(raw=raw)], capture_output=True, text=True, timeout=60, check=True
+        [FORKS.python, "-c", SCRIPT.format(raw=raw)], capture_output=True, text=True, timeout=60, check=True
     )
     pids = [int(line) for line in done.stdout.split()]
     assert len(pids) == 2

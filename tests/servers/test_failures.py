@@ -111,12 +111,6 @@ def test_a_server_that_dies_while_idle_is_noticed_and_restarted(bench: Any, raw:
     assert bench.pool.states()[0].state == "ready"
 
 
-def test_rubbish_on_the_output_is_noted_and_harmless(bench: Any, raw: Any) -> None:
-    connection = raw("--rubbish")
-    assert bench.call(connection, "echo").kind is OutcomeKind.OK
-    assert any("something else" in line for line in bench.pool.states()[0].stderr_lines)
-
-
 def test_a_program_that_is_no_server_ends_at_the_connect_limit(bench_with: Any, raw: Any) -> None:
     bench = bench_with(PoolConfig(connect_limit_s=0.5))
     outcome = bench.call(raw("--mute"), "echo")
@@ -154,21 +148,6 @@ def test_what_cannot_be_reached_says_why(bench: Any, connection: Connection, wor
     outcome = bench.call(connection, "echo")
     assert outcome.kind is OutcomeKind.NOT_CONNECTED
     assert words in outcome.error
-
-
-@each(
-    ("code", "message", "kind"),
-    [
-        (-32602, "no such city", OutcomeKind.INVALID_ARGUMENTS),
-        (-32050, "out of ink", OutcomeKind.TOOL_ERROR),
-        (-32600, "Session not found", OutcomeKind.TOOL_ERROR),
-        (-32001, "upstream gave up", OutcomeKind.TOOL_ERROR),
-    ],
-)
-def test_error_results_are_verbatim(bench: Any, raw: Any, code: int, message: str, kind: OutcomeKind) -> None:
-    outcome = bench.call(raw(), "refuse", {"code": code, "message": message})
-    assert (outcome.kind, outcome.attempts) == (kind, 1)
-    assert message in outcome.error
 
 
 def test_standard_error_is_kept_bounded_and_redacted_and_stays_off_the_console(
