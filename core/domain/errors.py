@@ -14,6 +14,9 @@ class Refusal(WayfareError):
         self.why = why
         self.advice = advice
 
+    def __str__(self) -> str:
+        return f"{self.why} {self.advice}"
+
     @property
     def document(self) -> dict[str, str]:
         """The error as an agent reads it."""

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.app import Settings, open_app
+from core.domain.errors import Refusal
 from core.domain.outcome import ToolCall
-from core.governance.calls import NotAllowedError, Wanted
+from core.governance.calls import Wanted
 
 GIVEN = {"to": "a\x9b31m\u202eb", "two  gaps": "\n", "api_key": "hunter2hunter2", "body": "x" * 5_000}
 BEGINNING = '{"to": "a\x9b31m\u202eb", "two  gaps": "\\n", "api_key": "•••", "body": "'
@@ -105,7 +106,7 @@ def test_a_call_that_waits_is_decided(wayfare, tmp_path: Path, db: Path, raw_cat
     wayfare("policy", "import", file)
     with open_app(Settings.from_environment(db=db)) as app:
         tool = app.catalogs.catalog("own").tools[0]
-        with pytest.raises(NotAllowedError):
+        with pytest.raises(Refusal):
             app.governance.before(Wanted("crab", ToolCall(tool.server, tool.name, GIVEN, catalog="own"), tool, 100))
     (waiting,) = wayfare("approvals", "--json").json()["calls"]
     assert (waiting["client"], waiting["reasons"]) == ("crab", "it may write")

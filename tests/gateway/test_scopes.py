@@ -113,7 +113,7 @@ def test_handles_and_routes_are_of_their_client(world: App, path: Path) -> None:
     talk(of("bob"), bobs)
     words = {"hush": 1}  # a person tries another tool for the same search
     call = ToolCall("hidden", "echo", words, catalog="world", decision_id=given["route"]["route_id"])
-    assert world.governed.run_by_person(call, mode=CallMode.REAL, origin="console").outcome.kind is OutcomeKind.OK
+    assert world.governed.by_person(call, mode=CallMode.REAL, origin="console").report().outcome.kind is OutcomeKind.OK
     told = talk(of("ann"), lambda client: ask(client, "report_outcome", **given["route"], useful=True))
     assert told["tool"] == "open::echo"
     assert [label.visitor for label in world.feedback.labels("world") if label.origin == "agent"] == ["ann"]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from core.app import App
+from core.domain.errors import Refusal
 from core.domain.events import ActivityFilter
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
-from core.governance.calls import NotAllowedError
 from core.governance.policy import Scope
 from core.governance.status import budgets
 from tests.cases import each
@@ -32,9 +32,9 @@ def test_each_kind_says_what_would_allow_it(app: App) -> None:
     refused(app, wanted(app, client="bob"))
     refused(app, wanted(app, "files::read", client="eve"))
     app.governance.admission.enter("bob", "world", known=True)
-    with pytest.raises(NotAllowedError):
+    with pytest.raises(Refusal):
         app.governance.admission.enter("bob", "world", known=True)
-    with pytest.raises(NotAllowedError):
+    with pytest.raises(Refusal):
         app.governance.admission.describe("bob", "world", wanted(app).tool)
     assert [(one["client"], one["error"], one["tool"]) for one in kept(app)] == [
         ("ann", "approval_needed", "echo"),
@@ -91,18 +91,18 @@ def test_looking_ahead_keeps_nothing_and_reserves_nothing(app: App) -> None:
 def test_a_persons_call_is_governed_and_a_simulated_one_is_not(app: App) -> None:
     policy(app, deny=("raw::*",), budgets=(Budget(client="operator", calls=1),))
     call, other = (ToolCall(server, tool, {}, catalog="world") for server, tool in (("raw", "echo"), ("mail", "send")))
-    with pytest.raises(NotAllowedError, match="denies"):
+    with pytest.raises(Refusal, match="denies"):
         app.governed.by_person(call, mode=CallMode.REAL, origin="console")
-    app.governed.run_by_person(call, mode=CallMode.DRAWN, origin="console")
-    app.governed.run_by_person(other, mode=CallMode.REAL, origin="console")
-    with pytest.raises(NotAllowedError, match="0 of 1 calls are left"):
-        app.governed.run_by_person(other, mode=CallMode.REAL, origin="cli")
+    app.governed.by_person(call, mode=CallMode.DRAWN, origin="console").report()
+    app.governed.by_person(other, mode=CallMode.REAL, origin="console").report()
+    with pytest.raises(Refusal, match="0 of 1 calls are left"):
+        app.governed.by_person(other, mode=CallMode.REAL, origin="cli").report()
     assert [(one["client"], one["origin"]) for one in kept(app)] == [("operator", "console"), ("operator", "cli")]
 
 
 @each("name", ["operator", "wayfare agent"])
 def test_nobody_takes_wayfares_own_names(app: App, name: str) -> None:
-    with pytest.raises(NotAllowedError, match="Wayfare's own"):
+    with pytest.raises(Refusal, match="Wayfare's own"):
         app.governance.admission.enter(name, "world", known=False)
     with pytest.raises(Exception, match="Wayfare's own name"):
         app.governance.clients.make(name, origin="test")
