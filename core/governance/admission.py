@@ -58,7 +58,7 @@ class RefusedRequests:
 
     @contextmanager
     def recorded(self, client: str, catalog: str, tool: str, origin: str) -> Generator[None]:
-        """Keep the refusal that the block raises, and raise it on. `tool` is `server::tool`, "" where it is about none."""
+        """Records the refusal that the block raises, and raises it again. `tool` is `server::tool`, or "" if the refusal is about no tool."""
         try:
             yield
         except Refusal as error:
@@ -130,7 +130,7 @@ class Admission:
 
     def identified(self, client: str, *, known: bool) -> str:
         """The name under which a request counts. `known` is that it came with the client's token. Without one it is the name that the
-        client gives itself, or `ANONYMOUS` where there are clients, budgets or a rate. Raises Refusal where it may use nothing."""
+        client gives itself, or `ANONYMOUS` where there are clients, budgets or a rate. Raises Refusal if it may use nothing."""
         policy = self.policy()
         if known or not (self.clients.any_client or policy.budgets or policy.per_minute):
             return client
@@ -155,7 +155,7 @@ class Admission:
         )
 
     def enter(self, client: str, catalog: str, *, known: bool) -> str:
-        """Let a request of any tool in; gives the name under which it counts, see `identified`. Raises Refusal."""
+        """Admits a request of any tool. Returns the name under which it counts, see `identified`. Raises Refusal."""
         client = self.identified(client, known=known)
         with self.refused.recorded(client, catalog, "", AGENT):
             if not known and client in OWN_NAMES:
@@ -170,8 +170,8 @@ class Admission:
         return client
 
     def http_wait_s(self, client: str) -> float:
-        """How long the client of a token has to wait with any HTTP request at all, s; 0 where this one may go on. Who heeds the error
-        that `enter` raises never comes here: there is room for `HTTP_TIMES` as many."""
+        """Returns the seconds that the client of a token has to wait with any HTTP request, 0 if this one may go on. Clients that back off
+        after the error of `enter` never reach this limit, which is `HTTP_TIMES` as high."""
         per_minute = HTTP_TIMES * self._per_minute(client)
         wait_s = self._waits(self._of_all, client, per_minute, HTTP_AT_ONCE)
         if wait_s:

@@ -64,7 +64,7 @@ class ApprovalQueue:
         self.read_anew()
 
     def read_anew(self) -> None:
-        """Take over every change in the store."""
+        """Reads every change in the store."""
         with self._lock:
             for change in self.store.governance.approvals():
                 self._take(change)
@@ -96,7 +96,7 @@ class ApprovalQueue:
         rules: ApprovalRules,
         origin: str,
     ) -> Approval:
-        """Have a call wait, where it does not already. Raises Refusal where too many calls of the client do."""
+        """Returns the approval that a call waits for, and begins to wait if it does not yet. Raises Refusal if too many calls of the client wait."""
         with self._lock:
             known = self.state(binding)
             if known is not None and known.state == WAITING:
@@ -157,7 +157,7 @@ class ApprovalQueue:
             return self._shown(decided)
 
     def use(self, approval: Approval, *, origin: str) -> None:
-        """The call that was approved is made: the approval is for one."""
+        """Records that the approved call is made. An approval is for one call."""
         with self._lock:
             self._write(replace(approval.change, at=self.now(), action=USED, origin=origin))
 

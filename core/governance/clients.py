@@ -57,13 +57,13 @@ class ClientRegister:
         self.read_anew()
 
     def read_anew(self) -> None:
-        """Take over every change in the store."""
+        """Reads every change in the store."""
         with self._lock:
             for change in self.store.governance.clients():
                 self._take(change)
 
     def all(self) -> tuple[Client, ...]:
-        """Those in force first, each kind by name."""
+        """Returns all clients by name, those in force first."""
         return tuple(sorted(self._clients.values(), key=lambda client: (client.revoked, client.name)))
 
     def in_force(self, name: str) -> Client | None:
@@ -129,7 +129,7 @@ class ClientRegister:
             self._take(changed)
 
     def revoke(self, name: str, *, origin: str) -> None:
-        """Have a client's token be worth nothing from now on. Raises UnknownNameError."""
+        """Revokes a client's token. Raises UnknownNameError."""
         with self._lock:
             client = self._known(name)
             revoked = ClientChange(self.now(), name, REVOKED, "", client.scope.to_json(), origin)

@@ -1,4 +1,4 @@
-"""Governance: what every real call asks before and after it, and what an operator sees and sets of it.
+"""Governance: the checks before and after every real call, and the state that an operator sees and sets.
 
 One lock makes a decision whole: what is left of a budget is looked at and reserved, an approval found and used, under it. What has
 to last is in the store before the call leaves; a reservation that a killed process left is settled when the store is opened.
@@ -98,7 +98,7 @@ class GovernanceService:
             self.ledger.add(usage, Amount(spent.usd, spent.calls, spent.tokens), spent.at, over=spent.over)
 
     def read_anew(self) -> None:
-        """Take over what another process has written: clients, approvals, definitions and the policy."""
+        """Reads the clients, approvals, definitions and policy that another process has written."""
         with self.lock:
             for part in (self.clients, self.approvals, self.definitions):
                 part.read_anew()
@@ -203,7 +203,7 @@ class GovernanceService:
         return _Weighed(Amount(usd, 1, tokens), priced, reasons + beyond, over=True)
 
     def _breaker(self, server: ServerId, *, entering: str = "") -> Breaker:
-        """A server's breaker; `entering` is the call that goes. Raises Refusal where no call may go."""
+        """A server's breaker; `entering` is the call that goes. Raises Refusal if no call may go."""
         breaker, now_s = self._breakers.setdefault(server, Breaker()), self._clock()
         if not (breaker.enter(entering, now_s) if entering else breaker.may_enter(now_s)):
             raise refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())

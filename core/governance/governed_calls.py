@@ -80,7 +80,7 @@ class GovernedCalls:
         return self.governance.outlook(Wanted(client, call, tool, 0))
 
     def leave(self, call: ToolCall, origin: str) -> Settle | None:
-        """Permission for a call of an experiment, as the function that settles it. Returns None if the call is refused or waits."""
+        """Returns the function that settles a permitted call of an experiment, or None if the call is refused or waits."""
         try:
             permit = self.governance.before(self._by_person(call, origin))
         except Refusal:
