@@ -142,7 +142,7 @@ def test_beyond_the_bound_agents_are_told_when_to_come_back(tmp_path: Path) -> N
 
     with open_test_app(tmp_path / "wayfare.duckdb", store=Store(), caller=lambda: held) as app:
         import_text(app.catalog_editor, document(), "world")
-        with served(app, "world", Entrance(most_inside=8, at_once=1, turn_s=3600)) as url:
+        with served(app, "world", entrance=Entrance(most_inside=8, at_once=1, turn_s=3600)) as url:
             for mode in ("auto", "legacy"):
                 asyncio.run(asyncio.wait_for(script(url, mode), 60))
         app.governance.refused.write_due(everything=True)
@@ -155,7 +155,7 @@ def test_busy_is_an_error_of_the_protocol_with_status_429(tmp_path: Path) -> Non
     headers = {"accept": "application/json, text/event-stream"}
     with (
         open_test_app(tmp_path / "wayfare.duckdb", store=Store()) as app,
-        served(app, "sample", Entrance(most_inside=0)) as url,
+        served(app, "sample", entrance=Entrance(most_inside=0)) as url,
         httpx2.Client(base_url=url, headers=headers, timeout=30) as http,
     ):
         answer = http.post("/mcp", json=message)
