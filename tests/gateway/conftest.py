@@ -133,12 +133,12 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
         yield app
 
 
-def served(app: App, **options: Any) -> Any:
-    """The endpoint of an app of this process, as a client's target."""
+def served(app: App, *, client: str = "", **options: Any) -> Any:
+    """The endpoint of an app of this process, as the target of a client; with a name it is the client of a token."""
     chosen = EndpointOptions(**{"catalog": "world", **options})
     endpoint = Endpoint(Services(app, result_tokens=200))
     part = endpoint.part if chosen.mirror else None
-    return mcp_server(endpoint.call, lambda _: chosen, listing=endpoint.listed, part=part)
+    return mcp_server(endpoint.call, lambda _: chosen, lambda _: client, listing=endpoint.listed, part=part)
 
 
 START = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}
