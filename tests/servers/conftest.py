@@ -161,5 +161,4 @@ def web() -> Iterator[Callable[..., Web]]:
 
 def states(bench: Bench) -> dict[str, str]:
     """The state of each server that was used."""
-    """State by server."""
     return {state.server: state.state for state in bench.pool.states()}
