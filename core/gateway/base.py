@@ -294,7 +294,6 @@ def answer(
 
 
 def text_block(text: str) -> mcp_types.TextContent:
-    """Returns a text as content."""
     return mcp_types.TextContent(type="text", text=text)
 
 

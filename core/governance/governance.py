@@ -112,7 +112,6 @@ class GovernanceService:
 
     @property
     def policy(self) -> Policy:
-        """The policy in force."""
         return self._policy
 
     def set_policy(self, policy: Policy, *, origin: str) -> None:

@@ -68,7 +68,6 @@ def rate_limited(client: str, per_minute: float, wait_s: float, now: datetime) -
 
 
 def flooding(client: str, per_minute: float, wait_s: float, now: datetime) -> Refusal:
-    """The client makes too many HTTP requests of any kind."""
     return Refusal(
         "rate_limited",
         f"The client {client!r} may make {per_minute:g} HTTP requests a minute; it was answered with status 429.",
@@ -77,7 +76,6 @@ def flooding(client: str, per_minute: float, wait_s: float, now: datetime) -> Re
 
 
 def busy(wait_s: float) -> Refusal:
-    """More requests wait than Wayfare answers within a second."""
     return Refusal("busy", "More requests waited than can be answered soon.", f"Try again in {units.seconds(wait_s)}.")
 
 

@@ -39,7 +39,7 @@ def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.gateway.changes.EVERY_S", 0.05)
     monkeypatch.setattr("core.gateway.changes.FIRST_WAIT_S", 0.1)
     monkeypatch.setattr("core.servers.asking_back.FIRST_WAIT_S", 0.1)
-    monkeypatch.setattr("core.servers.session.PROBE_EVERY_S", 0.2)
+    monkeypatch.setattr("core.servers.session.PROBE_EVERY_S", 2.0)  # a server is back before the next ping
 
 
 def kind_of(message: Any) -> str:
