@@ -93,7 +93,9 @@ def test_tokens_are_nowhere_in_the_store_and_revoked_at_once(
 ) -> None:
     register = app.governance.clients
     token = register.make("ann", origin="test")
-    assert register.of_token(token).name == "ann"
+    operators = register.make("ada", Scope(pages=True), origin="test")
+    assert (register.of_token(token).name, register.of_token(token, pages=True)) == ("ann", None)
+    assert (register.of_token(operators), register.of_token(operators, pages=True).name) == (None, "ada")
     app.governance.after(app.governance.before(wanted(app, secret=token)), OutcomeKind.OK, 0)
     register.revoke("ann", origin="test")
     assert register.of_token(token) is None
