@@ -14,13 +14,13 @@ from core.decisions.routing import RoutingService
 from core.domain import units
 from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
-from core.domain.errors import UnknownNameError
+from core.domain.errors import Refusal, UnknownNameError
 from core.domain.json_schema import argument_problems
 from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.outcome import Outcome, ToolCall
 from core.domain.params import Parameters
 from core.domain.tokens import count_tokens, fits, piece
-from core.governance.calls import NotAllowedError, Wanted
+from core.governance.calls import Wanted
 from core.governance.clients import AGENT_LOOP
 from core.governance.governed_calls import GovernedCalls
 from core.planning.base import MAY_WRITE, Action, Attempt, Meter, Planner, SubQuery, Turn, Watch, also_counted, watched
@@ -225,8 +225,9 @@ class AgentRun:
         call = ToolCall(server, tool, arguments, catalog=self._task.catalog, decision_id=recorded, network=network)
         try:
             outcome, said = self._called(call, approved_by=action.approved_by)
-        except NotAllowedError as refused:
-            return Executed(0, decision.id, action.tool, arguments, refused.as_json(), refused.error)
+        except Refusal as refused:
+            said = json.dumps(refused.document, ensure_ascii=False)
+            return Executed(0, decision.id, action.tool, arguments, said, refused.error)
         error = "" if outcome.kind.success else outcome.kind.value
         return Executed(0, decision.id, action.tool, arguments, said, error, outcome)
 
@@ -260,7 +261,7 @@ class AgentRun:
         return None
 
     def _called(self, call: ToolCall, *, approved_by: str) -> tuple[Outcome, str]:
-        """The outcome, and its text cut to the budgets. Raises NotAllowedError."""
+        """The outcome, and its text cut to the budgets. Raises Refusal."""
         calls = self._services.calls
         if not self._task.live:
             self._call, limit = calls.drawn(call, origin=AGENT, client=AGENT_LOOP), RESULT_TOKENS
@@ -270,7 +271,7 @@ class AgentRun:
             wanted = Wanted(AGENT_LOOP, call, tool, RESULT_TOKENS, origin=AGENT, approved_by=approved_by)
             governed = calls.start(wanted, origin=AGENT, counted=said_tokens)
             self._call, limit = governed.handle, governed.permit.tokens
-            outcome = governed.report().outcome
+            outcome = governed.handle.report().outcome
         self.calls_usd += outcome.price_usd or 0.0
         self.unpriced += outcome.price_usd is None
         return outcome, cut(said_of(outcome), limit)

@@ -122,27 +122,22 @@ class CallHandle:
 
     def __post_init__(self) -> None:
         self.progress: Progress | None = None
-        self._future: Future[CallReport] | None = None
+        self.future: Future[CallReport] | None = None  # before `start` or `run`
 
     def run(self, run: Callable[[CallHandle], CallReport]) -> CallReport:
         """Run in this thread. Returns the report, which others get as well."""
-        self._future = Future()
+        self.future = Future()
         try:
             report = run(self)
         except BaseException as error:
-            self._future.set_exception(error)
+            self.future.set_exception(error)
             raise
-        self._future.set_result(report)
+        self.future.set_result(report)
         return report
 
     def start(self, pool: ThreadPoolExecutor, run: Callable[[CallHandle], CallReport]) -> None:
         """Run on the pool, in the context of the caller, so that its trace continues."""
-        self._future = pool.submit(copy_context().run, run, self)
-
-    @property
-    def future(self) -> Future[CallReport] | None:
-        """The future of the report. None before `start` or `run`."""
-        return self._future
+        self.future = pool.submit(copy_context().run, run, self)
 
     def on_progress(self, progress: Progress) -> None:
         """Keep the latest progress."""
@@ -157,13 +152,13 @@ class CallHandle:
     @property
     def done(self) -> bool:
         """Whether the call has a report."""
-        return self._future is not None and self._future.done()
+        return self.future is not None and self.future.done()
 
     def report(self, timeout_s: float | None = None) -> CallReport:
         """The report; waits for it. Raises what went wrong on our side (never what the tool did)."""
-        if self._future is None:
+        if self.future is None:
             raise RuntimeError("the call was not started")
-        return self._future.result(timeout_s)
+        return self.future.result(timeout_s)
 
 
 @dataclass(eq=False)

@@ -126,7 +126,7 @@ class HealthChecks(Rounds):
             sessions.check(server, connection)
         except (UnauthorizedError, BusyError):
             return True
-        except Exception:  # noqa: BLE001  whatever a server makes the SDK throw: it is not back
+        except Exception:  # noqa: BLE001  any error of the SDK means that the server is not back
             return False
         return True
 

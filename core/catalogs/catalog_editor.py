@@ -23,7 +23,7 @@ from core.importers import read_document, read_files
 from core.importers.shipped_catalogs import check_name
 from core.servers.lazy_pool import load_protocol
 from core.servers.secrets import SecretVault
-from core.virtual.multiply import Recipe, copies, multiplied, multiplied_name, server_of
+from core.virtual.multiply import Recipe, copies, multiplied, multiplied_name
 
 if TYPE_CHECKING:
     from core.servers.pool import SessionPool
@@ -155,7 +155,7 @@ class CatalogEditor:
     def copies(self, catalog: str, server: str, recipe: Recipe) -> tuple[Server, ...]:
         """The virtual copies that `multiply` would make of a server. Raises UnknownNameError, CatalogError."""
         known = self.catalogs.catalog(catalog)
-        return copies(server_of(known, server), recipe, taken=known.server_row)
+        return copies(known.server(server), recipe, taken=known.server_row)
 
     def multiply(self, catalog: str, server: str, recipe: Recipe, *, name: str = "") -> Catalog:
         """Keep a new catalog in which a server is accompanied or replaced by virtual copies of it."""

@@ -30,13 +30,12 @@ from core.cli.options import (
 )
 from core.domain import units
 from core.domain.decision import Decision
-from core.domain.errors import WayfareError
+from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
 from core.domain.json_schema import arguments_fault
 from core.domain.outcome import CallMode, ContentBlock, ToolCall
 from core.domain.params import Parameters
 from core.domain.untrusted_text import visible
-from core.governance.calls import NotAllowedError
 from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
 from core.importers.reading import kind
 from core.routers.presets import read_preset
@@ -210,8 +209,9 @@ def call(
             raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {fault}.")
         request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
         try:
-            report = app.governed.run_by_person(request, mode=mode, origin="cli", approved_by="cli" if approve else "")
-        except NotAllowedError as refused:
+            approved_by = "cli" if approve else ""
+            report = app.governed.by_person(request, mode=mode, origin="cli", approved_by=approved_by).report()
+        except Refusal as refused:
             raise WayfareError(_refused(refused, request)) from None
     if as_json:
         print_json(_document(report))
@@ -227,7 +227,7 @@ def _mode(*, virtual: bool, simulate: bool) -> CallMode:
     return CallMode.VIRTUAL if virtual else CallMode.DRAWN if simulate else CallMode.REAL
 
 
-def _refused(refused: NotAllowedError, call: ToolCall) -> str:
+def _refused(refused: Refusal, call: ToolCall) -> str:
     """Returns why the call was refused, with advice for the command line."""
     shown = (
         "See the page Govern, and accept it there or with `wayfare approvals approve "

@@ -8,7 +8,7 @@ import click
 
 from core.cli.options import catalog_option, common, db_option, opened, print_json, print_table
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
-from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, server_of
+from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe
 
 PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES.items())
 
@@ -41,7 +41,7 @@ def virtual(
     Example: wayfare virtual web-search --http 8700 --profile flaky
     """
     with opened(db, alone=True) as app:
-        found = server_of(app.catalogs.open(catalog), server)
+        found = app.catalogs.open(catalog).server(server)
     from core.virtual.server import Behaviour, serve_http, serve_stdio
 
     behaviour = Behaviour(profile, seed, speed)

@@ -14,6 +14,9 @@ class Refusal(WayfareError):
         self.why = why
         self.advice = advice
 
+    def __str__(self) -> str:
+        return f"{self.why} {self.advice}"
+
     @property
     def document(self) -> dict[str, str]:
         return {"error": self.error, "why": self.why, "try": self.advice}

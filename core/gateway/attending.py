@@ -59,7 +59,6 @@ class Attending:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def turn(self, owner: SessionOwner, options: EndpointOptions) -> Turn:
-        """Returns the turn of a client."""
         with self._lock:
             return self._turns.get((owner.key, options.catalog), Turn())
 

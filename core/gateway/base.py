@@ -8,7 +8,6 @@ import secrets
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import mcp_types
@@ -143,14 +142,7 @@ class EndpointOptions:
         kind = ROUTERS[self.router].parameters
         counted = n is not None and any(knob.name == "n" for knob in kind.knobs())
         settings = {**(usual or {}), **self.settings} if self.preset == DEFAULT_PRESET else self.settings
-        return _parameters(kind, self.preset, tuple(settings.items()), n if counted else None)
-
-
-@lru_cache(maxsize=1024)  # clients ask with few addresses, many times
-def _parameters(
-    kind: type[Parameters], preset: str, settings: tuple[tuple[str, Value], ...], n: int | None
-) -> Parameters:
-    return applied(kind, preset, {**dict(settings), **({} if n is None else {"n": n})})
+        return applied(kind, self.preset, {**settings, "n": n} if counted else settings)
 
 
 def _seconds(text: str) -> float:
@@ -302,7 +294,6 @@ def answer(
 
 
 def text_block(text: str) -> mcp_types.TextContent:
-    """Returns a text as content."""
     return mcp_types.TextContent(type="text", text=text)
 
 

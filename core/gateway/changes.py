@@ -241,7 +241,7 @@ class Changes:
                 if updates != known:
                     listener.uris[uri] = server, updates
                     await listener.tell(ResourceUpdated(uri=uri))
-        except Exception as error:  # noqa: BLE001  whatever became of one client: the others are told
+        except Exception as error:  # noqa: BLE001  one failing client must not block the rest
             _log.debug("a client is told no changes any more: %s", error)
             return False
         return True
@@ -260,7 +260,7 @@ class Changes:
         return await anyio.to_thread.run_sync(self._read_state, request)
 
     def _read_state(self, request: PartRequest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Returns everything that the tools of a client follow from, and the same for its resources and prompts."""
+        """Returns the state that decides the tools of a client, and the state that decides its resources and prompts."""
         name, governance = request.options.catalog, self._app.governance
         try:
             catalog = self._app.catalogs.catalog(name)
@@ -287,5 +287,5 @@ def by_notification(session: Any) -> Tell:
 
 
 def fingerprint(tools: list[mcp_types.Tool]) -> str:
-    """Returns what makes a list another one."""
+    """Returns a text that differs if two lists differ."""
     return json.dumps([tool.model_dump(mode="json") for tool in tools])

@@ -18,7 +18,6 @@ from core.domain.untrusted_text import visible
 from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, list_of
 from core.gateway.offering import Offering
 from core.gateway.search import signature
-from core.governance.calls import NotAllowedError
 from core.virtual.launch import hint_names
 
 # Look-up of a tool by its name, with the nearest names if there is no such tool.
@@ -28,12 +27,12 @@ MOST_NEAR, MOST_LIKE = 5, 50
 
 
 def find(services: Services, request: Request, catalog: Catalog, name: str) -> tuple[Server, Tool]:
-    """Returns the server and the tool of `server::tool`. Raises NotAllowedError if the client may not use it, before
+    """Returns the server and the tool of `server::tool`. Raises Refusal if the client may not use it, before
     revealing whether it exists. Raises Refusal with the nearest allowed names if there is no such tool, or the client
     may only read and the tool may write."""
     row, admission = catalog.tool_row.get(name), services.app.governance.admission
     if row is not None and admission.unseen(request.client, catalog.name, catalog.tools[row]):
-        with suppress(NotAllowedError):  # the operator sees it
+        with suppress(Refusal):  # the operator sees it
             admission.describe(request.client, catalog.name, catalog.tools[row])
         row = None
     if row is None:

@@ -62,7 +62,7 @@ def _started(settings: Settings) -> Owner:
         if (owner := owner_of(settings.db)) is not None:
             return owner
         if ended:
-            raise WayfareError(f"The console could not be started: {_last_line(file, before)}")
+            raise WayfareError(f"The console could not be started: {last_line(file, before)}")
         time.sleep(0.05)
     raise WayfareError(f"The console did not start in {STARTS_S:g} s; {file} says more.")
 
@@ -71,7 +71,7 @@ LEAKS = ("nanobind:", "- leaked ", "- ... skipped remainder", "See https://nanob
 """How lines begin that native code may write after the last words of a process that ends."""
 
 
-def _last_line(file: Path, begin: int) -> str:
+def last_line(file: Path, begin: int) -> str:
     """Returns the last line of a log from this byte on that says why the process ended."""
     lines = map(str.strip, file.read_bytes()[begin:].decode(errors="replace").splitlines())
     said = [line for line in lines if line and not line.startswith(LEAKS)]

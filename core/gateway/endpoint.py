@@ -82,7 +82,7 @@ class Endpoint:
         return await self.offered(request)
 
     async def offered(self, request: PartRequest) -> list[mcp_types.Tool]:
-        """Returns the same for somebody who is to be told of changes. Raises MCPError."""
+        """Returns the tools that a client sees, without noting its visit. Raises MCPError."""
         options = request.options
         if not options.listed_anew:
             return [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS

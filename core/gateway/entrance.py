@@ -35,8 +35,8 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Entrance:
-    """For one event loop. A client may have as many requests inside, and as many that wait, as there is room left for others: whoever
-    comes finds room (dynamic thresholds, Choudhury and Hahne, 1998)."""
+    """For one event loop. A client may have as many requests inside, and as many that wait, as there is room left for others, so
+    that each new client finds room (dynamic thresholds, Choudhury and Hahne, 1998)."""
 
     def __init__(
         self,

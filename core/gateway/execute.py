@@ -245,7 +245,6 @@ def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
 
 
 def _failed(services: Services, outcome: Outcome, wanted: Wanted) -> Refusal:
-    """Returns the refusal for a call that failed."""
     why = visible(outcome.error)[:WHY_CHARS] or "The tool reported an error without a text."
     if outcome.kind is OutcomeKind.NOT_CONNECTED:
         call = wanted.call

@@ -81,7 +81,7 @@ class JoinedChanges:
     async def _hear(
         self, wanted: Wanted, request: PartRequest, tell: Tell, *, task_status: Any = anyio.TASK_STATUS_IGNORED
     ) -> None:
-        """Tells what the consoles tell, one after the other. After a loss, whatever was wanted may have changed."""
+        """Tells what the consoles tell, one after the other. After a loss, every wanted list and resource may have changed."""
         wait_s, heard = FIRST_WAIT_S, False
         with anyio.CancelScope() as scope:
             while True:

@@ -297,7 +297,7 @@ def bounded(block: Block) -> Block:
 
 
 async def read_result(services: Services, request: Request) -> Answer:
-    """Returns the next part of a text, or a linked resource. Raises Refusal for an unknown handle, NotAllowedError."""
+    """Returns the next part of a text, or a linked resource. Raises Refusal."""
     return await anyio.to_thread.run_sync(_read, services, request)
 
 

@@ -23,7 +23,6 @@ from core.domain.trace import DROPS, Drop
 from core.domain.untrusted_text import one_line
 from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
 from core.gateway.offering import Offering, Shown
-from core.routers.context import per_catalog
 from core.routers.why import fit_sentence, why_tool, writes_note
 
 # A tool's input schema as one short line, sufficient for a model to call the tool.
@@ -55,12 +54,6 @@ def signature(tool: Tool) -> str:
     more = [f"… {len(names) - MOST_ARGUMENTS} more"] if len(names) > MOST_ARGUMENTS else []
     about = one_line(first_sentence(tool.description), SENTENCE_CHARS)
     return f"{one_line(tool.name, 2 * NAME_CHARS)}({', '.join([*parts, *more])}){f' -- {about}' if about else ''}"
-
-
-@per_catalog
-def _signatures(catalog: Catalog) -> dict[int, str]:  # noqa: ARG001 - the key of the cache
-    """The signatures of the tools of a catalog that were listed before, by row: a schema is read once."""
-    return {}
 
 
 def _type(root: Json, schema: object, depth: int = 0) -> str:
@@ -213,13 +206,10 @@ def _why(decision: Decision, row: int, tool: Tool, offering: Offering, shown: Sh
 
 
 def _candidate(decision: Decision, catalog: Catalog, row: int, why: str) -> dict[str, Any]:
-    tool, known = decision.tool_at(row), _signatures(catalog)
-    now = catalog.tool_row[tool.tool]
-    if now not in known:
-        known[now] = signature(catalog.tools[now])
+    tool = decision.tool_at(row)
     return {
         "tool": tool.tool,
-        "signature": known[now],
+        "signature": signature(catalog.tools[catalog.tool_row[tool.tool]]),
         "fit": None if decision.fit is None else _rounded(decision.fit.tools[row], 3),
         "success": _rounded(tool.success, 3),
         "price_usd": None if tool.price_usd is None else _rounded(tool.price_usd, 6),

@@ -19,7 +19,6 @@ from core.domain.untrusted_text import visible
 from core.gateway.base import Answer, Request, answer
 from core.gateway.improve import IMPROVING
 from core.gateway.search import LEFT_OUT_TOKENS, MOST_CANDIDATES, MOST_TOKENS, fitting
-from core.governance.calls import NotAllowedError
 
 JOINED = "+"
 SUREST = ("sure", "unsure", "nothing")
@@ -86,8 +85,6 @@ class Several:
         options = replace(self.request.options, catalog=catalog, further=())
         try:
             return await self.run(replace(self.request, options=options, arguments=arguments))
-        except NotAllowedError:
-            raise
         except Refusal as refusal:
             raise Refusal(refusal.error, f"Catalog {catalog!r}: {refusal.why}", refusal.advice) from refusal
 

@@ -42,7 +42,7 @@ class Uses:
         self.begin()
 
     def begin(self) -> None:
-        """Nobody could use the console before now."""
+        """Starts the idle timer."""
         with self._lock:
             self._ended_s = self.clock()
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from core.catalogs.decision_log import AGENT
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
+from core.domain.errors import Refusal
 from core.domain.governance_events import RefusedRequest
 from core.domain.limits import Bucket
 from core.governance import refusals
-from core.governance.calls import NotAllowedError
 from core.governance.clients import ANONYMOUS, OWN_NAMES, ClientRegister
 from core.governance.definitions import KnownDefinitions
 from core.governance.policy import Policy, Scope
@@ -58,10 +58,10 @@ class RefusedRequests:
 
     @contextmanager
     def recorded(self, client: str, catalog: str, tool: str, origin: str) -> Generator[None]:
-        """Keep the refusal that the block raises, and raise it on. `tool` is `server::tool`, "" where it is about none."""
+        """Records the refusal that the block raises, and raises it again. `tool` is `server::tool`, or "" if the refusal is about no tool."""
         try:
             yield
-        except NotAllowedError as error:
+        except Refusal as error:
             self._keep(error, (client, catalog, tool, error.error), origin)
             raise
         finally:
@@ -78,7 +78,7 @@ class RefusedRequests:
             self._due = min((burst.begun + AGAIN for burst in self._bursts.values()), default=None)
         self._write(*ended)
 
-    def _keep(self, error: NotAllowedError, key: Key, origin: str) -> None:
+    def _keep(self, error: Refusal, key: Key, origin: str) -> None:
         now = self.now()
         client, catalog, tool, name = key
         server, _, own = tool.partition("::")
@@ -130,7 +130,7 @@ class Admission:
 
     def identified(self, client: str, *, known: bool) -> str:
         """The name under which a request counts. `known` is that it came with the client's token. Without one it is the name that the
-        client gives itself, or `ANONYMOUS` where there are clients, budgets or a rate. Raises NotAllowedError where it may use nothing."""
+        client gives itself, or `ANONYMOUS` where there are clients, budgets or a rate. Raises Refusal if it may use nothing."""
         policy = self.policy()
         if known or not (self.clients.any_client or policy.budgets or policy.per_minute):
             return client
@@ -155,7 +155,7 @@ class Admission:
         )
 
     def enter(self, client: str, catalog: str, *, known: bool) -> str:
-        """Let a request of any tool in; gives the name under which it counts, see `identified`. Raises NotAllowedError."""
+        """Admits a request of any tool. Returns the name under which it counts, see `identified`. Raises Refusal."""
         client = self.identified(client, known=known)
         with self.refused.recorded(client, catalog, "", AGENT):
             if not known and client in OWN_NAMES:
@@ -170,27 +170,27 @@ class Admission:
         return client
 
     def http_wait_s(self, client: str) -> float:
-        """How long the client of a token has to wait with any HTTP request at all, s; 0 where this one may go on. Who heeds the error
-        that `enter` raises never comes here: there is room for `HTTP_TIMES` as many."""
+        """Returns the seconds that the client of a token has to wait with any HTTP request, 0 if this one may go on. Clients that back off
+        after the error of `enter` never reach this limit, which is `HTTP_TIMES` as high."""
         per_minute = HTTP_TIMES * self._per_minute(client)
         wait_s = self._waits(self._of_all, client, per_minute, HTTP_AT_ONCE)
         if wait_s:
-            with suppress(NotAllowedError), self.refused.recorded(client, "", "", AGENT):
+            with suppress(Refusal), self.refused.recorded(client, "", "", AGENT):
                 raise refusals.flooding(client, per_minute, wait_s, self.now())
         return wait_s
 
     def note_busy(self, client: str, wait_s: float) -> None:
         """Record that a request was answered with "busy"."""
-        with suppress(NotAllowedError), self.refused.recorded(client, "", "", AGENT):
+        with suppress(Refusal), self.refused.recorded(client, "", "", AGENT):
             raise refusals.busy(wait_s)
 
     def describe(self, client: str, catalog: str, tool: Tool) -> None:
-        """Let a client read a definition. Raises NotAllowedError for a tool that it may neither see nor use."""
+        """Let a client read a definition. Raises Refusal for a tool that it may neither see nor use."""
         with self.refused.recorded(client, catalog, tool.id, AGENT):
             self.check(client, catalog, tool)
 
     def check(self, client: str, catalog: str, tool: Tool) -> bool:
-        """Whether a tool's present definition is known. Raises NotAllowedError, unrecorded, if the client may neither see nor use it."""
+        """Whether a tool's present definition is known. Raises Refusal, unrecorded, if the client may neither see nor use it."""
         policy = self.policy()
         if reason := policy.refusal(tool) or self.outside(client, catalog, tool):
             raise refusals.tool_not_allowed(tool.id, reason)
@@ -206,13 +206,13 @@ class Admission:
         return self._scope(client if known else ANONYMOUS).improve
 
     def check_improve(self, client: str, catalog: str, *, known: bool) -> None:
-        """Let a client write example requests. Raises NotAllowedError."""
+        """Let a client write example requests. Raises Refusal."""
         with self.refused.recorded(client, catalog, "", AGENT):
             if not self.improves(client, known=known):
                 raise refusals.may_not_improve(client)
 
     def requestable(self, client: str, catalog: str, request: Tool) -> None:
-        """Let a request in that is no call of a tool: `server::resources/read`, as a tool that only reads. Raises NotAllowedError."""
+        """Let a request in that is no call of a tool: `server::resources/read`, as a tool that only reads. Raises Refusal."""
         if reason := self.policy().refusal(request) or self._scope(client).refusal(catalog, request):
             raise refusals.tool_not_allowed(request.id, reason)
 
@@ -220,7 +220,7 @@ class Admission:
         """Whether a client may make such a request."""
         try:
             self.requestable(client, catalog, request)
-        except NotAllowedError:
+        except Refusal:
             return False
         return True
 
@@ -228,7 +228,7 @@ class Admission:
         """Whether a client may see and use a tool."""
         try:
             self.check(client, catalog, tool)
-        except NotAllowedError:
+        except Refusal:
             return False
         return True
 

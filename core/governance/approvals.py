@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Literal
 from urllib.request import Request, urlopen
@@ -42,10 +42,7 @@ class Approval:
     @property
     def binding(self) -> Binding:
         """The call to approve."""
-        change = self.change
-        return Binding(
-            change.client, change.catalog, change.server, change.tool, change.arguments_digest, change.definition_digest, change.policy_digest
-        )  # fmt: skip
+        return Binding(**{one.name: getattr(self.change, one.name) for one in fields(Binding)})
 
 
 @dataclass(eq=False)
@@ -67,7 +64,7 @@ class ApprovalQueue:
         self.read_anew()
 
     def read_anew(self) -> None:
-        """Take over every change in the store."""
+        """Reads every change in the store."""
         with self._lock:
             for change in self.store.governance.approvals():
                 self._take(change)
@@ -99,7 +96,7 @@ class ApprovalQueue:
         rules: ApprovalRules,
         origin: str,
     ) -> Approval:
-        """Have a call wait, where it does not already. Raises NotAllowedError where too many calls of the client do."""
+        """Returns the approval that a call waits for, and begins to wait if it does not yet. Raises Refusal if too many calls of the client wait."""
         with self._lock:
             known = self.state(binding)
             if known is not None and known.state == WAITING:
@@ -112,13 +109,7 @@ class ApprovalQueue:
                 at=now,
                 id=secrets.token_hex(4),
                 action=WAITING,
-                client=binding.client,
-                catalog=binding.catalog,
-                server=binding.server,
-                tool=binding.tool,
-                arguments_digest=binding.arguments_digest,
-                definition_digest=binding.definition_digest,
-                policy_digest=binding.policy_digest,
+                **asdict(binding),
                 arguments_json=_bounded(self.redact(masked_arguments(call.arguments, tool.input_schema))),
                 reasons=REASONS.join(reasons),
                 price_usd=price_usd,
@@ -166,7 +157,7 @@ class ApprovalQueue:
             return self._shown(decided)
 
     def use(self, approval: Approval, *, origin: str) -> None:
-        """The call that was approved is made: the approval is for one."""
+        """Records that the approved call is made. An approval is for one call."""
         with self._lock:
             self._write(replace(approval.change, at=self.now(), action=USED, origin=origin))
 

@@ -82,7 +82,6 @@ class Budget:
         )
 
     def limit(self, unit: Unit) -> float | None:
-        """Returns the limit of a unit."""
         return getattr(self, unit)
 
     def counts(self, usage: Usage, of: Usage) -> bool:
@@ -151,7 +150,6 @@ class Ledger:
         self._open.pop(id_, None)
 
     def usages(self, day: str) -> tuple[Usage, ...]:
-        """Returns the uses of a day."""
         return tuple(usage for usage in self._since if usage.day == day)
 
     def used(self, budget: Budget, of: Usage) -> Amount:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,21 +10,8 @@ from core.domain.errors import Refusal
 from core.domain.outcome import ToolCall
 from core.governance.budgets import Reservation
 
-# The reason why a call is refused, with advice for the agent.
 
-
-class NotAllowedError(Refusal):
-    """A refusal of the policy, or of a limit of the client."""
-
-    def __str__(self) -> str:
-        return f"{self.why} {self.advice}"
-
-    def as_json(self) -> str:
-        """Returns the error as an agent reads it."""
-        return json.dumps(self.document, ensure_ascii=False)
-
-
-class ApprovalNeededError(NotAllowedError):
+class ApprovalNeededError(Refusal):
     """A call waits for a person. `number` is the number of its approval. `over_budget` leaves the decision to the operator."""
 
     def __init__(self, error: str, why: str, advice: str, number: str, *, over_budget: bool) -> None:
@@ -54,7 +40,7 @@ class Outlook:
     """The result of a check: why the call would be refused, or why a person has to approve it. Without either the call
     may be made."""
 
-    refusal: NotAllowedError | None = None
+    refusal: Refusal | None = None
     reasons: tuple[str, ...] = ()
 
 

@@ -142,14 +142,6 @@ def _toml_value(value: str | list[str] | dict[str, str]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _codex_stdio(target: Target) -> str:
-    return _toml(_command_entry(target))
-
-
-def _codex_http(target: Target) -> str:
-    return _toml({"url": target.url, "http_headers": target.headers})
-
-
 PYTHON_STDIO = """\
 import anyio
 from mcp import Client, StdioServerParameters
@@ -243,7 +235,9 @@ CLIENTS: dict[str, SetupClient] = {
         ),
         SetupClient(
             "codex", "Codex", "toml", "~/.codex/config.toml. It is read when Codex starts.",
-            _codex_stdio, _codex_http, ("codex",), "with a token, over both, by Codex 0.169.0: tools listed", files=(".codex/config.toml",),
+            lambda target: _toml(_command_entry(target)),
+            lambda target: _toml({"url": target.url, "http_headers": target.headers}), ("codex",),
+            "with a token, over both, by Codex 0.169.0: tools listed", files=(".codex/config.toml",),
         ),
         SetupClient(
             "gemini-cli", "Gemini CLI", "json", "~/.gemini/settings.json, or .gemini/settings.json in a project.",

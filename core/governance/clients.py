@@ -57,13 +57,13 @@ class ClientRegister:
         self.read_anew()
 
     def read_anew(self) -> None:
-        """Take over every change in the store."""
+        """Reads every change in the store."""
         with self._lock:
             for change in self.store.governance.clients():
                 self._take(change)
 
     def all(self) -> tuple[Client, ...]:
-        """Those in force first, each kind by name."""
+        """Returns all clients by name, those in force first."""
         return tuple(sorted(self._clients.values(), key=lambda client: (client.revoked, client.name)))
 
     def in_force(self, name: str) -> Client | None:
@@ -129,20 +129,12 @@ class ClientRegister:
             self._take(changed)
 
     def revoke(self, name: str, *, origin: str) -> None:
-        """Have a client's token be worth nothing from now on. Raises UnknownNameError."""
+        """Revokes a client's token. Raises UnknownNameError."""
         with self._lock:
             client = self._known(name)
             revoked = ClientChange(self.now(), name, REVOKED, "", client.scope.to_json(), origin)
             self.store.governance.append(revoked)
             self._take(revoked)
-
-    def of_token(self, token: str) -> Client | None:
-        """Returns the client of a token. Returns None for an unknown token and for an operator's, which opens pages only."""
-        return self._owner(token, pages=False)
-
-    def operator_of_token(self, token: str) -> Client | None:
-        """Returns the operator of a token, or None if the token is unknown."""
-        return self._owner(token, pages=True)
 
     def _known(self, name: str) -> Client:
         """A client that is not revoked; it may be expired. Raises UnknownNameError."""
@@ -155,7 +147,8 @@ class ClientRegister:
     def _in_force(self) -> list[Client]:
         return [client for client in tuple(self._clients.values()) if self.in_force(client.name) is not None]
 
-    def _owner(self, token: str, *, pages: bool) -> Client | None:
+    def of_token(self, token: str, *, pages: bool = False) -> Client | None:
+        """Returns the client of a token, or the operator if it is for `pages`. None for an unknown token and for one of the other kind."""
         given = digest(token)
         with self._lock:
             # every hash is compared, each in constant time: how long it takes says nothing
@@ -266,7 +259,7 @@ class SignIns:
 
     def begin(self, token: str, address: str) -> SignIn:
         """Sign in with an operator's token. The limit is for wrong tokens: nobody can lock out an operator who shares an address."""
-        operator = self._clients.operator_of_token(token)
+        operator = self._clients.of_token(token, pages=True)
         with self._lock:
             if operator is None:
                 return self._wrong(self._tries.setdefault(_known_address(address), Breaker()))

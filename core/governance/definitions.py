@@ -74,7 +74,7 @@ class KnownDefinitions:
         self.read_anew()
 
     def read_anew(self) -> None:
-        """Take over every change in the store."""
+        """Reads every change in the store."""
         with self._lock:
             for change in self.store.governance.definitions():
                 self._take(change)
@@ -143,7 +143,7 @@ class KnownDefinitions:
         return tuple((catalog, tool.id) for catalog, tool, _ in (*self._changed(), *self._waiting()))
 
     def held(self) -> tuple[HeldDefinition, ...]:
-        """The same with what changed and what Lint says of it."""
+        """Returns the definitions that are held back, with their differences and Lint's findings."""
         return tuple(self._held(*one) for one in (*self._changed(), *self._waiting()))
 
     def held_of(self, catalog: str, tool: Tool) -> HeldDefinition | None:

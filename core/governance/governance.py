@@ -1,4 +1,4 @@
-"""Governance: what every real call asks before and after it, and what an operator sees and sets of it.
+"""Governance: the checks before and after every real call, and the state that an operator sees and sets.
 
 One lock makes a decision whole: what is left of a budget is looked at and reserved, an approval found and used, under it. What has
 to last is in the store before the call leaves; a reservation that a killed process left is settled when the store is opened.
@@ -18,6 +18,7 @@ import numpy as np
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.decision_log import AGENT
 from core.domain.catalog import ServerId, Tool
+from core.domain.errors import Refusal
 from core.domain.governance_events import ApprovalChange, PolicyChange, Spent
 from core.domain.limits import Breaker
 from core.domain.outcome import OutcomeKind
@@ -26,7 +27,7 @@ from core.governance.admission import Admission, RefusedRequests
 from core.governance.approval_rules import binding
 from core.governance.approvals import REASONS, Approval, ApprovalQueue
 from core.governance.budgets import Amount, Ledger, Reservation, Usage, day_of
-from core.governance.calls import NotAllowedError, Outlook, Permit, Wanted
+from core.governance.calls import Outlook, Permit, Wanted
 from core.governance.clients import ClientRegister, ClientVisits, SignIns
 from core.governance.definitions import KnownDefinitions
 from core.governance.policy import Policy, from_toml, to_toml
@@ -97,7 +98,7 @@ class GovernanceService:
             self.ledger.add(usage, Amount(spent.usd, spent.calls, spent.tokens), spent.at, over=spent.over)
 
     def read_anew(self) -> None:
-        """Take over what another process has written: clients, approvals, definitions and the policy."""
+        """Reads the clients, approvals, definitions and policy that another process has written."""
         with self.lock:
             for part in (self.clients, self.approvals, self.definitions):
                 part.read_anew()
@@ -111,7 +112,6 @@ class GovernanceService:
 
     @property
     def policy(self) -> Policy:
-        """The policy in force."""
         return self._policy
 
     def set_policy(self, policy: Policy, *, origin: str) -> None:
@@ -154,12 +154,12 @@ class GovernanceService:
             try:
                 weighed = self._weighed(wanted)
                 self._breaker(wanted.call.server_id)
-            except NotAllowedError as error:
+            except Refusal as error:
                 return Outlook(refusal=error)
         return Outlook(reasons=weighed.reasons)
 
     def before(self, wanted: Wanted) -> Permit:
-        """Reserve the amount of a call. Raises NotAllowedError with the missing condition and the next step, and reserves nothing."""
+        """Reserve the amount of a call. Raises Refusal with the missing condition and the next step, and reserves nothing."""
         call, tool = wanted.call, wanted.tool
         with self.refused.recorded(wanted.client, call.catalog, tool.id, wanted.origin), self.lock:
             weighed = self._weighed(wanted)
@@ -184,7 +184,7 @@ class GovernanceService:
         return permit
 
     def _weighed(self, wanted: Wanted) -> _Weighed:
-        """Requires `lock`. Raises NotAllowedError if no approval can allow the call."""
+        """Requires `lock`. Raises Refusal if no approval can allow the call."""
         call, tool, policy = wanted.call, wanted.tool, self._policy
         known, priced = self.admission.check(wanted.client, call.catalog, tool), self._price(call.catalog, tool.id)
         usd = policy.unpriced_usd if priced is None else priced
@@ -202,7 +202,7 @@ class GovernanceService:
         return _Weighed(Amount(usd, 1, tokens), priced, reasons + beyond, over=True)
 
     def _breaker(self, server: ServerId, *, entering: str = "") -> Breaker:
-        """A server's breaker; `entering` is the call that goes. Raises NotAllowedError where no call may go."""
+        """A server's breaker; `entering` is the call that goes. Raises Refusal if no call may go."""
         breaker, now_s = self._breakers.setdefault(server, Breaker()), self._clock()
         if not (breaker.enter(entering, now_s) if entering else breaker.may_enter(now_s)):
             raise refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())
@@ -221,7 +221,7 @@ class GovernanceService:
 
     def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
         """Allow a request to a server that is not a tool call (see `Admission.requestable`), and count it as one call without a
-        price. A client that may use a tool may read the resources it links to. Raises NotAllowedError."""
+        price. A client that may use a tool may read the resources it links to. Raises Refusal."""
         here = Usage(day_of(self._now()), client, catalog, request.server)
         with self.refused.recorded(client, catalog, request.id, AGENT), self.lock:
             if linked_by is None:
@@ -236,7 +236,7 @@ class GovernanceService:
 
     def read_on(self, client: str, source: ServerId, tokens: int, *, whole: bool = False) -> int:
         """The number of tokens of a server's text that a client may get; they count against the budgets of that server. A `whole` text
-        must fit. Raises NotAllowedError."""
+        must fit. Raises Refusal."""
         here = Usage(day_of(self._now()), client, *source)
         with self.refused.recorded(client, source.catalog, f"{source.server}::{READ_ON}", AGENT), self.lock:
             budgets = [replace(one, usd=None, calls=None) for one in self._policy.budgets if one.tokens is not None]
@@ -259,7 +259,7 @@ class GovernanceService:
         return None if np.isnan(price) else price
 
     def _approved(self, wanted: Wanted, weighed: _Weighed) -> Approval:
-        """The approval of exactly this call, given with knowledge of any exceeded budget. Raises NotAllowedError if the call waits or was
+        """The approval of exactly this call, given with knowledge of any exceeded budget. Raises Refusal if the call waits or was
         denied."""
         policy, name = self._policy, wanted.tool.id
         bound = binding(wanted.client, wanted.call, wanted.tool, policy.digest)

@@ -9,10 +9,11 @@ from functools import partial
 
 from core.calls.calls import CallHandle, CallReport, CallService
 from core.catalogs.catalogs import CatalogService
+from core.domain.errors import Refusal
 from core.domain.execution import Progress, Settle
 from core.domain.governance_events import OPERATOR
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
-from core.governance.calls import NotAllowedError, Outlook, Permit, Wanted
+from core.governance.calls import Outlook, Permit, Wanted
 from core.governance.governance import GovernanceService
 
 Counted = Callable[[Outcome, int], int]
@@ -31,10 +32,6 @@ class GovernedCall:
     permit: Permit
     handle: CallHandle
 
-    def report(self) -> CallReport:
-        """The report, once the call is settled. Raises what went wrong on our side."""
-        return self.handle.report()
-
 
 @dataclass(eq=False)
 class GovernedCalls:
@@ -47,7 +44,7 @@ class GovernedCalls:
     def start(
         self, wanted: Wanted, *, origin: str, counted: Counted, listener: Callable[[Progress], None] | None = None
     ) -> GovernedCall:
-        """Admit a call and begin it. Raises NotAllowedError with the missing condition and the next step."""
+        """Admit a call and begin it. Raises Refusal with the missing condition and the next step."""
         permit = self.governance.before(wanted)
         client = "" if wanted.client == OPERATOR else wanted.client
         settle = partial(self._settle, permit, counted)
@@ -72,16 +69,10 @@ class GovernedCalls:
         return self.calls.start(call, mode=CallMode.DRAWN, origin=origin, client=client)
 
     def by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved_by: str = "") -> CallHandle:
-        """A call that a person makes at a page. What is simulated reaches no server and needs no leave. Raises NotAllowedError."""
+        """A call that a person makes at a page. What is simulated reaches no server and needs no leave. Raises Refusal."""
         if mode is not CallMode.REAL:
             return self.calls.start(call, mode=mode, origin=origin)
         return self.start(self._by_person(call, origin, approved_by), origin=origin, counted=no_tokens).handle
-
-    def run_by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved_by: str = "") -> CallReport:
-        """The same, until it is done and settled."""
-        if mode is not CallMode.REAL:
-            return self.calls.run(call, mode=mode, origin=origin)
-        return self.start(self._by_person(call, origin, approved_by), origin=origin, counted=no_tokens).report()
 
     def outlook(self, call: ToolCall, *, client: str = OPERATOR) -> Outlook:
         """The obstacles that a real call would meet now. Records nothing."""
@@ -89,10 +80,10 @@ class GovernedCalls:
         return self.governance.outlook(Wanted(client, call, tool, 0))
 
     def leave(self, call: ToolCall, origin: str) -> Settle | None:
-        """Permission for a call of an experiment, as the function that settles it. Returns None if the call is refused or waits."""
+        """Returns the function that settles a permitted call of an experiment, or None if the call is refused or waits."""
         try:
             permit = self.governance.before(self._by_person(call, origin))
-        except NotAllowedError:
+        except Refusal:
             return None
         return lambda kind: self.governance.after(permit, kind, 0)
 

@@ -7,26 +7,27 @@ from datetime import datetime, timedelta
 
 from core.domain import units
 from core.domain.catalog import ServerId
+from core.domain.errors import Refusal
 from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
 from core.governance.budgets import Short, next_day
-from core.governance.calls import ApprovalNeededError, NotAllowedError
+from core.governance.calls import ApprovalNeededError
 
 DEFINITION_CHANGED = "definition_changed"
 DEFINITION_WAITS = "definition_waits"
 
 
-def not_authorized(client: str) -> NotAllowedError:
+def not_authorized(client: str) -> Refusal:
     """A request without a token used the name of a client with a token."""
-    return NotAllowedError(
+    return Refusal(
         "not_authorized",
         f"The name {client!r} belongs to a client with a token, and the request has none.",
         "Send the token as Authorization: Bearer, or use another name.",
     )
 
 
-def token_needed() -> NotAllowedError:
+def token_needed() -> Refusal:
     """A request without a token, while clients are limited and the client "anonymous" has no scope."""
-    return NotAllowedError(
+    return Refusal(
         "not_authorized",
         "The request has no token. A client here has a limited scope, so nothing may be used without one.",
         "Send a token as Authorization: Bearer (`wayfare mcp` takes it from WAYFARE_TOKEN), or ask the operator for a token or to give "
@@ -34,28 +35,23 @@ def token_needed() -> NotAllowedError:
     )
 
 
-def name_taken(client: str) -> NotAllowedError:
-    """A request used one of Wayfare's own names."""
-    return NotAllowedError("not_authorized", f"The name {client!r} is Wayfare's own.", "Use another name.")
+def name_taken(client: str) -> Refusal:
+    return Refusal("not_authorized", f"The name {client!r} is Wayfare's own.", "Use another name.")
 
 
-def catalog_not_allowed(client: str, reason: str) -> NotAllowedError:
-    """The catalog is outside the client's scope."""
-    return NotAllowedError(
-        "not_allowed", f"The client {client!r} may not: {reason}.", "Use a catalog inside its scope."
-    )
+def catalog_not_allowed(client: str, reason: str) -> Refusal:
+    return Refusal("not_allowed", f"The client {client!r} may not: {reason}.", "Use a catalog inside its scope.")
 
 
-def tool_not_allowed(tool: str, reason: str) -> NotAllowedError:
+def tool_not_allowed(tool: str, reason: str) -> Refusal:
     """The tool is outside the client's scope, or denied to all."""
-    return NotAllowedError(
+    return Refusal(
         "not_allowed", f"{tool} may not be used: {reason}.", "Search again for another tool, or ask the operator."
     )
 
 
-def may_not_improve(client: str) -> NotAllowedError:
-    """The client may not write example requests."""
-    return NotAllowedError(
+def may_not_improve(client: str) -> Refusal:
+    return Refusal(
         "not_allowed",
         f"The client {client!r} may not write example requests.",
         "Ask the operator: `wayfare clients change NAME --improve`, or `wayfare clients add anonymous --improve` for requests without "
@@ -63,44 +59,39 @@ def may_not_improve(client: str) -> NotAllowedError:
     )
 
 
-def rate_limited(client: str, per_minute: float, wait_s: float, now: datetime) -> NotAllowedError:
-    """The client makes too many requests."""
-    return NotAllowedError(
+def rate_limited(client: str, per_minute: float, wait_s: float, now: datetime) -> Refusal:
+    return Refusal(
         "rate_limited",
         f"The client {client!r} may make {per_minute:g} requests a minute.",
         f"Go on in {units.seconds(wait_s)}, at {_time(now, wait_s)}.",
     )
 
 
-def flooding(client: str, per_minute: float, wait_s: float, now: datetime) -> NotAllowedError:
-    """The client makes too many HTTP requests of any kind."""
-    return NotAllowedError(
+def flooding(client: str, per_minute: float, wait_s: float, now: datetime) -> Refusal:
+    return Refusal(
         "rate_limited",
         f"The client {client!r} may make {per_minute:g} HTTP requests a minute; it was answered with status 429.",
         f"Go on in {units.seconds(wait_s)}, at {_time(now, wait_s)}.",
     )
 
 
-def busy(wait_s: float) -> NotAllowedError:
-    """More requests wait than Wayfare answers within a second."""
-    return NotAllowedError(
-        "busy", "More requests waited than can be answered soon.", f"Try again in {units.seconds(wait_s)}."
-    )
+def busy(wait_s: float) -> Refusal:
+    return Refusal("busy", "More requests waited than can be answered soon.", f"Try again in {units.seconds(wait_s)}.")
 
 
-def definition_changed(tool: str, *, denied: bool) -> NotAllowedError:
+def definition_changed(tool: str, *, denied: bool) -> Refusal:
     """The tool's definition differs from the approved one."""
     said = "was denied by a person" if denied else "differs from the approved one, and the new one waits for approval"
-    return NotAllowedError(
+    return Refusal(
         DEFINITION_CHANGED,
         f"The definition of {tool} {said}: it is held back.",
         "The operator sees the changes on the page Govern. Use another tool, or call again after the approval.",
     )
 
 
-def definition_waits(tool: str, error: str) -> NotAllowedError:
+def definition_waits(tool: str, error: str) -> Refusal:
     """The tool is new, and Lint finds an error in its definition."""
-    return NotAllowedError(
+    return Refusal(
         DEFINITION_WAITS,
         f"{tool} is new, and Lint finds an error in its definition ({error}): it waits for a person.",
         "The operator sees it on the page Govern. Use another tool, or call again after the approval.",
@@ -110,7 +101,6 @@ def definition_waits(tool: str, error: str) -> NotAllowedError:
 def approval_needed(
     tool: str, reasons: str, number: str, expires_at: datetime, *, over_budget: bool
 ) -> ApprovalNeededError:
-    """The call waits for a person."""
     return ApprovalNeededError(
         APPROVAL_NEEDED,
         f"This call of {tool} waits for a person, because {reasons}. Its number is {number}.",
@@ -122,42 +112,38 @@ def approval_needed(
 
 
 def not_decided(needed: ApprovalNeededError, held_s: float) -> ApprovalNeededError:
-    """No person decided while the request was open."""
     advice = f"Nobody decided within {units.seconds(held_s)}. {needed.advice}"
     return ApprovalNeededError(needed.error, needed.why, advice, needed.number, over_budget=needed.over_budget)
 
 
-def approval_denied(tool: str, expires_at: datetime) -> NotAllowedError:
-    """A person denied exactly this call."""
-    return NotAllowedError(
+def approval_denied(tool: str, expires_at: datetime) -> Refusal:
+    return Refusal(
         APPROVAL_DENIED,
         f"A person denied this call of {tool}.",
         f"Do not repeat it as it is before {expires_at:%H:%M:%S} UTC; find another way, or ask the user.",
     )
 
 
-def too_many_waiting(waiting: int) -> NotAllowedError:
-    """Too many calls of this client wait for a person."""
-    return NotAllowedError(
+def too_many_waiting(waiting: int) -> Refusal:
+    return Refusal(
         "too_many_waiting",
         f"{waiting} calls of this client wait for a person already.",
         "Wait until some of them are decided; each says when it expires.",
     )
 
 
-def budget_spent(tool: str, short: Short, cheaper: Sequence[str], now: datetime) -> NotAllowedError:
+def budget_spent(tool: str, short: Short, cheaper: Sequence[str], now: datetime) -> Refusal:
     """A daily budget is exhausted; `cheaper` are tools of the same search that still fit."""
     advice = f"The budget is reset at {next_day(now):%Y-%m-%d %H:%M} UTC."
     if short.budget.at_limit == "cheaper" and short.unit == "usd":
         named = f": {', '.join(cheaper)}" if cheaper else ""
         advice = f"Tools of at most ${short.left:.6g} a call still fit{named}. {advice}"
-    return NotAllowedError("budget_spent", f"The daily budget is too small for {tool}: {left_words(short)}.", advice)
+    return Refusal("budget_spent", f"The daily budget is too small for {tool}: {left_words(short)}.", advice)
 
 
-def server_paused(server: ServerId, failures: int, wait_s: float, now: datetime) -> NotAllowedError:
-    """The server's breaker is open."""
+def server_paused(server: ServerId, failures: int, wait_s: float, now: datetime) -> Refusal:
     tried = f"in {units.seconds(wait_s)}, at {_time(now, wait_s)}" if wait_s else "when the current try has ended"
-    return NotAllowedError(
+    return Refusal(
         "server_paused",
         f"The last {failures} calls to {server.server} of catalog {server.catalog} were lost, so it is paused for a while.",
         f"It may be tried again {tried}; use a tool of another server meanwhile.",

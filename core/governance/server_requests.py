@@ -109,7 +109,7 @@ class LinkedResources:
         return self.catalogs.catalog(link.catalog).find(link.server, link.tool)[1]
 
     def read(self, link: ResourceLink, client: str, *, limit_s: float) -> tuple[Contents, ...]:
-        """The current content from its server; it counts as one call. Raises NotAllowedError, WayfareError."""
+        """The current content from its server; it counts as one call. Raises Refusal, WayfareError."""
         load_protocol()
         from core.servers.discovery import read_resource
 

@@ -13,12 +13,11 @@ import sample_catalog
 from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
 from core.domain.decision import Decision
-from core.domain.errors import CatalogError, WayfareError
+from core.domain.errors import CatalogError, Refusal, WayfareError
 from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.outcome import CallMode, ToolCall
 from core.domain.params import Parameters
 from core.domain.tasks import Task
-from core.governance.calls import NotAllowedError
 from core.governance.governed_calls import GovernedCalls
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
@@ -214,8 +213,8 @@ class LabService:
                 return None
             request = ToolCall(tool.server, tool.name, example_arguments(tool), timeout_s=LIVE_LIMIT_S, catalog=catalog)
             try:
-                outcome = self.calls.run_by_person(request, mode=CallMode.REAL, origin="bench").outcome
-            except NotAllowedError:
+                outcome = self.calls.by_person(request, mode=CallMode.REAL, origin="bench").report().outcome
+            except Refusal:
                 return None  # its outcome is drawn
             return bool(outcome.kind.success), outcome.latency_s
 

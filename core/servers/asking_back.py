@@ -61,7 +61,7 @@ class AskingBack:
         self._level = ""
         """The level of log messages that the server was asked for."""
         self.list_changed: Callable[[str], None] | None = None
-        """Called with "tools", "resources" or "prompts" when the server says that it lists others. None: nobody wants to know."""
+        """Called with "tools", "resources" or "prompts" when the server says that it lists others. None if no listener wants to know."""
         self.updated: Callable[[str], None] = lambda _: None
         """Called with the address of a resource in `uris` when the server says that it has changed."""
         self.uris: set[str] = set()
@@ -121,7 +121,7 @@ class AskingBack:
                     self.updated(missed.pop())
                 async for event in events:
                     self._changed(event)
-        except Exception as error:  # noqa: BLE001  whatever a server or the SDK makes of it: calls go on
+        except Exception as error:  # noqa: BLE001  a failed subscription must not end the calls
             _log.debug("no changes are heard: %s", error)
         return heard
 

@@ -127,7 +127,6 @@ class McpCaller:
         on_progress: Callable[[Progress], None] | None = None,
         cancel: threading.Event | None = None,
     ) -> Outcome:
-        """See `ToolCaller.call`."""
         started_at = self.now()
         reason = self._unreachable(call, connection)
         if connection is None or reason:

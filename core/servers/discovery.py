@@ -288,7 +288,6 @@ class OwnSession:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Disconnects."""
         await self._client.__aexit__(kind, error, trace)
 
     async def tools(self) -> list[mcp_types.Tool]:

@@ -44,7 +44,6 @@ class LazyPool:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self) -> SessionPool:
-        """Returns the pool."""
         load_protocol()
         from core.servers.greetings import Greetings
         from core.servers.pool import PoolConfig, SessionPool

@@ -113,7 +113,6 @@ def mended(raw: bytes, asked: RequestId | None = None) -> bytes:
 
 
 def dumped(message: JSONRPCMessage) -> bytes:
-    """Returns a message as JSON."""
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
@@ -207,7 +206,6 @@ class TooLargeError(httpx2.SSEError, httpx2.StreamError):
 
 
 async def unchanged(text: bytes) -> bytes:
-    """Returns a text as it is."""
     return text
 
 
@@ -243,7 +241,6 @@ class Body(httpx2.AsyncByteStream):
             yield b"data: " + answer + b"\n\n" if self._events else answer
 
     async def aclose(self) -> None:
-        """Closes the body."""
         await self._body.aclose()
 
     async def _texts(self) -> AsyncIterator[tuple[bytes, bool]]:

@@ -137,7 +137,6 @@ class TokenAuth(httpx2.Auth):
         self._grant = grant
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """See httpx2.Auth."""
         own = AUTHORIZATION in request.headers or _origin(str(request.url)) != _origin(self._grant.url)
         token, problem = ("", "") if own else await self._token()
         response = yield _with(request, token)

@@ -45,7 +45,6 @@ class Backoff:
     _not_before_s: float = float("-inf")
 
     def failed(self, now_s: float) -> None:
-        """Records a failed attempt."""
         self.failures += 1
         exponent = min(self.failures - 2, 30)
         delay_s = 0.0 if exponent < 0 else min(self.cap_s, self.base_s * 2**exponent)

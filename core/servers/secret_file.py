@@ -179,7 +179,7 @@ class SecretFile:
 
 
 def _keychain() -> Any:
-    """Returns the keychain of the operating system, or None where there is none that keeps anything."""
+    """Returns the keychain of the operating system, or None if no keychain keeps values."""
     import keyring
     from keyring.backends import fail, null
 

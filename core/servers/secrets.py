@@ -148,7 +148,7 @@ class SecretVault:
                 self._tokens[server] = tuple(dict.fromkeys((*found, *before)))[: 2 * len(found)]
 
     def renewing(self, server: ServerId) -> threading.Lock:
-        """The lock of whoever renews the token of a server: a refresh token may be used once only."""
+        """Returns the lock for renewing a server's token, because a refresh token may be used once only."""
         with self._lock:
             return self._renewing.setdefault(server, threading.Lock())
 

@@ -316,8 +316,8 @@ class Session:
         return Client(target, client_info=CLIENT_INFO, cache=None)
 
     async def _probed(self, client: Client) -> None:
-        """Ends the session when its server does not know it any more, where nothing else tells while nobody calls: over HTTP up to
-        2025-11-25. Only while a client waits to hear of a resource."""
+        """Pings a server over HTTP up to 2025-11-25 while a client waits to hear of a resource. Ends the session if the server has forgotten it:
+        without calls nothing else would tell."""
         if self.launch.transport != "http" or client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return
         while self.alive:
@@ -327,7 +327,7 @@ class Session:
             try:
                 ping = client.session.send_request(mcp_types.PingRequest(), mcp_types.EmptyResult)
                 await bounded(ping, PROBE_LIMIT_S)
-            except Exception as error:  # noqa: BLE001  whatever the SDK makes of a server that is gone
+            except Exception as error:  # noqa: BLE001  the SDK raises many kinds for a server that is gone
                 if getattr(error, "code", 0) != METHOD_NOT_FOUND and not self.in_flight:
                     self._depart()
 

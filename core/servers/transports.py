@@ -181,7 +181,6 @@ class WrappedStream:
     stream: Any
 
     async def aclose(self) -> None:
-        """Closes the wrapped stream."""
         await self.stream.aclose()
 
     async def __aenter__(self) -> Self:
@@ -201,7 +200,6 @@ class AskingStream(WrappedStream):
     asked: dict[RequestId, str]
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Sends a message."""
         if isinstance(item.message, JSONRPCRequest):
             self.asked[item.message.id] = item.message.method
         await self.stream.send(item)
@@ -223,7 +221,6 @@ class WatchedStream(WrappedStream):
         return getattr(self.stream, "last_context", None)
 
     async def receive(self) -> Message:
-        """Returns the next message."""
         return await self.stream.receive()
 
     def __aiter__(self) -> Self:

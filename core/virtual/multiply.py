@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.english import COMMON_VERBS, third_person
-from core.domain.errors import CatalogError, UnknownNameError
+from core.domain.errors import CatalogError
 from core.virtual.schema_inference import schema_part
 
 # Synonyms for words in tool descriptions, and beginnings of descriptions
@@ -232,7 +232,7 @@ def multiplied(catalog: Catalog, server: str, recipe: Recipe, *, name: str) -> C
     >>> [s.name for s in multiplied(world, "web", Recipe(2), name="more").servers]
     ['web', 'web-1', 'web-2', 'mail']
     """
-    original = server_of(catalog, server)
+    original = catalog.server(server)
     row = catalog.server_row[server]
     made = copies(original, recipe, taken=catalog.server_row)
     kept = (original,) if recipe.keep_original else ()
@@ -246,14 +246,6 @@ def multiplied_name(catalog: str, server: str, number: int) -> str:
     'sample-web-search-x5'
     """
     return f"{Path(catalog).stem}-{server}-x{number}"
-
-
-def server_of(catalog: Catalog, name: str) -> Server:
-    """Returns a server by name. Raises UnknownNameError."""
-    row = catalog.server_row.get(name)
-    if row is None:
-        raise UnknownNameError(f"There is no server {name!r} in catalog {catalog.name!r}; check the name.")
-    return catalog.servers[row]
 
 
 def copies(original: Server, recipe: Recipe, *, taken: Iterable[str] = ()) -> tuple[Server, ...]:

@@ -137,7 +137,6 @@ class VirtualServer:
         self._drop = drop
         self._sleep = sleep
         self._seed = seed
-        self._listed: dict[str, dict[str, mcp_types.Tool]] = {}
         self.mcp = McpServer[Any](
             server.name,
             version=VERSION,
@@ -150,7 +149,9 @@ class VirtualServer:
         self.mcp.extensions = {SIMULATED_MARK: {}}
 
     async def _list(self, context: Context, _: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
-        return mcp_types.ListToolsResult(tools=list(self._definitions(context).values()))
+        return mcp_types.ListToolsResult(
+            tools=[listed(tool, context.protocol_version) for tool in self._tools.values()]
+        )
 
     async def _call(self, context: Context, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         tool = self._tools.get(params.name)
@@ -168,13 +169,7 @@ class VirtualServer:
         made = simulated_result(tool, params.arguments or {}, seed=self._seed)
         if planned.ending is Ending.ERROR and not made.failed:
             made = failure(tool, "the tool failed; its declared success rate allows that now and then.")
-        return _result(made, promised=self._definitions(context)[tool.name].output_schema is not None)
-
-    def _definitions(self, context: Context) -> dict[str, mcp_types.Tool]:
-        version = context.protocol_version
-        if version not in self._listed:
-            self._listed[version] = {tool.name: listed(tool, version) for tool in self._server.tools}
-        return self._listed[version]
+        return _result(made, promised=listed(tool, context.protocol_version).output_schema is not None)
 
 
 def listed(tool: Tool, protocol_version: str) -> mcp_types.Tool:
@@ -242,11 +237,11 @@ def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualS
     return VirtualServer(server, failures, drop=drop, seed=behaviour.seed or 0)
 
 
-def serve_stdio(server: Server, behaviour: Behaviour, *, sleep: Callable[[float], None] = time.sleep) -> None:
+def serve_stdio(server: Server, behaviour: Behaviour) -> None:
     """Speaks MCP on standard input and output until the input ends. A simulated crash ends the process."""
     served = virtual_server(server, behaviour, _crash).mcp
     signal.signal(signal.SIGINT, _leave)  # a thread blocks on the input and would keep the process alive
-    sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
+    time.sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
 
     async def run() -> None:
         async with stdio_server() as (reader, writer):
@@ -255,7 +250,7 @@ def serve_stdio(server: Server, behaviour: Behaviour, *, sleep: Callable[[float]
     anyio.run(run)
 
 
-def serve_http(server: Server, behaviour: Behaviour, port: int, *, sleep: Callable[[float], None] = time.sleep) -> None:
+def serve_http(server: Server, behaviour: Behaviour, port: int) -> None:
     """Speaks streamable HTTP on http://127.0.0.1:PORT/mcp (port 0: a free one) and prints the URL on standard error.
 
     A simulated crash drops the connection of its call. Raises WayfareError if the port is taken.
@@ -271,7 +266,7 @@ def serve_http(server: Server, behaviour: Behaviour, port: int, *, sleep: Callab
     with listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the second part of an answer waits 40 ms
         signal.signal(signal.SIGINT, _leave)  # before the URL is printed, after which it may be stopped
-        sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
+        time.sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         print(f"Virtual server {server.name} ({behaviour.profile}) on {url}", file=sys.stderr, flush=True)
         app = dropping(served.streamable_http_app())

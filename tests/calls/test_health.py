@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,22 +12,10 @@ from core.domain.outcome import OutcomeKind, ToolCall
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.gateway.conftest import ask, served, talk
+from tests.governance.conftest import Clock
 from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 from tests.world import RAW
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = datetime.now(UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def go(self, seconds: float) -> None:
-        self.now += timedelta(seconds=seconds)
 
 
 @pytest.fixture
@@ -71,7 +58,7 @@ def test_what_fits_and_is_down_is_said_and_a_check_brings_it_back(app: App, cloc
     before = app.catalogs.statistics("world").servers.success.tolist()
     for _ in range(15):
         assert call(app) is OutcomeKind.NOT_CONNECTED
-        clock.go(1)
+        clock.pass_s(1)
     assert app.catalogs.statistics("world").servers.success[0] < 0.3
     candidate, *_ = search(app)
     assert "down since " in candidate["why"]
@@ -80,13 +67,13 @@ def test_what_fits_and_is_down_is_said_and_a_check_brings_it_back(app: App, cloc
     assert app.health.check_due() == ()  # the first check is due after five seconds
     (down,) = app.health.down("world").values()
     assert down.words(clock.now).endswith("next check in 5 s")
-    clock.go(5)
+    clock.pass_s(5)
     assert app.health.check_due() == ()  # it is tried and still down
     (down,) = app.health.down("world").values()
     assert down.words(clock.now).endswith("next check in 10 s")
 
     gate.write_text(Path(RAW).read_text())
-    clock.go(60)
+    clock.pass_s(60)
     assert [server.server for server in app.health.check_due()] == ["raw"]
     assert app.health.down("world") == {}
     assert app.catalogs.statistics("world").servers.success.tolist() == before
@@ -100,7 +87,7 @@ def test_a_tool_that_takes_its_server_down_is_not_forgiven_by_a_handshake(app: A
     for _ in range(3):
         outcome = app.calls.run(ToolCall("raw", "crash", {}, catalog="world")).outcome
         assert outcome.kind is OutcomeKind.CRASH
-        clock.go(1)
-    clock.go(600)
+        clock.pass_s(1)
+    clock.pass_s(600)
     assert app.health.check_due() == ()
     assert "the next call tells" in app.health.down("world")["raw"].words(clock.now)

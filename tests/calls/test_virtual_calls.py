@@ -12,6 +12,7 @@ from core.calls.calls import CallService
 from core.domain.errors import CatalogError, WayfareError
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.virtual.multiply import Recipe
+from tests.cases import each
 from tests.importing import import_text
 from tests.world import RAW, Scripted, call, figures
 
@@ -71,7 +72,7 @@ def test_any_server_can_be_called_virtually_beside_its_real_session(virtual_app:
     assert {state.server_version for state in virtual_app.pool.states()} == {"0.9", "virtual"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("mode", "server", "program"),
     [
         (CallMode.REAL, "books", "core.virtual"),

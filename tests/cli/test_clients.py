@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.errors import Refusal
 from core.domain.outcome import ToolCall
-from core.governance.calls import NotAllowedError, Wanted
+from core.governance.calls import Wanted
 
 GIVEN = {"to": "a\x9b31m\u202eb", "two  gaps": "\n", "api_key": "hunter2hunter2", "body": "x" * 5_000}
 BEGINNING = '{"to": "a\x9b31m\u202eb", "two  gaps": "\\n", "api_key": "•••", "body": "'
@@ -96,7 +97,7 @@ def test_a_call_that_waits_is_decided(wayfare, tmp_path: Path, app, raw_catalog)
     tool = app.catalogs.catalog("own").tools[0]
     for action in ("approve", "deny"):
         assert "Nothing waits" in wayfare("approvals").out
-        with pytest.raises(NotAllowedError):
+        with pytest.raises(Refusal):
             app.governance.before(Wanted(action, ToolCall(tool.server, tool.name, GIVEN, catalog="own"), tool, 100))
         (waiting,) = wayfare("approvals", "--json").json()["calls"]
         assert (waiting["client"], waiting["reasons"]) == (action, "it may write")

@@ -12,12 +12,13 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain.errors import Refusal
 from core.domain.limits import BreakerRules
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.domain.settings import Launch, set_launch
 from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
-from core.governance.calls import NotAllowedError, Wanted
+from core.governance.calls import Wanted
 from core.governance.policy import Scope
 from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of
 from tests.importing import import_text
@@ -62,7 +63,7 @@ def test_nothing_waits_and_the_page_says_how_to_change_that(app: App) -> None:
 @pytest.mark.parametrize("approve", [True, False])
 def test_one_click_decides_a_call(app: App, approve: bool) -> None:
     policy(app, approvals=ApprovalRules(writes=True))
-    with pytest.raises(NotAllowedError):
+    with pytest.raises(Refusal):
         app.governance.before(wanted(app, client=HOSTILE, to="all", password="hunter2hunter2"))
     page = open_page("govern")
     assert "mail::send" in text_of(page)
@@ -80,7 +81,7 @@ def test_who_signed_in_is_recorded_and_shown(app: App, monkeypatch: pytest.Monke
     visitor = SimpleNamespace(cookies=cookies, timezone="UTC", ip_address="10.0.0.9")
     policy(app, approvals=ApprovalRules(writes=True))
     for client in ("crab", "crow"):
-        with pytest.raises(NotAllowedError):
+        with pytest.raises(Refusal):
             app.governance.before(wanted(app, client))
     crab, crow = app.governance.waiting()
     press(open_page("govern"), f"govern:deny-{crow.change.id}")

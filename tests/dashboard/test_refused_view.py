@@ -9,8 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain.errors import Refusal
 from core.domain.outcome import ToolCall
-from core.governance.calls import NotAllowedError, Wanted
+from core.governance.calls import Wanted
 from tests.dashboard.harness import app_with, markdown_of, open_page, text_of
 
 HOSTILE = "<script>alert(1)</script> **bold**"
@@ -26,7 +27,7 @@ def refuse(app: App, client: str = HOSTILE, **rules: Any) -> None:
     """Have a call refused."""
     app.governance.set_policy(replace(app.governance.policy, deny=("mail::*",)), origin="test")
     wanted = Wanted(client, ToolCall("mail", "send", {}, catalog="post"), app.catalogs.catalog("post").tools[0], 100)
-    with pytest.raises(NotAllowedError):
+    with pytest.raises(Refusal):
         app.governance.before(wanted)
     app.store.events.flush()
 

@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
 from typing import Any
@@ -133,12 +133,12 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
         yield app
 
 
-def served(app: App, **options: Any) -> Any:
-    """The endpoint of an app of this process, as a client's target."""
+def served(app: App, *, client: str = "", **options: Any) -> Any:
+    """The endpoint of an app of this process, as the target of a client; with a name it is the client of a token."""
     chosen = EndpointOptions(**{"catalog": "world", **options})
     endpoint = Endpoint(Services(app, result_tokens=200))
     part = endpoint.part if chosen.mirror else None
-    return mcp_server(endpoint.call, lambda _: chosen, listing=endpoint.listed, part=part)
+    return mcp_server(endpoint.call, lambda _: chosen, lambda _: client, listing=endpoint.listed, part=part)
 
 
 START = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}
@@ -157,11 +157,6 @@ def url(world: App) -> Iterator[str]:
     """The endpoint of this process's app, over HTTP."""
     with served_over_http(world, "world") as url:
         yield f"{url}/mcp"
-
-
-def policy(app: App, **rules: Any) -> None:
-    """Change rules of the policy."""
-    app.governance.set_policy(replace(app.governance.policy, **rules), origin="test")
 
 
 @asynccontextmanager

@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 
 from core.app import App
-from core.gateway.entrance import Entrance
 from core.gateway.http_app import PATH, EndpointApp, status_routes
 
 
-@contextmanager
-def served(app: App, catalog: str, entrance: Entrance | None = None) -> Generator[str]:
-    """Serves `/mcp` over an app on a free port of this machine, in a thread. Yields its address."""
-    endpoint = EndpointApp(lambda: app, catalog=catalog, entrance=entrance)
+def asgi(app: Callable[[], App], catalog: str = "world", **options: Any) -> Starlette:
+    """The routes of the endpoint; `options` are those of `EndpointApp`."""
+    endpoint = EndpointApp(app, catalog=catalog, **options)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
         async with endpoint.running():
             yield
 
+    routes = [Route(PATH, endpoint), *endpoint.metadata_routes(), *status_routes(endpoint, app, catalog)]
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+@contextmanager
+def served(app: App, catalog: str, **options: Any) -> Generator[str]:
+    """Serves `/mcp` over an app on a free port of this machine, in a thread. Yields its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the console does
-        routes = [*endpoint.metadata_routes(), *status_routes(endpoint, lambda: app, catalog)]
-        asgi = Starlette(routes=[Route(PATH, endpoint), *routes], lifespan=lifespan)
-        config = uvicorn.Config(asgi, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
+        served = asgi(lambda: app, catalog, **options)
+        server = uvicorn.Server(
+            uvicorn.Config(served, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
+        )
         thread = threading.Thread(
             target=server.run, kwargs={"sockets": [listener]}, name="wayfare-endpoint", daemon=True
         )

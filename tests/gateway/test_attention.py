@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import anyio
 import pytest
 from mcp import Client
 
 from core.app import App
-from tests.gateway.conftest import ask, policy, refused, talk
+from core.domain.errors import ParameterError
+from core.gateway.base import EndpointOptions
+from tests.cases import each
+from tests.gateway.conftest import ask, talk
+from tests.governance.conftest import policy
 
 LIMIT_S = 30.0
 OWN = ["search_tools", "execute_tool", "read_result", "report_outcome"]
@@ -67,15 +72,11 @@ def test_a_tool_without_its_definition_cannot_be_called_by_any_name(world: App, 
         assert (result.is_error, result.content[0].text) == (False, HELLO)
         assert (await ask(client, "execute_tool", tool="raw::echo", arguments={"text": "hello"}))["result"] == HELLO
 
+    async def ungated(client: Client) -> None:
+        assert (await client.call_tool("echo", {"text": "hello"})).content[0].text == HELLO
+
     talk(url + ADDRESS, script)
-
-
-def test_without_the_gate_any_tool_may_be_called(world: App, url: str) -> None:
-    async def script(client: Client) -> None:
-        result = await client.call_tool("echo", {"text": "hello"})
-        assert (result.is_error, result.content[0].text) == (False, HELLO)
-
-    talk(url + ADDRESS + "&set=hallucination_gate=off", script)
+    talk(url + ADDRESS + "&set=hallucination_gate=off", ungated)
 
 
 def test_the_output_of_a_tool_opens_those_that_need_it(world: App, url: str) -> None:
@@ -111,8 +112,7 @@ def test_clients_have_lists_of_their_own_and_see_nothing_outside_their_scope(wor
     talk(url + ADDRESS, script)
 
 
-@pytest.mark.parametrize("modern", [False, True], ids=["by notification", "by listening"])
-def test_a_client_is_told_of_its_new_list_with_the_answer(world: App, url: str, modern: bool) -> None:
+def test_a_client_is_told_of_its_new_list_with_the_answer(world: App, url: str) -> None:
     async def listening() -> None:
         async with Client(url + ADDRESS) as client, client.listen(tools_list_changed=True) as events:
             await ask(client, "search_tools", task="Echo words.")
@@ -127,12 +127,11 @@ def test_a_client_is_told_of_its_new_list_with_the_answer(world: App, url: str, 
             with anyio.fail_after(LIMIT_S):
                 assert "ToolListChanged" in type(await told.get()).__name__
 
-    asyncio.run(listening() if modern else notified())
+    asyncio.run(listening())
+    asyncio.run(notified())
 
 
-@pytest.mark.parametrize("more", ["&router=ehrr", "&mirror=raw", "&catalog=world&catalog=sample"])
-def test_the_mode_has_one_catalog_its_router_and_no_mirror(world: App, url: str, more: str) -> None:
-    async def script(client: Client) -> None:
-        assert "mode=attention" in (await refused(client, "search_tools", task="x"))["why"]
-
-    talk(f"{url}?mode=attention{more}", script)
+@each("more", ["&router=ehrr", "&mirror=raw", "&catalog=world&catalog=sample"])
+def test_the_mode_has_one_catalog_its_router_and_no_mirror(more: str) -> None:
+    with pytest.raises(ParameterError, match="mode=attention"):
+        EndpointOptions.of_pairs(parse_qsl(f"mode=attention{more}"))

@@ -11,14 +11,12 @@ from mcp import Client, MCPError
 
 from core.app import App
 from core.domain.catalog import Tool, ToolHints
-from core.gateway.base import EndpointOptions, Services
-from core.gateway.endpoint import Endpoint
-from core.gateway.server import mcp_server
 from core.governance.approval_rules import ApprovalRules
 from core.governance.policy import Scope
-from tests.gateway.conftest import ask, policy, refused, served, talk
+from tests.gateway.conftest import ask, refused, served, talk
 from tests.gateway.serving import served as served_over_http
 from tests.gateway.test_status import get
+from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.world import RAW
 
@@ -51,12 +49,6 @@ def world(app: App) -> App:
 def take(app: App, send: Tool) -> None:
     server = app.catalogs.catalog("world").server("mail")
     app.catalogs.edit("world", lambda known: known.with_server(replace(server, tools=(send, READ))))
-
-
-def as_client(app: App, name: str, **options: Any) -> Any:
-    endpoint, chosen = Endpoint(Services(app)), EndpointOptions(catalog="world", **options)
-    part = endpoint.part if chosen.mirror else None
-    return mcp_server(endpoint.call, lambda _: chosen, lambda _: name, listing=endpoint.listed, part=part)
 
 
 def test_every_change_holds_a_definition_back_and_a_turned_hint_opens_nothing(world: App) -> None:
@@ -102,9 +94,9 @@ def test_a_client_that_may_only_read_learns_of_no_tool_that_writes(world: App) -
 
     for turned in (SEND, replace(SEND, **CHANGES["a hint"])):
         take(world, turned)
-        talk(as_client(world, "ann"), own)
-        talk(as_client(world, "ann", mirror=("mail",)), mirrored)
-    there, nowhere = [talk(as_client(world, "ann", mirror=(name,)), error) for name in ("hidden", "nobody")]
+        talk(served(world, client="ann"), own)
+        talk(served(world, client="ann", mirror=("mail",)), mirrored)
+    there, nowhere = [talk(served(world, client="ann", mirror=(name,)), error) for name in ("hidden", "nobody")]
     assert there == nowhere.replace("nobody", "hidden")
     world.store.events.flush()
     assert "mail::send may not be used" in " ".join(world.store.activity.refused()["why"])  # the operator sees it

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,16 @@ from core.app import App
 from core.domain.catalog import Server, ServerId, Tool
 from core.servers.asking_back import _subscribed
 from tests.catalogs.test_upkeep import config, living
-from tests.gateway.conftest import ROOT, policy
+from tests.gateway.conftest import ROOT
 from tests.gateway.test_mirrored_questions import elicited
+from tests.governance.conftest import policy
 from tests.importing import import_text
-from tests.servers.conftest import Web
+from tests.servers.conftest import Web, web
 from tests.world import call
 
+__all__ = ["web"]  # a fixture
 LIMIT_S = 30.0
-SILENCE_S = 0.5  # ten looks
+SILENCE_S = 0.25  # five looks
 Told = Callable[[], Awaitable[str]]
 
 
@@ -37,6 +39,7 @@ def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.gateway.changes.EVERY_S", 0.05)
     monkeypatch.setattr("core.gateway.changes.FIRST_WAIT_S", 0.1)
     monkeypatch.setattr("core.servers.asking_back.FIRST_WAIT_S", 0.1)
+    monkeypatch.setattr("core.servers.session.PROBE_EVERY_S", 2.0)  # a server is back before the next ping
 
 
 def kind_of(message: Any) -> str:
@@ -164,88 +167,67 @@ async def _again(work: Callable[[], object]) -> None:
         await anyio.sleep(0.1)
 
 
-def test_a_subscription_to_a_resource_is_passed_on(world: App, url: str, tmp_path: Path) -> None:
+def _crash(world: App, webs: Iterable[Web]) -> None:
+    """Ends the servers; those over HTTP begin again."""
+    for pid in {state.pid for state in world.pool.states() if state.server == "living"} - {None}:
+        os.kill(pid, signal.SIGKILL)
+    for one in webs:
+        one.stop()
+        one.start()
+
+
+def test_a_subscription_to_a_resource_is_passed_on_and_goes_on_after_its_server_ended_and_came_back(
+    world: App, url: str, tmp_path: Path, web: Callable[..., Web]
+) -> None:
     tools = tmp_path / "tools.txt"
     tools.write_text("echo Gives the text back.\n")
-    web = Web()
-    servers = config(living=living(tools), web={"url": web.connection.url})
+    webs = {"its-home": web(), "older": web("legacy")}
+    servers = config(living=living(tools), **{name: {"url": one.connection.url} for name, one in webs.items()})
     world.catalog_editor.discover(world.catalog_editor.read(servers, "test"), "world", "test")
+    uris = ["file:///tools", "page://home", "page://older"]
+    target = f"{url}?catalog=world&mirror=*"
 
     def touch() -> None:
-        future = world.calls.start(call("touch", "web")).future
-        assert future is not None
-        future.result(60)
+        world.calls.run(call("touch", "its-home"))
 
     def write() -> None:
         tools.write_text(tools.read_text() + "\n")
 
-    async def script() -> None:
+    async def older_protocol() -> None:
         told: asyncio.Queue[str] = asyncio.Queue()
 
         async def handler(message: Any) -> None:
             told.put_nowait(str(message))
 
-        target = f"{url}?mirror=living&mirror=web&catalog=world"
         async with Client(target, mode="legacy", message_handler=handler) as client:
-            for uri in ("file:///tools", "page://home"):
+            for uri in uris[:2]:
                 await _subscribed(client, uri)
-            await _until(told.get, write, "file:///tools")
-            await _until(told.get, touch, "page://home")
+            await _until(told.get, write, uris[0])
+            await _until(told.get, touch, uris[1])
             with pytest.raises(MCPError):
                 await _subscribed(client, "none://such")
-            for uri in ("file:///tools", "page://home"):
+            for uri in uris[:2]:
                 await _subscribed(client, uri, wanted=False)
-        uris = ["file:///tools", "page://home", "none://such"]
-        async with Client(target) as client, client.listen(resource_subscriptions=uris) as events:
-            assert events.honored.resource_subscriptions == uris[:2]
+
+    async def newer_protocol() -> None:
+        async with Client(target) as client, client.listen(resource_subscriptions=[*uris, "none://such"]) as events:
+            assert events.honored.resource_subscriptions == uris
 
             async def heard() -> str:
                 return str(await anext(events))
 
-            await _until(heard, write, "file:///tools")
-            await _until(heard, touch, "page://home")
-
-    try:
-        anyio.run(script)
-    finally:
-        web.stop()
-
-
-def test_a_subscription_goes_on_after_its_server_ended_and_came_back(world: App, url: str, tmp_path: Path) -> None:
-    tools = tmp_path / "tools.txt"
-    tools.write_text("echo Gives the text back.\n")
-    webs = {"its-home": Web(), "older": Web("legacy")}
-    servers = config(living=living(tools), **{name: {"url": web.connection.url} for name, web in webs.items()})
-    world.catalog_editor.discover(world.catalog_editor.read(servers, "test"), "world", "test")
-    uris = ["file:///tools", "page://home", "page://older"]
-
-    def crash() -> None:
-        (pid,) = (state.pid for state in world.pool.states() if state.server == "living")
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
-        for web in webs.values():
-            web.stop()
-            web.start()
-
-    async def script() -> None:
-        target = f"{url}?catalog=world&mirror=*"
-        async with Client(target) as client, client.listen(resource_subscriptions=uris) as events:
-            assert events.honored.resource_subscriptions == uris
-            await anyio.to_thread.run_sync(crash)
+            await _until(heard, write, uris[0])
+            await _until(heard, touch, uris[1])
+            await anyio.to_thread.run_sync(_crash, world, webs.values())
             missing = set(uris)
             with anyio.fail_after(LIMIT_S):
                 while missing:  # nobody uses a server: each is told of, for it may have changed meanwhile
-                    told = str(await anext(events))
+                    told = await heard()
                     missing -= {one for one in uris if one in told}
-                tools.write_text(f"{tools.read_text()}new Is new.\n")
-                while "file:///tools" not in str(await anext(events)):
-                    pass
+            await _until(heard, write, uris[0])
 
-    try:
-        anyio.run(script)
-    finally:
-        for web in webs.values():
-            web.stop()
+    anyio.run(older_protocol)
+    anyio.run(newer_protocol)
 
 
 def test_wayfares_own_tools_never_change(world: App, url: str) -> None:

@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from core.app import App
 from core.governance.client_setup import found_configurations, visits_of
 from core.governance.client_texts import CLIENTS, Target
 from core.governance.clients import ClientVisits
 from core.importers import detect
+from tests.cases import each
+from tests.forking import FORKS
 from tests.world import RAW
 
 TARGET = Target(("/a b/wayfare", "mcp", "--catalog", "mine"), "http://127.0.0.1:8600/mcp?catalog=mine")
@@ -33,7 +33,7 @@ PARSED: dict[str, Callable[[str], Any]] = {
 CASES = [(client, way) for client in CLIENTS.values() for way in client.ways]
 
 
-@pytest.mark.parametrize(("client", "way"), CASES, ids=[f"{client.id}-{way}" for client, way in CASES])
+@each(("client", "way"), CASES, ids=[f"{client.id}-{way}" for client, way in CASES])
 def test_a_text_parses_and_has_command_or_address_and_a_token_when_asked(client: Any, way: Any) -> None:
     for token in ("", TOKEN):
         text = client.text(way, replace(TARGET, token=token))
@@ -61,7 +61,7 @@ def test_the_python_text_is_run_and_its_first_request_is_noted_once(world: App, 
     token = world.governance.clients.make("ann", origin="test")
     assert not visits_of(visits, client, "ann")
     text = client.text("http", Target(url=url, token=token))
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([FORKS.python, "-c", text], capture_output=True, text=True, timeout=60, check=True)
     assert "search_tools" in done.stdout
     (visit,) = visits_of(visits, client, "ann")
     assert (visit.token, client.is_named(visit.name), visit.last is not None) == ("ann", True, True)

@@ -119,16 +119,16 @@ def test_a_call_that_waits_for_its_server_leaves_its_turn_but_stays_inside() -> 
     asyncio.run(asyncio.wait_for(script(), 30))
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_beyond_the_bound_agents_are_told_when_to_come_back(tmp_path: Path, mode: str) -> None:
+def test_beyond_the_bound_agents_are_told_when_to_come_back(tmp_path: Path) -> None:
     held = HeldCaller()
     call = {"tool": "raw::echo"}
 
-    def client(url: str, name: str) -> Client:
-        return Client(f"{url}/mcp", client_info=mcp_types.Implementation(name=name, version="1"), mode=mode)
+    async def script(url: str, mode: Any) -> None:
+        def client(name: str) -> Client:
+            return Client(f"{url}/mcp", client_info=mcp_types.Implementation(name=name, version="1"), mode=mode)
 
-    async def script(url: str) -> None:
-        async with client(url, "ann") as ann, client(url, "bob") as bob, anyio.create_task_group() as tasks:
+        held.released.clear()
+        async with client("ann") as ann, client("bob") as bob, anyio.create_task_group() as tasks:
             await ann.list_tools()  # or it is asked for after each call, by the package
             for _ in range(4):
                 tasks.start_soon(ann.call_tool, "execute_tool", call)
@@ -137,13 +137,14 @@ def test_beyond_the_bound_agents_are_told_when_to_come_back(tmp_path: Path, mode
                 await ann.call_tool("execute_tool", call)
             await ask(bob, "search_tools", task="echo words")
             held.released.set()
-        async with client(url, "ann") as ann:
+        async with client("ann") as ann:
             await ask(ann, "search_tools", task="echo words")
 
     with open_test_app(tmp_path / "wayfare.duckdb", store=Store(), caller=lambda: held) as app:
         import_text(app.catalog_editor, document(), "world")
-        with served(app, "world", Entrance(most_inside=8, at_once=1, turn_s=3600)) as url:
-            asyncio.run(asyncio.wait_for(script(url), 60))
+        with served(app, "world", entrance=Entrance(most_inside=8, at_once=1, turn_s=3600)) as url:
+            for mode in ("auto", "legacy"):
+                asyncio.run(asyncio.wait_for(script(url, mode), 60))
         app.governance.refused.write_due(everything=True)
         app.store.events.flush()
         assert set(app.store.activity.refused()["error"]) == {"busy"}
@@ -154,7 +155,7 @@ def test_busy_is_an_error_of_the_protocol_with_status_429(tmp_path: Path) -> Non
     headers = {"accept": "application/json, text/event-stream"}
     with (
         open_test_app(tmp_path / "wayfare.duckdb", store=Store()) as app,
-        served(app, "sample", Entrance(most_inside=0)) as url,
+        served(app, "sample", entrance=Entrance(most_inside=0)) as url,
         httpx2.Client(base_url=url, headers=headers, timeout=30) as http,
     ):
         answer = http.post("/mcp", json=message)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -16,13 +15,14 @@ from tests.benchmarks.broken_server import KINDS
 from tests.benchmarks.failing import MAY_BE, OUTCOMES, PRICE_USD, catalog
 from tests.gateway.conftest import talk
 from tests.gateway.serving import served
+from tests.governance.conftest import policy
 from tests.importing import import_text
 
 
 def test_each_call_is_answered_and_counted_once(app: App, tmp_path: Path) -> None:
     import_text(app.catalog_editor, catalog(KINDS, str(tmp_path)), "world")
     limit = Budget(client="", usd=PRICE_USD * len(KINDS), calls=len(KINDS))
-    app.governance.set_policy(replace(app.governance.policy, budgets=(limit,)), origin="test")
+    policy(app, budgets=(limit,))
     answers: dict[str, str] = {}
 
     async def script(client: Client) -> str:

@@ -1,59 +1,17 @@
-"""The first request, whatever happens at the same time: it is answered, and the console goes on."""
+"""The first request is answered although the endpoint cannot be made, and the console goes on."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from typing import Any
-
-import anyio
+from starlette.testclient import TestClient
 
 from core.app import App
-from core.gateway.http_app import PATH, EndpointApp
-from tests.gateway.conftest import ROOT
-
-ORDER = """
-import sys
-from types import SimpleNamespace
-from core.gateway.http_app import EndpointApp
-
-def get():
-    print("mcp.server" in sys.modules)
-
-EndpointApp(lambda: SimpleNamespace(pool=SimpleNamespace(get=get), governance=None))._made()
-"""
+from tests.gateway.serving import asgi
 
 
 def test_an_endpoint_that_cannot_be_made_answers_and_leaves_the_others_alone() -> None:
     def broken() -> App:
         raise ImportError("cannot import name 'Server' from partially initialized module")
 
-    async def script() -> list[int]:
-        endpoint = EndpointApp(broken)
-        async with endpoint.running():
-            with anyio.fail_after(10):
-                return [await status(endpoint), await status(endpoint)]
-
-    assert anyio.run(script) == [503, 503]
-
-
-async def status(endpoint: EndpointApp) -> int:
-    """How a request is answered."""
-    sent = list[Any]()
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"{}"}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": "POST", "path": PATH, "query_string": b"", "headers": [(b"host", b"localhost:80")],
-             "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 80), "scheme": "http"}  # fmt: skip
-    await endpoint(scope, receive, send)
-    return sent[0]["status"]
-
-
-def test_the_protocols_packages_are_imported_by_one_thread_at_a_time() -> None:
-    """The pool imports them under its lock: who makes the endpoint waits for it before importing more of them."""
-    done = subprocess.run([sys.executable, "-c", ORDER], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.stdout == "False\n"
+    with TestClient(asgi(broken), base_url="http://localhost", client=("127.0.0.1", 5)) as http:
+        assert [http.post("/mcp", json={}).status_code for _ in range(2)] == [503, 503]
+        assert http.get("/healthz").status_code == 200

@@ -82,11 +82,10 @@ def test_the_commit_of_an_agent_lands_in_its_own_repository(app: App, tmp_path: 
                 return lambda tool, **arguments: called(entered, tool, **arguments)
 
             older = [await client(url, "legacy") for _ in range(2)]
-            newer = [await client(url, "auto") for _ in range(2)]
             newest = [await client(url, LATEST_MODERN_VERSION) for _ in range(2)]  # their first request is a call
             known = [await client(with_token(url, token), "legacy") for token in tokens]
             again = await client(with_token(url, tokens[0]), "auto")
-            for number, pair in enumerate((older, newer, newest, known, (page, older[0]), (newer[0], page))):
+            for number, pair in enumerate((older, newest, known, (page, older[0]))):
                 await worked(tmp_path / str(number), *pair)
             assert await again("pid") == await known[0]("pid")  # a token is one client
             owners = {state.owner.partition(" ")[0] for state in app.pool.states() if state.pid is not None}

@@ -1,12 +1,10 @@
-"""Clients of `wayfare mcp --mirror` are told what clients over HTTP are told, in both eras of the protocol, and after a kill of the console."""
+"""Clients of `wayfare mcp --mirror` are told what clients over HTTP are told, in both eras of the protocol, and by the next console."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import signal
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,38 +13,47 @@ import anyio.to_thread
 import pytest
 from mcp import Client, MCPError
 
-from core.cli import main
-from core.domain.console import asked, owner_of
+from core.app import App
+from core.domain.console import Owner, announced
+from core.gateway.uses import Uses
 from core.servers.asking_back import _subscribed
 from tests.catalogs.test_upkeep import config, living
-from tests.cli.conftest import wait_for
 from tests.gateway.conftest import stdio
+from tests.gateway.serving import served
 
 LIMIT_S = 60.0
 URI = "file:///tools"
 IMPATIENT = """
 from core.cli import main
-from core.gateway import door
 from core.gateway import joined_changes
-from core.catalogs import upkeep
-from dashboard import session
 
-door.CONSOLE = (__file__, *door.CONSOLE[3:])
-joined_changes.FIRST_WAIT_S = joined_changes.LONGEST_WAIT_S = upkeep.AGAIN_S = session.FIRST_VISITOR_S = 0.1
+joined_changes.FIRST_WAIT_S = joined_changes.LONGEST_WAIT_S = 0.1
 main()
 """
 Told = Callable[[], Awaitable[Any]]
 
 
-def test_a_client_over_stdio_is_told(warm_store: Path, encoder_cache: Path, tmp_path: Path) -> None:
-    db, tools, servers = tmp_path / "wayfare.duckdb", tmp_path / "tools.txt", tmp_path / "mcp.json"
-    shutil.copy(warm_store, db)
+def test_a_client_over_stdio_is_told(
+    app: App, path: Path, encoder_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.gateway.changes.EVERY_S", 0.05)
+    monkeypatch.setattr("core.catalogs.upkeep.AGAIN_S", 0.1)
+    tools = tmp_path / "tools.txt"
     tools.write_text("echo Gives the text back.\n")
-    servers.write_text(config(living=living(tools)))
-    main(["discover", str(servers), "--name", "mine", "--db", str(db)])
+    app.catalog_editor.discover(app.catalog_editor.read(config(living=living(tools)), "test"), "mine", "test")
+    app.upkeep.start()
     (wayfare := tmp_path / "wayfare.py").write_text(IMPATIENT)
-    target = stdio(db, encoder_cache, "--catalog", "mine", "--mirror", "living")
-    target.args[:2] = [str(wayfare)]  # it and its consoles wait neither for a visitor nor between two looks
+    target = stdio(path, encoder_cache, "--catalog", "mine", "--mirror", "living")
+    target.args[:2] = [str(wayfare)]
+    uses, console = Uses(), ExitStack()
+
+    def begin() -> None:
+        url = console.enter_context(served(app, "mine", uses=uses))
+        console.enter_context(announced(path, Owner(url)))
+
+    def replace_console() -> None:
+        console.close()
+        begin()
 
     async def until(told: Told, *wanted: str) -> None:
         missing = set(wanted)
@@ -65,12 +72,6 @@ def test_a_client_over_stdio_is_told(warm_store: Path, encoder_cache: Path, tmp_
     def add(line: str) -> Callable[[], object]:
         return lambda: tools.write_text(f"{tools.read_text()}{line}\n")
 
-    def kill() -> None:
-        console = owner_of(db)
-        assert console is not None
-        os.kill(console.pid, signal.SIGKILL)
-        wait_for(lambda: not console.answers)
-
     async def script() -> None:
         heard: asyncio.Queue[Any] = asyncio.Queue()
 
@@ -87,20 +88,16 @@ def test_a_client_over_stdio_is_told(warm_store: Path, encoder_cache: Path, tmp_
             lists = dict.fromkeys(("tools_list_changed", "resources_list_changed", "prompts_list_changed"), True)
             async with new.listen(**lists, resource_subscriptions=[URI, "none://such"]) as events:
                 assert events.honored.resource_subscriptions == [URI]
-                console = owner_of(db)
-                assert console is not None
-                told = await anyio.to_thread.run_sync(asked, console, "GET")
-                assert sum(use["active"] for use in told["uses"]) == 2  # the console does not end while they wait
+                assert uses.active("agent") >= 2  # a console does not end while they wait
                 tells: list[Told] = [heard.get, lambda: anext(events)]
                 await both(add("new Is new."), tells, "Tool", URI)
                 assert "new" in {tool.name for tool in (await old.list_tools()).tools}
-                await anyio.to_thread.run_sync(kill)
+                await anyio.to_thread.run_sync(replace_console)
                 assert "new" in {tool.name for tool in (await old.list_tools()).tools}  # by the next console
                 await both(lambda: None, tells, "Tool", "Resource", "Prompt", URI)  # whatever changed meanwhile
                 await both(add("newer Is newer."), tells, URI)
                 await _subscribed(old, URI, wanted=False)
 
-    try:
+    with console:
+        begin()
         anyio.run(script)
-    finally:
-        main(["stop", "--db", str(db)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +11,8 @@ from mcp import Client
 
 from core.app import App
 from core.governance.budgets import Budget
-from tests.gateway.conftest import Console, ask, policy, refused, served, talk
+from tests.gateway.conftest import ask, refused, served, talk
+from tests.governance.conftest import policy
 from tests.importing import import_text
 
 SERVER = """
@@ -84,32 +84,14 @@ def test_what_is_read_on_is_of_the_budgets_of_its_server(linking: App) -> None:
     talk(served(linking), script)
 
 
-def test_bytes_come_as_the_server_gives_them_and_what_is_gone_is_said(linking: App) -> None:
+def test_bytes_come_as_the_server_gives_them_and_what_is_gone_or_denied_is_said(linking: App) -> None:
     async def script(client: Client) -> None:
         known = await handles(client)
         (block,) = (await client.call_tool("read_result", {"handle": known["bytes"]})).content
         assert base64.b64decode(block.resource.blob) == bytes(3)
         said = await refused(client, "read_result", handle=known["gone"])
         assert (said["error"], "note://gone" in said["why"]) == ("not_possible", True)
-
-    talk(served(linking), script)
-
-
-def test_who_may_not_use_the_tool_any_more_reads_nothing_of_it(linking: App) -> None:
-    async def script(client: Client) -> None:
-        known = await handles(client)
-        await ask(client, "read_result", handle=known["long"])
-        linking.governance.set_policy(replace(linking.governance.policy, deny=("linker::*",)), origin="test")
+        policy(linking, deny=("linker::*",))
         assert (await refused(client, "read_result", handle=known["long"]))["error"] == "not_allowed"
 
     talk(served(linking), script)
-
-
-def test_a_file_of_the_sample_is_linked_and_read(console: Console) -> None:
-    async def script(client: Client) -> None:
-        done = await ask(client, "execute_tool", tool="gremlin::every_content")
-        (link,) = done["links"]
-        (block,) = (await client.call_tool("read_result", {"handle": link["handle"]})).content
-        assert (link["uri"], block.type) == ("gremlin://bytes", "resource")
-
-    talk(console.mcp, script)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, MCPError
 
 from core.app import App
-from tests.forking import FORKS
-from tests.gateway.conftest import ROOT, Console, refused, served, talk
+from tests.gateway.conftest import refused, served, talk
+from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.world import RAW
 
@@ -49,7 +48,7 @@ def test_tools_are_listed_under_names_that_nobody_else_has(world: App) -> None:
     assert names[:4] == ["one__echo", "pid", "one__read_result", "say"]
     assert names[4] == "one_b__echo"
     assert (len(names[5]), names[6:]) == (64, ["read_result"])
-    world.governance.set_policy(replace(world.governance.policy, deny=("one::pid",)), origin="test")
+    policy(world, deny=("one::pid",))
     assert "pid" not in talk(served(world, mirror=("one*",)), names_of)
 
     async def nobodys(client: Client) -> None:
@@ -67,7 +66,7 @@ def test_a_call_is_recorded_governed_and_its_result_is_the_tools_own(world: App)
         assert (await refused(client, "say"))["error"] == "invalid_arguments"
         assert "one__echo" in (await refused(client, "echo"))["try"]
         assert (await refused(client, "search_tools", task="x"))["error"] == "unknown_tool"
-        world.governance.set_policy(replace(world.governance.policy, deny=("one::pid",)), origin="test")
+        policy(world, deny=("one::pid",))
         assert (await refused(client, "pid"))["error"] == "not_allowed"
 
     talk(served(world, mirror=("one*",)), script, name="crab")
@@ -76,15 +75,3 @@ def test_a_call_is_recorded_governed_and_its_result_is_the_tools_own(world: App)
     assert [*zip(calls["server"], calls["tool"], calls["kind"], calls["client"], strict=True)] == [
         ("one", "echo", "ok", "crab")
     ]
-
-
-def test_a_mirror_has_the_tools_and_results_of_its_server(console: Console) -> None:
-    async def script(client: Client) -> list[str]:
-        names = await names_of(client)
-        done = await client.call_tool("convert_units", {"value": 300, "source": "mi", "target": "km"})
-        assert done.structured_content["unit"] == "kilometre"
-        assert (await client.list_prompts()).prompts == []
-        return names
-
-    own = StdioServerParameters(command=FORKS.python, args=["-m", "sample_catalog.runnable.unit_exchange"], cwd=ROOT)
-    assert talk(f"{console.mcp}?mirror=unit-exchange", script) == [*talk(own, names_of), "read_result"]

@@ -21,6 +21,7 @@ from tests.gateway.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT_
 from tests.gateway.conformance_server import SCHEMAS, conformance_server
 from tests.gateway.conftest import ROOT, served, talk, with_token
 from tests.gateway.serving import served as served_over_http
+from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.world import RAW
 
@@ -55,6 +56,11 @@ async def everything(client: Client) -> list[Any]:
     ]  # fmt: skip
 
 
+async def declared(client: Client) -> list[bool]:
+    has = client.server_capabilities
+    return [one is not None for one in (has.tools, has.resources, has.prompts, has.completions)]
+
+
 @pytest.fixture(params=["stdio", "http"])
 def launch(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     """The fixture server over either transport."""
@@ -70,6 +76,8 @@ def test_all_parts_are_the_servers_own(app: App, launch: dict[str, Any]) -> None
     own, world = talk(conformance_server(), everything), world_of(app, one=launch)
     world.server_requests.list(ServerId("world", "one"), "prompts/list", limit_s=60)  # a list waits 10 s for a start
     assert talk(served(world, mirror=("one",)), everything) == own
+    assert talk(served(world), declared) == [True, False, False, False]
+    assert talk(served(world, mirror=("one",)), declared) == [True] * 4
 
 
 def test_two_servers_a_dead_one_and_what_nobody_has(app: App) -> None:
@@ -116,7 +124,7 @@ def test_requests_are_governed_and_counted(app: App) -> None:
 def test_a_part_that_does_not_fit_its_servers_token_budget_is_not_given_and_does_not_count(app: App) -> None:
     world = world_of(app, one=STDIO, two=STDIO)
     tokens = (Budget(server="one", tokens=5), Budget(server="two", tokens=5))  # its prompt has 4 and an embedded text
-    world.governance.set_policy(replace(world.governance.policy, budgets=tokens), origin="test")
+    policy(world, budgets=tokens)
 
     async def script(client: Client) -> None:
         embedding = ("two__test_prompt_with_embedded_resource", {"resourceUri": "test://x"})
@@ -127,16 +135,6 @@ def test_a_part_that_does_not_fit_its_servers_token_budget_is_not_given_and_does
     talk(served(world, mirror=("*",)), script)
     spent = world.store.governance.spending(day_of(world.settings.now()))
     assert [(one.server, one.calls, one.tokens) for one in spent] == [("one", 1, 0), ("two", 1, 0)]
-
-
-def test_wayfares_own_tools_declare_no_more_than_tools(app: App) -> None:
-    async def declared(client: Client) -> list[bool]:
-        has = client.server_capabilities
-        return [one is not None for one in (has.tools, has.resources, has.prompts, has.completions)]
-
-    world = world_of(app, one=STDIO)
-    assert talk(served(world), declared) == [True, False, False, False]
-    assert talk(served(world, mirror=("one",)), declared) == [True] * 4
 
 
 def test_a_client_sees_nothing_of_servers_outside_its_scope(app: App) -> None:

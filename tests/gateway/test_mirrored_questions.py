@@ -87,34 +87,35 @@ def test_a_server_that_asks_in_the_midst_of_a_call_is_answered_one_call_at_a_tim
     assert "error" in talk(target, script, elicitation_callback=elicited)[0]["said"]
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_log_messages_reach_the_client_that_called_at_the_level_it_set(app: App, mode: str) -> None:
-    heard: list[Any] = []
+def test_log_messages_reach_the_client_that_called_at_the_level_it_set(app: App) -> None:
+    world = asking(app)
+    for mode in ("legacy", "auto"):
+        heard: list[Any] = []
 
-    async def logged(params: mcp_types.LoggingMessageNotificationParams) -> None:
-        heard.append(params.data)
+        async def logged(params: mcp_types.LoggingMessageNotificationParams, heard: list[Any] = heard) -> None:
+            heard.append(params.data)
 
-    async def script(client: Client) -> None:
-        if mode == "legacy":
-            level = mcp_types.SetLevelRequest(params=mcp_types.SetLevelRequestParams(level="warning"))
-            await client.session.send_request(level, mcp_types.EmptyResult)
-        async with anyio.create_task_group() as tasks:  # all of one client
-            for _ in range(3):
-                tasks.start_soon(client.call_tool, "who", {})
-        assert heard == ["warning of who"] * 3
-        await client.call_tool("late", {})
-        if mode == "legacy":  # others have no stream for it
-            with anyio.fail_after(30):
-                while "warning after the call" not in heard:
-                    await anyio.sleep(0.01)
+        async def script(client: Client, mode: str = mode, heard: list[Any] = heard) -> None:
+            if mode == "legacy":
+                level = mcp_types.SetLevelRequest(params=mcp_types.SetLevelRequestParams(level="warning"))
+                await client.session.send_request(level, mcp_types.EmptyResult)
+            async with anyio.create_task_group() as tasks:  # all of one client
+                for _ in range(3):
+                    tasks.start_soon(client.call_tool, "who", {})
+            assert heard == ["warning of who"] * 3
+            await client.call_tool("late", {})
+            if mode == "legacy":  # others have no stream for it
+                with anyio.fail_after(30):
+                    while "warning after the call" not in heard:
+                        await anyio.sleep(0.01)
 
-    opted_in = {} if mode == "legacy" else {"log_level": "warning"}
-    talk(served(asking(app), mirror=("asking",)), script, mode=mode, logging_callback=logged, **opted_in)
+        opted_in = {} if mode == "legacy" else {"log_level": "warning"}
+        talk(served(world, mirror=("asking",)), script, mode=mode, logging_callback=logged, **opted_in)
 
 
 def test_the_time_that_a_client_takes_to_answer_is_not_the_servers(app: App) -> None:
-    async def after_a_second(_: Any, params: Any) -> mcp_types.ElicitResult:
-        await anyio.sleep(1)
+    async def after_a_while(_: Any, params: Any) -> mcp_types.ElicitResult:
+        await anyio.sleep(0.5)
         return await elicited(_, params)
 
     async def never(_: Any, __: Any) -> mcp_types.ElicitResult:
@@ -124,11 +125,11 @@ def test_the_time_that_a_client_takes_to_answer_is_not_the_servers(app: App) -> 
     async def script(client: Client) -> None:
         await client.call_tool("who", {})
 
-    target = served(asking(app), mirror=("asking",), timeout_s=2)
-    for answering in (after_a_second, never):
+    target = served(asking(app), mirror=("asking",), timeout_s=1)
+    for answering in (after_a_while, never):
         talk(target, script, mode="legacy", elicitation_callback=answering)
     app.calls.wait(10)
     app.store.events.flush()
     answered, unanswered = app.store.events.outcomes("world")
     assert (answered.kind, unanswered.kind) == ("ok", "cancelled")
-    assert answered.latency_s < 1
+    assert answered.latency_s < 0.5

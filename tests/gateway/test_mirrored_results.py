@@ -40,12 +40,16 @@ def world(app: App) -> App:
     return app
 
 
-def test_results_errors_and_metadata_are_the_servers_own(world: App) -> None:
+def test_results_errors_metadata_and_schemas_are_the_servers_own_without_headers_and_secrets(world: App) -> None:
     names = ["test_simple_text", "test_multiple_content_types", "test_audio_content", "measure", "test_error_handling"]
 
     async def script(client: Client) -> list[Any]:
+        schemas = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+        assert schemas["json_schema_2020_12_tool"] == SCHEMAS["json_schema_2020_12_tool"]
+        headers.append(schemas["test_custom_headers"]["properties"])
         return [await client.call_tool(name, {}) for name in names]
 
+    headers = list[Any]()
     own, through = talk(conformance_server(), script), talk(served(world, mirror=("conformance",)), script)
     for name, one, other in zip(names, own, through, strict=True):
         assert (name, other.is_error, other.content) == (name, one.is_error, one.content)
@@ -53,9 +57,8 @@ def test_results_errors_and_metadata_are_the_servers_own(world: App) -> None:
         kept = {key: value for key, value in (other.meta or {}).items() if not key.startswith("io.modelcontext")}
         assert kept == {key: value for key, value in (one.meta or {}).items() if not key.startswith("io.modelcontext")}
     assert [result.is_error for result in through] == [False, False, False, False, True]
+    assert headers == [{"region": {"type": "string", "x-mcp-header": "Region"}}, {"region": {"type": "string"}}]
 
-
-def test_metadata_passes_through_a_search_too_and_an_error_has_no_secret(world: App) -> None:
     async def searching(client: Client) -> Any:
         return await client.call_tool("execute_tool", {"tool": "conformance::measure"})
 
@@ -97,15 +100,6 @@ def test_of_a_server_that_tells_too_much_no_answer_has_its_key_and_no_list_is_lo
 
     told = [*talk(served(app, mirror=("telling",)), mirrored), *talk(served(app), searched)]
     assert [("•••" in text, SECRET in text) for text in told] == [(True, False)] * 4
-
-
-def test_no_header_is_asked_of_clients_and_all_else_of_a_schema_stays(world: App) -> None:
-    async def listed(client: Client) -> dict[str, Any]:
-        return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
-
-    schemas = talk(served(world, mirror=("conformance",)), listed)
-    assert schemas["test_custom_headers"]["properties"] == {"region": {"type": "string"}}
-    assert schemas["json_schema_2020_12_tool"] == SCHEMAS["json_schema_2020_12_tool"]
 
 
 def test_definitions_have_one_type_in_each_place() -> None:

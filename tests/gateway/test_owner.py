@@ -1,10 +1,9 @@
-"""One console for everybody, whoever came first: an agent, a long command, or two agents at once; killed, stopped, and left alone."""
+"""One console for all users of a store, whether an agent, a long command or an operator came first; killed, replaced, and left alone."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -17,188 +16,180 @@ import anyio.to_thread
 import pytest
 from mcp import Client
 
-from core.domain.console import announced_owner, owner_of
+from core.cli import main
+from core.cli.owner import UpOptions, remember
+from core.domain.console import announced_owner, asked, owner_of
+from core.domain.settings import Settings
+from core.servers.secrets import names_in
+from core.store import Store
 from tests.benchmarks.measuring import free_port
 from tests.cli.conftest import RAW, Run, wait_for
-from tests.gateway.conftest import ROOT, ask, program, stdio, talk
-from tests.gateway.test_http import MILES, TASK, TOOL
+from tests.gateway.conftest import ROOT, ask, program, stdio
 
 Wayfare = Callable[..., Run]
 OPERATORS = "a value of the operator"
+ECHO = {"tool": "raw::echo", "arguments": {"a": 1}}
 
 
 @pytest.fixture
-def db(warm_store: Path, tmp_path: Path) -> Path:
-    """A store of the test's own."""
-    return Path(shutil.copy(warm_store, tmp_path / "wayfare.duckdb"))
+def db(tmp_path: Path) -> Path:
+    """A store with the catalog `raw`, whose server gets a variable of the operator."""
+    db, file = tmp_path / "wayfare.duckdb", tmp_path / "raw.json"
+    tools = [
+        {"name": name, "description": f"Does {name}.", "inputSchema": {"type": "object"}}
+        for name in ("echo", "variable", "nap")
+    ]
+    connection = {"type": "stdio", "command": "${python}", "args": ["-S", RAW], "env": {"WHOSE": "${env:PROBE:-none}"}}
+    file.write_text(json.dumps({"servers": [{"name": "raw", "tools": tools, "connection": connection}]}))
+    main(["import", str(file), "--name", "raw", "--db", str(db)])
+    return db
 
 
 @pytest.fixture
-def wayfare(db: Path, encoder_cache: Path) -> Iterator[Wayfare]:
-    """Runs a command as a process. Ends the console at the end of the test."""
-    environment = {**os.environ, "WAYFARE_DB": str(db), "WAYFARE_CACHE": str(encoder_cache)}
+def started(db: Path, encoder_cache: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a command as a process, with an environment of the operator. Ends the console at the end of the test."""
+    environment = {
+        **os.environ, "WAYFARE_DB": str(db), "WAYFARE_CACHE": str(encoder_cache), "PROBE": OPERATORS, "UNRELATED": "not ours",
+    }  # fmt: skip
+
+    def start(*words: object) -> subprocess.Popen[str]:
+        line, pipe = [*program(), *map(str, words)], subprocess.PIPE
+        return subprocess.Popen(line, cwd=ROOT, env=environment, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+
+    yield start
+    start("stop").communicate(timeout=60)
+
+
+@pytest.fixture
+def wayfare(started: Callable[..., subprocess.Popen[str]]) -> Wayfare:
+    """Runs a command as a process."""
 
     def run(*words: object) -> Run:
-        line = [*program(), *map(str, words)]
-        done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=90, check=False)
-        return Run(done.returncode, done.stdout, done.stderr)
+        process = started(*words)
+        out, _ = process.communicate(timeout=90)
+        return Run(process.returncode, out, "")
 
-    yield run
-    run("stop")
+    return run
 
 
 async def in_thread(work: Callable[..., Any], *words: object) -> Any:
     return await anyio.to_thread.run_sync(lambda: work(*words))
 
 
-def killed(db: Path) -> None:
-    """Kills the console of a store, and waits for its end."""
-    console = owner_of(db)
-    os.kill(console.pid, signal.SIGKILL)
-    wait_for(lambda: not console.answers)
+def working(db: Path) -> bool:
+    """Whether a call is under way in the console."""
+    return any(use["active"] for use in asked(owner_of(db), "GET")["uses"])
 
 
-def test_two_agents_that_come_first_share_a_console_with_commands_through_kills_and_a_stop(
-    db: Path, encoder_cache: Path, wayfare: Wayfare
+def nap(until: Path) -> dict[str, Any]:
+    return {"seconds": 600, "until": str(until)}
+
+
+def test_two_agents_share_a_console_beside_a_long_command_through_a_kill_until_nobody_uses_it(
+    db: Path, encoder_cache: Path, started: Any, wayfare: Wayfare, tmp_path: Path
 ) -> None:
-    call = {"tool": TOOL, "arguments": MILES}
+    both, first_is_done, flag = anyio.Event(), anyio.Event(), tmp_path / "go on"
 
     async def other(client: Client) -> None:
         """An agent that begins at the same moment, and does nothing while the first one works."""
-        await ask(client, "search_tools", task=TASK)
+        await ask(client, "search_tools", task="Does echo.")
         both.set()
         await first_is_done.wait()
-        assert (await ask(client, "execute_tool", **call))["ok"]  # its session was with a console that was killed
+        assert (await ask(client, "execute_tool", **ECHO))["ok"]  # its session was with the console that was killed
 
     async def first(client: Client) -> None:
-        await ask(client, "search_tools", task=TASK)
+        await ask(client, "search_tools", task="Does echo.")
         await both.wait()
+        assert long.poll() is None  # the command that came first keeps nobody out
+        flag.touch()
+        assert "raw::nap: ok" in await in_thread(long.stdout.read)
+        console = owner_of(db)
         told = (await in_thread(wayfare, "status", "--json")).json()
-        assert (told["running"], told["started_by"], told["pid"]) == (True, "wayfare mcp", owner_of(db).pid)
+        assert (told["running"], told["started_by"], told["pid"]) == (True, "wayfare mcp", console.pid)
         assert [(use["kind"], use["uses"] >= 2) for use in told["uses"]] == [("agent", True)]
 
         def kill_when_it_works() -> None:
-            wait_for(lambda: any(use["active"] for use in wayfare("status", "--json").json()["uses"]))
-            killed(db)
+            wait_for(lambda: working(db))
+            os.kill(console.pid, signal.SIGKILL)
+            wait_for(lambda: not console.answers)
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(in_thread, kill_when_it_works)
-            lost = await client.call_tool(
-                "execute_tool", {"tool": "gremlin::answer_slowly", "arguments": {"seconds": 100}}
-            )
-        assert lost.structured_content["error"] == "connection_lost"
-        assert "unknown" in lost.structured_content["why"]
-        assert (await ask(client, "execute_tool", **call))["ok"]  # by the next console
-        before = owner_of(db)
-        assert "has ended" in (await in_thread(wayfare, "stop")).out
-        assert announced_owner(db) is None
-        assert (await in_thread(wayfare, "stop", "--json")).json() == {"stopped": False}
-        assert (await ask(client, "execute_tool", **call))["ok"]
-        assert owner_of(db).pid != before.pid
+            slow = {"tool": "raw::nap", "arguments": {"seconds": 100}}
+            lost = (await client.call_tool("execute_tool", slow)).structured_content
+        assert (lost["error"], "unknown" in lost["why"]) == ("connection_lost", True)
+        assert (await ask(client, "execute_tool", **ECHO))["ok"]  # by the next console
         first_is_done.set()
 
-    async def both_talk() -> None:
-        target = stdio(db, encoder_cache)
-        target.env["WAYFARE_IDLE_S"] = "6"
-        async with anyio.create_task_group() as tasks:
-            for script in (first, other):
-                tasks.start_soon(connected, target, script)
-
-    async def connected(target: Any, script: Callable[[Client], Any]) -> None:
+    async def connected(script: Callable[[Client], Any]) -> None:
+        target = stdio(db, encoder_cache, "--catalog", "raw")
+        target.env["WAYFARE_IDLE_S"] = "3"
         async with Client(target) as client:
             await script(client)
 
-    both, first_is_done = anyio.Event(), anyio.Event()
-    anyio.run(both_talk)
-    assert (db.parent / f"{db.name}.console.log").read_text().count("Wayfare is starting") == 3
+    async def both_talk() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(connected, first)
+            tasks.start_soon(connected, other)
+
+    with started("call", "raw", "nap", "--catalog", "raw", "--timeout", 300, "--args", json.dumps(nap(flag))) as long:
+        anyio.run(both_talk)
+    assert (db.parent / f"{db.name}.console.log").read_text().count("Wayfare is starting") == 2
     wait_for(lambda: announced_owner(db) is None)  # nobody uses it
     assert "No console serves" in wayfare("status").out
-    assert not wayfare("audit").code
+    assert not wayfare("audit").code  # the outcome of the long command is there, too
 
 
-def test_a_long_command_that_came_first_keeps_nobody_out_and_its_outcome_reaches_the_console(
-    db: Path, encoder_cache: Path, wayfare: Wayfare, tmp_path: Path
+def test_an_agents_console_is_as_the_operators_was_and_gives_way_to_it(
+    db: Path, encoder_cache: Path, started: Any, wayfare: Wayfare, tmp_path: Path
 ) -> None:
-    tools = [{"name": "nap", "description": "Sleeps.", "inputSchema": {"type": "object"}}]
-    connection = {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}
-    (tmp_path / "raw.json").write_text(
-        json.dumps({"servers": [{"name": "raw", "tools": tools, "connection": connection}]})
-    )
-    assert wayfare("import", tmp_path / "raw.json", "--name", "raw").code == 0
-    flag = tmp_path / "go on"
-    nap = json.dumps({"seconds": 600, "until": str(flag)})
-    line = ["call", "raw", "nap", "--catalog", "raw", "--timeout", "300", "--args", nap]
-    environment = {**os.environ, "WAYFARE_DB": str(db), "WAYFARE_CACHE": str(encoder_cache)}
-    with subprocess.Popen([*program(), *line], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as long:
+    port, flag, file = free_port(), tmp_path / "go on", db.parent / f"{db.name}.up.json"
+    environment = {"WAYFARE_LOOK_HOURS": "0", "PROBE": OPERATORS, "UNRELATED": "not ours"}
+    with Store(db) as store:  # as `wayfare up` does, which then was killed
+        referred = names_in(*store.catalogs.connection_texts())
+        options = UpOptions("127.0.0.1", port, "raw", (), (), sign_in=False)
+        remember(Settings.from_environment(environment, db=db), options, referred)
 
-        async def script(client: Client) -> None:
-            assert (await in_thread(wayfare, "catalogs")).code == 0
-            await ask(client, "describe_tool", tools=["raw::nap"])
-            assert (await in_thread(wayfare, "catalogs")).code == 0
-            assert long.poll() is None
-            flag.touch()
-            assert "raw::nap: ok" in await in_thread(long.stdout.read)
-            assert not (await in_thread(wayfare, "audit")).code
-
-        talk(stdio(db, encoder_cache, "--catalog", "raw"), script)
-
-
-def test_agents_start_an_operators_console_as_it_was_and_it_takes_over_from_theirs(
-    db: Path, encoder_cache: Path, wayfare: Wayfare, tmp_path: Path
-) -> None:
-    tools = [{"name": name, "description": "Works.", "inputSchema": {"type": "object"}} for name in ("variable", "nap")]
-    connection = {"type": "stdio", "command": "${python}", "args": ["-S", RAW], "env": {"WHOSE": "${env:PROBE}"}}
-    (tmp_path / "raw.json").write_text(
-        json.dumps({"servers": [{"name": "raw", "tools": tools, "connection": connection}]})
-    )
-    assert wayfare("import", tmp_path / "raw.json", "--name", "raw").code == 0
-    port = free_port()
-    environment = {
-        **os.environ, "WAYFARE_DB": str(db), "WAYFARE_CACHE": str(encoder_cache), "WAYFARE_LOOK_HOURS": "0",
-        "PROBE": OPERATORS, "UNRELATED": "not ours",
-    }  # fmt: skip
-
-    def up(*words: object) -> subprocess.Popen[str]:
-        line = [*program(), "up", *map(str, words)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        return subprocess.Popen(line, cwd=ROOT, env=environment, **pipes)
+    def check_kept() -> None:
+        kept = file.read_text()
+        assert (OPERATORS in kept, "not ours" in kept, str(port) in kept) == (False, False, True)
+        file.unlink()
 
     async def script(client: Client) -> None:
-        said = {"name": "WHOSE"}
-        whose = await ask(client, "execute_tool", tool="raw::variable", arguments=said)
+        said = {"tool": "raw::variable", "arguments": {"name": "WHOSE"}}
+        whose = await ask(client, "execute_tool", **said)
         assert f"{len(OPERATORS)} characters" in str(whose["result"]), whose
         told = owner_of(db)
         assert (told.started_by, told.url) == ("wayfare mcp", f"http://127.0.0.1:{port}")
         started_with = Path(f"/proc/{told.pid}/environ").read_bytes()
-        assert b"AGENT" not in started_with
-        assert b"WAYFARE_TOKEN" not in started_with
+        assert (b"AGENT" in started_with, b"WAYFARE_TOKEN" in started_with) == (False, False)
+        check_kept()
 
-        flag = tmp_path / "go on"
-        nap = {"seconds": 600, "until": str(flag)}
         async with anyio.create_task_group() as tasks:
 
             async def long_call() -> None:
-                assert (await ask(client, "execute_tool", tool="raw::nap", arguments=nap))["ok"]
+                assert (await ask(client, "execute_tool", tool="raw::nap", arguments=nap(flag)))["ok"]
 
             tasks.start_soon(long_call)
-            await in_thread(wait_for, lambda: any(use["active"] for use in wayfare("status", "--json").json()["uses"]))
-            taking = stack.enter_context(up("--port", port))
+            await in_thread(wait_for, lambda: working(db))
+            taking = stack.enter_context(started("up", "--port", port))
             assert "which an agent started, ends for this one" in await in_thread(taking.stdout.readline)
             assert owner_of(db).pid == told.pid  # it waits for the call
             flag.touch()
         await in_thread(wait_for, lambda: (now := owner_of(db)) is not None and now.pid != told.pid)
-        assert (await ask(client, "execute_tool", tool="raw::variable", arguments=said))["ok"]
+        assert (await ask(client, "execute_tool", **said))["ok"]
         mine = owner_of(db)
         assert (mine.started_by, mine.url, mine.pid != told.pid) == ("wayfare up", told.url, True)
+        check_kept()
 
-    with up("--port", port) as first:
-        wait_for(lambda: owner_of(db) is not None)
-        os.kill(owner_of(db).pid, signal.SIGKILL)
-        first.wait(30)
-    kept = (db.parent / f"{db.name}.up.json").read_text()
-    assert (OPERATORS in kept, "not ours" in kept, str(port) in kept) == (False, False, True)
-    target = stdio(db, encoder_cache, "--catalog", "raw")
-    target.env |= {"AGENT_TOKEN": "x", "PROBE": "of-the-AGENT", "WAYFARE_TOKEN": "", "WAYFARE_LOOK_HOURS": "5"}
+    async def talks() -> None:
+        target = stdio(db, encoder_cache, "--catalog", "raw")
+        target.env |= {"AGENT_TOKEN": "x", "PROBE": "of-the-AGENT", "WAYFARE_TOKEN": "", "WAYFARE_LOOK_HOURS": "5"}
+        async with Client(target) as client:
+            await script(client)
+
     with ExitStack() as stack:
-        talk(target, script)
-        assert wayfare("stop").code == 0
+        anyio.run(talks)
+        assert "has ended" in wayfare("stop").out
+        assert announced_owner(db) is None
+        assert wayfare("stop", "--json").json() == {"stopped": False}

@@ -73,7 +73,7 @@ def test_progress_and_a_clients_limit_pass_through_the_stdio_side_and_the_consol
     async def script(client: Client) -> list[tuple[Any, ...]]:
         seen = await progress_of(client, "execute_tool", {"tool": "gremlin::report_progress", "arguments": steps})
         with pytest.raises(MCPError):
-            await client.call_tool("execute_tool", {"tool": "gremlin::hang"}, read_timeout_seconds=1)
+            await client.call_tool("execute_tool", {"tool": "gremlin::hang"}, read_timeout_seconds=0.4)
         deadline = time.monotonic() + 20
         while total(await anyio.to_thread.run_sync(samples, console), CALLS, **CANCELLED) == before:
             assert time.monotonic() < deadline

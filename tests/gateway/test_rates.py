@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from mcp import Client, MCPError
 
 from core.app import App
-from tests.gateway.conftest import ask, policy, refused, status, talk, with_token
+from tests.gateway.conftest import ask, refused, status, talk, with_token
+from tests.governance.conftest import policy
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_both_kinds_of_client_go_on_after_429(world: App, url: str, mode: str) -> None:
-    token = world.governance.clients.make("ann", origin="test")
-    policy(world, per_minute=1.0)
-
-    async def script(client: Client) -> None:
+def test_both_kinds_of_client_go_on_after_429(world: App, url: str) -> None:
+    async def script(client: Client, token: str) -> None:
         await ask(client, "execute_tool", tool="raw::echo")
         said = await refused(client, "execute_tool", tool="raw::echo")
         assert (said["error"], "Go on in" in said["try"]) == ("rate_limited", True)
@@ -29,11 +28,14 @@ def test_both_kinds_of_client_go_on_after_429(world: App, url: str, mode: str) -
         policy(world, per_minute=0.0)
         await ask(client, "execute_tool", tool="raw::echo")
 
-    talk(with_token(url, token), script, mode=mode)
+    for name, mode in (("ann", "auto"), ("bob", "legacy")):
+        token = world.governance.clients.make(name, origin="test")
+        policy(world, per_minute=1.0)
+        talk(with_token(url, token), partial(script, token=token), mode=mode)
     world.store.events.flush()
     refusals = world.store.activity.refused()
-    assert set(refusals["client"]) == {"ann"}
-    assert ["HTTP requests a minute" in why for why in refusals["why"]] == [True, False]
+    assert list(refusals["client"]) == ["bob", "bob", "ann", "ann"]
+    assert ["HTTP requests a minute" in why for why in refusals["why"]] == [True, False] * 2
 
 
 def test_without_a_token_nobody_is_told_429(world: App, url: str) -> None:

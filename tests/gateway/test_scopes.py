@@ -18,7 +18,8 @@ from core.gateway.endpoint import Endpoint
 from core.gateway.server import mcp_server
 from core.governance.budgets import Budget
 from core.governance.policy import Scope
-from tests.gateway.conftest import ask, policy, refused, served, talk
+from tests.gateway.conftest import ask, refused, served, talk
+from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.world import RAW, open_test_app
 
@@ -112,7 +113,7 @@ def test_handles_and_routes_are_of_their_client(world: App, path: Path) -> None:
     talk(of("bob"), bobs)
     words = {"hush": 1}  # a person tries another tool for the same search
     call = ToolCall("hidden", "echo", words, catalog="world", decision_id=given["route"]["route_id"])
-    assert world.governed.run_by_person(call, mode=CallMode.REAL, origin="console").outcome.kind is OutcomeKind.OK
+    assert world.governed.by_person(call, mode=CallMode.REAL, origin="console").report().outcome.kind is OutcomeKind.OK
     told = talk(of("ann"), lambda client: ask(client, "report_outcome", **given["route"], useful=True))
     assert told["tool"] == "open::echo"
     assert [label.visitor for label in world.feedback.labels("world") if label.origin == "agent"] == ["ann"]

@@ -11,9 +11,7 @@ from mcp import Client
 from core.app import App
 from core.domain.errors import ParameterError
 from core.domain.events import ActivityFilter
-from core.gateway.base import EndpointOptions, Services
-from core.gateway.endpoint import Endpoint
-from core.gateway.server import mcp_server
+from core.gateway.base import EndpointOptions
 from core.governance.policy import Scope
 from tests.gateway.conftest import ask, refused, served, talk
 from tests.importing import import_text
@@ -73,9 +71,6 @@ def test_one_search_asks_all_and_a_call_under_it_is_learnt_in_its_own_catalog(bo
 
 def test_a_catalog_outside_the_scope_is_left_out_and_not_named_otherwise(both: App) -> None:
     both.governance.clients.make("ann", Scope(catalogs=("home",)), origin="test")
-    endpoint = Endpoint(Services(both))
-    chosen = EndpointOptions(catalog="work", further=("home",))
-    target = mcp_server(endpoint.call, lambda _: chosen, lambda _: "ann", listing=endpoint.listed)
 
     async def job(client: Client) -> None:
         found = await ask(client, "search_tools", task="Look after the invoice.")
@@ -84,7 +79,7 @@ def test_a_catalog_outside_the_scope_is_left_out_and_not_named_otherwise(both: A
         assert (await refused(client, "describe_tool", tools=["invoice-desk::invoice"]))["error"] == "unknown_tool"
         assert (await refused(client, "describe_tool", tools=["work/invoice-desk::invoice"]))["error"] == "not_allowed"
 
-    talk(target, job)
+    talk(served(both, client="ann", catalog="work", further=("home",)), job)
 
 
 def test_a_mirror_shows_one_catalog() -> None:

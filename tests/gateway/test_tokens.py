@@ -7,18 +7,18 @@ import socket
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any
 
-import anyio
 import pytest
 from mcp import Client, MCPError
+from starlette.testclient import TestClient
 
 from core.app import App
 from core.cli import main
-from core.gateway.http_app import EndpointApp
 from core.governance.policy import Scope
 from tests.benchmarks.measuring import free_port
-from tests.gateway.conftest import START_MESSAGE, Console, ask, policy, refused, status, stdio, talk, with_token
+from tests.gateway.conftest import START_MESSAGE, Console, ask, refused, status, stdio, talk, with_token
+from tests.gateway.serving import asgi
+from tests.governance.conftest import policy
 from tests.world import open_test_app
 
 
@@ -69,39 +69,20 @@ def test_where_tokens_are_needed_nothing_is_said_without_one(world: App, url: st
         assert json.load(answer)["resource"] == url
 
 
-def test_who_comes_under_another_name_needs_a_token(world: App) -> None:
+def test_a_request_under_another_name_needs_a_token(world: App) -> None:
     token = world.governance.clients.make("ann", origin="test")
-    endpoint = EndpointApp(lambda: world, catalog="world", other_names=frozenset({"wayfare.example"}))
+    endpoint = asgi(lambda: world, other_names=frozenset({"wayfare.example"}))
+    with TestClient(endpoint, client=("10.0.0.9", 5)) as http:
 
-    async def answered(**headers: str) -> int:
-        sent, bodies = list[Any](), [json.dumps(START_MESSAGE).encode()]
+        def answered(**headers: str) -> int:
+            accept = {"accept": "application/json, text/event-stream"}
+            return http.post("/mcp", json=START_MESSAGE, headers={**accept, **headers}).status_code
 
-        async def receive() -> dict[str, Any]:
-            if bodies:
-                return {"type": "http.request", "body": bodies.pop()}
-            return await anyio.sleep_forever()
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        accept = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-        raw = [(name.encode(), value.encode()) for name, value in {**accept, **headers}.items()]
-        scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "headers": raw,
-                 "client": ("10.0.0.9", 5), "server": ("10.0.0.1", 80), "scheme": "http"}  # fmt: skip
-        await endpoint(scope, receive, send)
-        return sent[0]["status"]
-
-    async def script() -> list[int]:
-        async with endpoint.running():
-            own = {"host": "wayfare.example"}
-            return [
-                await answered(**own),
-                await answered(**own, authorization=f"Bearer {token}"),
-                await answered(**own, authorization=f"Basic {token}"),
-                await answered(host="127.0.0.1", authorization=f"Bearer {token}"),
-            ]
-
-    assert anyio.run(script) == [401, 200, 401, 403]
+        own = {"host": "wayfare.example"}
+        assert answered(**own) == 401
+        assert answered(**own, authorization=f"Bearer {token}") == 200
+        assert answered(**own, authorization=f"Basic {token}") == 401
+        assert answered(host="127.0.0.1", authorization=f"Bearer {token}") == 403
 
 
 def test_the_console_says_what_protects_its_endpoint(console: Console) -> None:

@@ -22,7 +22,8 @@ from core.domain.settings import Settings
 from core.governance.approval_rules import ApprovalRules
 from core.governance.approvals import Approval, Webhook
 from core.governance.budgets import Budget
-from tests.gateway.conftest import ask, policy, refused, stdio, talk
+from tests.gateway.conftest import ask, refused, stdio, talk
+from tests.governance.conftest import policy
 
 SECRET = "sk-abcdefghijklmnop"
 ECHO = {"tool": "raw::echo", "arguments": {"note": SECRET}}
@@ -35,56 +36,49 @@ async def the_waiting(app: App) -> Approval:
     return app.governance.waiting()[0]
 
 
-@pytest.mark.parametrize("approve", [True, False])
-def test_a_decision_reaches_the_open_request(world: App, url: str, approve: bool) -> None:
+def test_a_decision_reaches_the_open_request(world: App, url: str) -> None:
     policy(world, approvals=ApprovalRules(writes=True, hold_s=60))
-    told: list[str | None] = []
-
-    async def progress(_: float, __: float | None, message: str | None) -> None:
-        told.append(message)
 
     async def script(client: Client) -> None:
-        async def decide() -> None:
-            waiting = await the_waiting(world)
-            with anyio.fail_after(30):
-                while not told:
-                    await anyio.sleep(0.01)
-            world.governance.decide(waiting.change.id, approve=approve, origin="test")
+        for approve in (True, False):
+            told: list[str | None] = []
 
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(decide)
-            done = await client.call_tool("execute_tool", ECHO, progress_callback=progress)
-        assert done.is_error is not approve
-        said: Any = done.structured_content
-        assert (said["ok"] if approve else said["error"]) == (True if approve else "approval_denied")
+            async def progress(_: float, __: float | None, message: str | None, told: list[str | None] = told) -> None:
+                told.append(message)
 
-    talk(url, script)
-    assert "waits for a person" in str(told[0])
-    assert SECRET not in str(told)
+            async def decide(approve: bool = approve, told: list[str | None] = told) -> None:
+                waiting = await the_waiting(world)
+                with anyio.fail_after(30):
+                    while not told:
+                        await anyio.sleep(0.01)
+                world.governance.decide(waiting.change.id, approve=approve, origin="test")
 
-
-def test_when_the_time_is_over_the_agent_learns_what_to_do_and_a_retry_goes(world: App, url: str) -> None:
-    policy(world, approvals=ApprovalRules(writes=True, hold_s=0.2))
-
-    async def script(client: Client) -> None:
-        said = await refused(client, "execute_tool", **ECHO)
-        waiting = await the_waiting(world)
-        assert (said["error"], waiting.change.id in said["try"]) == ("approval_needed", True)
-        assert said["try"].startswith("Nobody decided within 200 ms. Ask the operator")
-        world.governance.decide(waiting.change.id, approve=True, origin="test")
-        await ask(client, "execute_tool", **ECHO)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(decide)
+                done = await client.call_tool("execute_tool", ECHO, progress_callback=progress)
+            said: Any = done.structured_content
+            assert done.is_error is not approve
+            assert said["ok"] is True if approve else said["error"] == "approval_denied"
+            assert ("waits for a person" in str(told[0]), SECRET in str(told)) == (True, False)
 
     talk(url, script)
 
 
-def test_a_client_that_hears_no_progress_learns_soon_how_to_ask_again(world: App, url: str) -> None:
-    policy(world, approvals=ApprovalRules(writes=True, hold_s=300))
+def test_when_the_time_is_over_the_agent_learns_what_to_do_and_a_retry_goes(
+    world: App, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.gateway.execute.SHORT_HOLD_S", 0.3)  # for a client that hears no progress
 
     async def script(client: Client) -> None:
-        with anyio.fail_after(60):
+        for hold_s, words in ((0.2, "200 ms"), (300, "300 ms")):
+            policy(world, approvals=ApprovalRules(writes=True, hold_s=hold_s))
             said = await refused(client, "execute_tool", **ECHO)
-        assert said["try"].startswith("Nobody decided within 3 s. Ask the operator")
-        assert "call again with exactly the same arguments" in said["try"]
+            waiting = await the_waiting(world)
+            assert (said["error"], waiting.change.id in said["try"]) == ("approval_needed", True)
+            assert said["try"].startswith(f"Nobody decided within {words}. Ask the operator")
+            assert "call again with exactly the same arguments" in said["try"]
+            world.governance.decide(waiting.change.id, approve=True, origin="test")
+            assert SECRET in str(await ask(client, "execute_tool", **ECHO))  # the client gets what the tool gave
 
     talk(url, script)
 
@@ -187,32 +181,27 @@ def listener(status: int = 200) -> Iterator[tuple[str, list[bytes]]]:
         server.shutdown()
 
 
-@pytest.mark.parametrize("status", [200, 500])
-def test_a_webhook_gets_one_notice_without_arguments(
-    world: App, url: str, status: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_webhook_gets_one_notice_without_arguments(world: App, url: str, caplog: pytest.LogCaptureFixture) -> None:
     policy(world, approvals=ApprovalRules(writes=True, hold_s=0))
 
     async def script(client: Client) -> None:
         for _ in range(2):  # the second finds the first still waiting
-            assert (await refused(client, "execute_tool", **ECHO))["error"] == "approval_needed"
+            call = {"tool": "raw::echo", "arguments": {"note": SECRET, "status": status}}
+            assert (await refused(client, "execute_tool", **call))["error"] == "approval_needed"
         with anyio.fail_after(30):
             while not bodies or (status == 500 and not caplog.records):
                 await anyio.sleep(0.01)
 
-    with listener(status) as (hook, bodies):
-        world.governance.approvals.announce = Webhook(hook, "http://127.0.0.1:8501/govern")
-        talk(url, script, name="crab")
-    (notice,) = map(json.loads, bodies)
-    (waiting,) = world.governance.waiting()
-    assert {**notice, "text": ""} == {
-        "text": "",
-        "client": "crab",
-        "tool": "raw::echo",
-        "number": waiting.change.id,
-        "address": "http://127.0.0.1:8501/govern",
-    }
-    assert SECRET not in str(bodies) + caplog.text
+    for status in (200, 500):
+        with listener(status) as (hook, bodies):
+            world.governance.approvals.announce = Webhook(hook, "http://127.0.0.1:8501/govern")
+            talk(url, script, name="crab")
+        (notice,) = map(json.loads, bodies)
+        number, page = world.governance.waiting()[-1].change.id, "http://127.0.0.1:8501/govern"
+        assert {**notice, "text": ""} == {
+            "text": "", "client": "crab", "tool": "raw::echo", "number": number, "address": page,
+        }  # fmt: skip
+        assert SECRET not in str(bodies) + caplog.text
 
 
 def test_a_webhook_has_to_be_an_address_of_the_web() -> None:

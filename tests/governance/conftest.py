@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from core.app import App, Settings, build_app
+from core.domain.errors import Refusal
 from core.domain.outcome import ToolCall
-from core.governance.calls import NotAllowedError, Wanted
+from core.governance.calls import Wanted
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.importing import import_text
@@ -76,9 +77,9 @@ def wanted(
     return Wanted(client, ToolCall(server, name, arguments, catalog=catalog), found, tokens)
 
 
-def refused(app: App, what: Wanted) -> NotAllowedError:
+def refused(app: App, what: Wanted) -> Refusal:
     """Why a call is not made."""
-    with pytest.raises(NotAllowedError) as said:
+    with pytest.raises(Refusal) as said:
         app.governance.before(what)
     return said.value
 

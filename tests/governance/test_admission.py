@@ -10,11 +10,10 @@ import pytest
 
 from core.app import App
 from core.domain.catalog import Tool
-from core.domain.errors import UnknownNameError, WayfareError
+from core.domain.errors import Refusal, UnknownNameError, WayfareError
 from core.domain.limits import BreakerRules
 from core.domain.outcome import OutcomeKind
 from core.governance.approval_rules import ApprovalRules
-from core.governance.calls import NotAllowedError
 from core.governance.governance import GovernanceService
 from core.governance.policy import Policy, Scope
 from core.governance.status import Metrics, servers
@@ -27,11 +26,11 @@ def test_scopes_and_lists(app: App) -> None:
     app.governance.clients.make("bob", Scope(servers=("files",), read_only=True), origin="test")
     assert "outside its scope" in refused(app, wanted(app, client="bob")).why
     assert "only use tools that are declared read-only" in refused(app, wanted(app, "files::read", client="bob")).why
-    with pytest.raises(NotAllowedError, match="nothing may be used without"):
+    with pytest.raises(Refusal, match="nothing may be used without"):
         app.governance.admission.enter("bob", "world", known=False)
     app.governance.clients.revoke("bob", origin="test")
     app.governance.clients.make("bob", Scope(pages=True), origin="test")
-    with pytest.raises(NotAllowedError, match="belongs to a client with a token"):
+    with pytest.raises(Refusal, match="belongs to a client with a token"):
         app.governance.admission.enter("bob", "world", known=False)
     policy(app, deny=("raw::*",))
     assert "denies" in refused(app, wanted(app)).why
@@ -49,17 +48,17 @@ def test_a_lost_server_is_left_alone_then_tried_once(app: App) -> None:
     older = governance.before(wanted(app))
     for _ in range(2):
         governance.after(governance.before(wanted(app)), OutcomeKind.CRASH, 0)
-    with pytest.raises(NotAllowedError, match="is paused") as said:
+    with pytest.raises(Refusal, match="is paused") as said:
         governance.before(wanted(app))
     assert "12:00:10 UTC" in said.value.advice
     governance.before(wanted(app, "files::read"))
     assert [(one.server, one.state, one.wait_s) for one in servers(governance)] == [("raw", "open", 10.0)]
     clock_s[0] = 11.0
     trying = governance.before(wanted(app))
-    with pytest.raises(NotAllowedError, match="when the current try has ended"):
+    with pytest.raises(Refusal, match="when the current try has ended"):
         governance.before(wanted(app))
     governance.after(older, OutcomeKind.CANCELLED, 0)  # begun before all of this: it says nothing of the one that tries
-    with pytest.raises(NotAllowedError, match="when the current try has ended"):
+    with pytest.raises(Refusal, match="when the current try has ended"):
         governance.before(wanted(app))
     governance.after(trying, OutcomeKind.OK, 0)
     assert not servers(governance)
@@ -75,7 +74,7 @@ def test_a_server_of_the_same_name_in_another_catalog_is_not_left_alone(app: App
     assert app.governance.outlook(here).refusal is not None
     assert app.governance.outlook(there).refusal is None
     app.governance.request("ann", "other", Tool("raw", "prompts/get"))
-    with pytest.raises(NotAllowedError, match="is paused"):
+    with pytest.raises(Refusal, match="is paused"):
         app.governance.request("ann", "world", Tool("raw", "prompts/get"))
     shown = Metrics(app.store, app.governance, tuple, app.settings.now).text().decode()
     circuits = [line for line in shown.splitlines() if line.startswith("wayfare_server_circuit{")]
@@ -94,7 +93,9 @@ def test_tokens_are_nowhere_in_the_store_and_revoked_at_once(
 ) -> None:
     register = app.governance.clients
     token = register.make("ann", origin="test")
-    assert register.of_token(token).name == "ann"
+    operators = register.make("ada", Scope(pages=True), origin="test")
+    assert (register.of_token(token).name, register.of_token(token, pages=True)) == ("ann", None)
+    assert (register.of_token(operators), register.of_token(operators, pages=True).name) == (None, "ada")
     app.governance.after(app.governance.before(wanted(app, secret=token)), OutcomeKind.OK, 0)
     register.revoke("ann", origin="test")
     assert register.of_token(token) is None
@@ -129,8 +130,8 @@ def test_a_rate_says_when_it_goes_on(app: App) -> None:
     policy(app, per_minute=6.0)
     for _ in range(6):
         app.governance.admission.enter("ann", "world", known=False)
-    with pytest.raises(NotAllowedError, match=r"Go on in .*, at 12:00:\d\d UTC"):
+    with pytest.raises(Refusal, match=r"Go on in .*, at 12:00:\d\d UTC"):
         app.governance.admission.enter("ann", "world", known=False)
-    with pytest.raises(NotAllowedError, match="anonymous"):
+    with pytest.raises(Refusal, match="anonymous"):
         app.governance.admission.enter("bob", "world", known=False)  # another name is no other client
     app.governance.admission.enter("bob", "world", known=True)

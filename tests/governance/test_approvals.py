@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from core.app import App
-from core.domain.errors import WayfareError
+from core.domain.errors import Refusal, WayfareError
 from core.governance.approval_rules import ApprovalRules
-from core.governance.calls import NotAllowedError, Permit
+from core.governance.calls import Permit
 from tests.governance.conftest import Clock, policy, refused, wanted
 from tests.importing import import_text
 from tests.world import document
@@ -50,7 +50,7 @@ def test_fifty_threads_use_an_approval_once(app: App) -> None:
     def work() -> None:
         try:
             made.append(app.governance.before(wanted(app)))
-        except NotAllowedError:
+        except Refusal:
             return
 
     threads = [threading.Thread(target=work) for _ in range(50)]

@@ -10,10 +10,11 @@ from itertools import permutations
 import pytest
 
 from core.app import App
+from core.domain.errors import Refusal
 from core.domain.outcome import Outcome, OutcomeKind
 from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Amount, Budget
-from core.governance.calls import NotAllowedError, Permit
+from core.governance.calls import Permit
 from core.governance.governed_calls import GovernedCall
 from core.governance.status import Metrics, budgets
 from tests.governance.conftest import Clock, policy, refused, wanted
@@ -32,7 +33,7 @@ def test_fifty_threads_never_overspend(app: App) -> None:
         for _ in range(3):
             try:
                 permit = app.governance.before(wanted(app, client=f"client {number % 7}", n=number))
-            except NotAllowedError as error:
+            except Refusal as error:
                 errors.append(error.error)
                 continue
             with lock:
@@ -83,7 +84,7 @@ def test_a_call_is_settled_before_its_report_is_there(app: App) -> None:
 
     made.append(app.governed.start(wanted(app), origin="agent", counted=counted))
     started.set()
-    assert made[0].report().outcome.kind is OutcomeKind.OK
+    assert made[0].handle.report().outcome.kind is OutcomeKind.OK
     (row,) = app.store.governance.spending("2026-03-01")
     assert (row.id, row.tokens) == (made[0].permit.id, 50)
 
@@ -124,7 +125,7 @@ def test_budgets_go_by_catalog_and_server(app: App) -> None:
     source = wanted(app).call.server_id
     assert app.governance.read_on("ann", source._replace(catalog="other"), 1000) == 1000  # another server's tokens
     assert app.governance.read_on("ann", source, 55) == 55
-    with pytest.raises(NotAllowedError, match="a text of raw: 5 of 150 tokens"):
+    with pytest.raises(Refusal, match="a text of raw: 5 of 150 tokens"):
         app.governance.read_on("ann", source, 6, whole=True)
     app.governance.before(wanted(app, "files::read", catalog="other"))
     assert "0 of 1 calls" in refused(app, wanted(app, "files::read")).why  # a server's name in all catalogs together

@@ -9,7 +9,7 @@ import pytest
 
 from core.app import App
 from core.domain.catalog import Tool
-from core.governance.calls import NotAllowedError
+from core.domain.errors import Refusal
 from core.governance.policy import Scope
 from tests.governance.conftest import policy
 from tests.importing import import_text
@@ -41,7 +41,7 @@ def test_it_waits_only_where_a_client_exists(world: App) -> None:
     definitions.first_use("new", tool(world, "good"), approved=False, origin="test")
     world.governance.clients.make("ann", Scope(), origin="test")
     assert (allowed(world, "bad"), allowed(world, "good")) == (False, True)
-    with pytest.raises(NotAllowedError, match="it waits for a person") as said:
+    with pytest.raises(Refusal, match="it waits for a person") as said:
         world.governance.admission.describe("ann", "new", tool(world, "bad"))
     assert said.value.error == "definition_waits"
     (held,) = definitions.held()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Tool, ToolHints
@@ -37,6 +37,7 @@ budgets = st.builds(
 steps = st.lists(st.tuples(names, servers, amounts, st.integers(0, 3), amounts), max_size=40)
 
 
+@settings(max_examples=40)
 @given(st.lists(budgets, min_size=1, max_size=3), steps)
 def test_no_budget_is_ever_overspent(limits: list[Budget], calls: list[tuple[Any, ...]]) -> None:
     """Calls begin where they fit and end later, in any order, with more or less than was reserved."""
@@ -56,6 +57,7 @@ def test_no_budget_is_ever_overspent(limits: list[Budget], calls: list[tuple[Any
                     assert not budget.covers(of) or limit is None or getattr(spent, unit) <= limit + 1e-6
 
 
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(["good", "bad", "unknown", "wait"]), max_size=60))
 def test_a_breaker_lets_one_call_try_at_a_time_and_none_while_it_is_open(ends: list[str]) -> None:
     breaker, rules, now_s = Breaker(), BreakerRules(failures=2, open_s=10.0), 0.0
@@ -72,6 +74,7 @@ def test_a_breaker_lets_one_call_try_at_a_time_and_none_while_it_is_open(ends: l
             assert breaker.state(now_s) == "closed"
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.sampled_from(["begin", "good", "bad", "unknown", "wait"]), st.integers(0, 9)), max_size=60)
 )
@@ -90,6 +93,7 @@ def test_however_calls_overlap_one_at_a_time_tries_a_server(steps: list[tuple[st
             breaker.ended(call, {"good": True, "bad": False}.get(step), rules, now_s)
 
 
+@settings(max_examples=40)
 @given(st.floats(1, 600), st.lists(st.floats(0, 5), min_size=20, max_size=80))
 def test_a_client_is_never_let_through_faster_than_its_rate(per_minute: float, gaps: list[float]) -> None:
     bucket, now_s, passed = Bucket(), 0.0, 0
@@ -133,6 +137,7 @@ def test_prices_are_no_part_of_a_definition() -> None:
     assert definition_json(TOOL) == definition_json(dataclasses.replace(TOOL, price_usd=1.0, success=0.1))
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_a_difference_has_all_words_of_both(before: str, after: str) -> None:
     one, other = (definition_json(dataclasses.replace(TOOL, description=text)) for text in (before, after))
@@ -162,6 +167,7 @@ policies = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(policies)
 def test_a_policy_is_the_same_after_its_toml(policy: Policy) -> None:
     assert from_toml(to_toml(policy)) == policy

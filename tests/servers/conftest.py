@@ -62,6 +62,15 @@ class Bench:
         return self.caller.call(ToolCall(server, tool, arguments or {}, timeout_s), known, connection, **options)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def impatient() -> Iterator[None]:
+    """Servers that do not end by themselves are ended sooner."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.servers.stdio.TERMINATE_S", 0.5)
+        patch.setattr("core.servers.session.LEAVE_S", 1.0)
+        yield
+
+
 @pytest.fixture
 def bench_with() -> Iterator[Callable[..., Bench]]:
     """Makes pools with the given configuration and closes them."""
@@ -152,5 +161,4 @@ def web() -> Iterator[Callable[..., Web]]:
 
 def states(bench: Bench) -> dict[str, str]:
     """The state of each server that was used."""
-    """State by server."""
     return {state.server: state.state for state in bench.pool.states()}

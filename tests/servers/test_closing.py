@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from core.domain.catalog import ToolHints
 from core.domain.outcome import OutcomeKind
+from core.servers.pool import PoolConfig
+from tests.forking import FORKS
 
-from .conftest import Bench, eventually, running, states
+from .conftest import eventually, running, states
 
 
 def test_closing_during_hanging_calls_and_connects_leaves_no_process(bench_with: Any, raw: Any, tmp_path: Path) -> None:
@@ -35,18 +34,16 @@ def test_closing_during_hanging_calls_and_connects_leaves_no_process(bench_with:
     assert bench.call(connection, "pid").kind is OutcomeKind.NOT_CONNECTED
 
 
-@pytest.mark.parametrize(("clinging", "kind"), [(False, OutcomeKind.CRASH), (True, OutcomeKind.TIMEOUT)])
-def test_descendants_of_a_server_that_crashed_are_ended(
-    bench: Bench, raw: Any, tmp_path: Path, clinging: bool, kind: OutcomeKind
-) -> None:
+def test_descendants_of_a_server_that_crashed_are_ended(bench_with: Any, raw: Any, tmp_path: Path) -> None:
     """A descendant that clings to the output hides the crash: the call ends at its limit, the next one is fine."""
-    connection = raw()
-    grandchild = int(bench.call(connection, "spawn", {"clinging": clinging}).content[0].text)
-    assert running(grandchild)
-    arguments = {"counter": str(tmp_path / "n"), "times": 1}
-    assert bench.call(connection, "crash", arguments, timeout_s=0.5 if clinging else 10).kind is kind
-    assert bench.call(connection, "echo").kind is OutcomeKind.OK
-    eventually(lambda: not running(grandchild))
+    bench, connection = bench_with(PoolConfig(probe_s=0.2)), raw()
+    for clinging, kind in ((False, OutcomeKind.CRASH), (True, OutcomeKind.TIMEOUT)):
+        grandchild = int(bench.call(connection, "spawn", {"clinging": clinging}).content[0].text)
+        assert running(grandchild)
+        arguments = {"counter": str(tmp_path / str(clinging)), "times": 1}
+        assert bench.call(connection, "crash", arguments, timeout_s=0.5 if clinging else 10).kind is kind
+        assert bench.call(connection, "echo").kind is OutcomeKind.OK
+        eventually(lambda pid=grandchild: not running(pid))
 
 
 SCRIPT = """
@@ -65,7 +62,7 @@ print(caller.call(ToolCall("s", "pid"), None, connection).content[0].text)
 def test_a_program_that_ends_without_closing_leaves_no_process() -> None:
     raw = str(Path(__file__).parent / "programs" / "raw.py")
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(raw=raw)], capture_output=True, text=True, timeout=60, check=True
+        [FORKS.python, "-c", SCRIPT.format(raw=raw)], capture_output=True, text=True, timeout=60, check=True
     )
     pids = [int(line) for line in done.stdout.split()]
     assert len(pids) == 2

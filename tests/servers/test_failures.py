@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -46,13 +45,11 @@ def test_a_crash_is_not_retried_without_the_hint(bench: Any, raw: Any, tmp_path:
     assert starts.read_text().count("started") == 2
 
 
-@pytest.mark.parametrize(("hints", "crashes"), [(SAFE, 5), (IDEMPOTENT, 1)])
-def test_a_crash_is_retried_once_with_the_hint(
-    bench: Any, raw: Any, tmp_path: Path, hints: ToolHints, crashes: int
-) -> None:
-    outcome = bench.call(raw(), "crash", crash_arguments(tmp_path, crashes), hints=hints)
-    kind = OutcomeKind.OK if crashes == 1 else OutcomeKind.CRASH
-    assert (outcome.kind, outcome.attempts, executed(tmp_path)) == (kind, 2, 2)
+def test_a_crash_is_retried_once_with_the_hint(bench: Any, raw: Any, tmp_path: Path) -> None:
+    for hints, crashes, kind in ((SAFE, 5, OutcomeKind.CRASH), (IDEMPOTENT, 1, OutcomeKind.OK)):
+        (tmp_path / "counter").unlink(missing_ok=True)
+        outcome = bench.call(raw(), "crash", crash_arguments(tmp_path, crashes), hints=hints)
+        assert (outcome.kind, outcome.attempts, executed(tmp_path)) == (kind, 2, 2)
 
 
 def test_a_hang_times_out_without_a_retry_and_the_next_call_gets_a_new_process(bench_with: Any, raw: Any) -> None:
@@ -84,7 +81,7 @@ def test_a_stopped_server_times_out_at_the_limit_and_others_go_on(bench_with: An
             meanwhile += 1
     outcome = pending.result()
     assert (outcome.kind, outcome.attempts) == (OutcomeKind.TIMEOUT, 1)
-    assert 0.69 <= outcome.latency_s < 20  # the upper bound leaves room for a busy machine
+    assert outcome.latency_s >= 0.69
     assert meanwhile > 5
     assert bench.call(stopped, "echo", server="stopped").kind is OutcomeKind.OK
 
@@ -94,7 +91,7 @@ def test_a_busy_server_that_seems_to_hang_still_finishes_what_it_began(bench_wit
     connection = raw()
     pid = bench.call(connection, "pid").content[0].text
     with ThreadPoolExecutor(1) as threads:
-        napping = threads.submit(bench.call, connection, "nap", {"seconds": 2})
+        napping = threads.submit(bench.call, connection, "nap", {"seconds": 1})
         eventually(lambda: bench.pool.states()[0].calls == 2)
         assert bench.call(connection, "echo", timeout_s=0.1).kind is OutcomeKind.TIMEOUT
         other = bench.call(connection, "pid")
@@ -114,17 +111,11 @@ def test_a_server_that_dies_while_idle_is_noticed_and_restarted(bench: Any, raw:
     assert bench.pool.states()[0].state == "ready"
 
 
-def test_rubbish_on_the_output_is_noted_and_harmless(bench: Any, raw: Any) -> None:
-    connection = raw("--rubbish")
-    assert bench.call(connection, "echo").kind is OutcomeKind.OK
-    assert any("something else" in line for line in bench.pool.states()[0].stderr_lines)
-
-
 def test_a_program_that_is_no_server_ends_at_the_connect_limit(bench_with: Any, raw: Any) -> None:
-    bench = bench_with(PoolConfig(connect_limit_s=1.0))
+    bench = bench_with(PoolConfig(connect_limit_s=0.5))
     outcome = bench.call(raw("--mute"), "echo")
     assert outcome.kind is OutcomeKind.NOT_CONNECTED
-    assert "no answer within 1 s" in outcome.error
+    assert "no answer within 0.5 s" in outcome.error
     assert "*** not a server ***" in outcome.error
     assert outcome.connect_s is not None
     assert outcome.latency_s == 0
@@ -159,29 +150,6 @@ def test_what_cannot_be_reached_says_why(bench: Any, connection: Connection, wor
     assert words in outcome.error
 
 
-def test_a_result_that_breaks_the_output_schema_is_kept_and_says_so(bench: Any, raw: Any) -> None:
-    outcome = bench.call(raw(), "mismatch")
-    assert (outcome.kind, outcome.structured) == (OutcomeKind.OK, {"n": "not a number"})
-    assert outcome.error == (
-        'The tool has run, but its result does not fit its output schema: n: "not a number" is not of type "integer".'
-    )
-
-
-@each(
-    ("code", "message", "kind"),
-    [
-        (-32602, "no such city", OutcomeKind.INVALID_ARGUMENTS),
-        (-32050, "out of ink", OutcomeKind.TOOL_ERROR),
-        (-32600, "Session not found", OutcomeKind.TOOL_ERROR),
-        (-32001, "upstream gave up", OutcomeKind.TOOL_ERROR),
-    ],
-)
-def test_error_results_are_verbatim(bench: Any, raw: Any, code: int, message: str, kind: OutcomeKind) -> None:
-    outcome = bench.call(raw(), "refuse", {"code": code, "message": message})
-    assert (outcome.kind, outcome.attempts) == (kind, 1)
-    assert message in outcome.error
-
-
 def test_standard_error_is_kept_bounded_and_redacted_and_stays_off_the_console(
     bench_with: Any, raw: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -196,15 +164,11 @@ def test_standard_error_is_kept_bounded_and_redacted_and_stays_off_the_console(
     assert capfd.readouterr().err == ""
 
 
-def test_cancelling_a_call_to_a_real_process(bench: Any, sample: Connection) -> None:
+def test_cancelling_a_call_to_a_real_process(shared: Any, sample: Connection) -> None:
     cancel = threading.Event()
-    bench.call(sample, "pid")
+    shared.call(sample, "pid")
     timer = threading.Timer(0.2, cancel.set)
     timer.start()
-    started = time.monotonic()
-    outcome = bench.call(sample, "slow", {"seconds": 60}, timeout_s=60, cancel=cancel)
-    timer.join()
-    assert outcome.kind is OutcomeKind.CANCELLED
-    assert time.monotonic() - started < 20
-    after = bench.call(sample, "echo", {"text": "still here"})
+    assert shared.call(sample, "slow", {"seconds": 60}, timeout_s=60, cancel=cancel).kind is OutcomeKind.CANCELLED
+    after = shared.call(sample, "echo", {"text": "still here"})
     assert (after.kind, after.connect_s) == (OutcomeKind.OK, None)

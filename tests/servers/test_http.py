@@ -41,6 +41,8 @@ def test_a_session_survives_a_restart_a_stop_and_a_crash(
     assert call("steps", {"number": 3}, on_progress=lambda p: seen.append(p.progress)).kind is OutcomeKind.OK
     assert seen == [1, 2, 3]
 
+    if flags:
+        return
     pid = int(call("pid").content[0].text)
     os.kill(pid, signal.SIGSTOP)
     stopped = call("count", timeout_s=0.4)

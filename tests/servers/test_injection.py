@@ -23,10 +23,10 @@ CALM, SLOW, DOWN = 0, 1, 2  # steps of the network
 
 @pytest.fixture
 def network(bench_with: Callable[..., Bench]) -> Callable[..., tuple[Bench, Injection]]:
-    """A pool whose `server` is calm, then 250 ms away, then down; others are always 1 ms away. It starts calm."""
+    """A pool whose `server` is calm, then 100 ms away, then down; others are always 1 ms away. It starts calm."""
 
     def make(*, dropped: bool, give_up_s: float = 0.1) -> tuple[Bench, Injection]:
-        traces = Traces(("server", "other"), np.array([[0.001, 0.25, 1.0], [0.001, 0.001, 0.001]]))
+        traces = Traces(("server", "other"), np.array([[0.001, 0.1, 1.0], [0.001, 0.001, 0.001]]))
         injection = Injection(traces, dropped_share=float(dropped), give_up_s=give_up_s)
         injection.at = CALM
         return bench_with(PoolConfig(probe_s=0.1), injection=injection), injection
@@ -59,9 +59,9 @@ def test_a_delay_is_part_of_the_calls_time_and_of_connecting(network: Any, raw: 
     first = bench.call(raw(), "echo")
     again = bench.call(raw(), "echo")
     assert (first.kind, again.kind, again.connect_s) == (OutcomeKind.OK, OutcomeKind.OK, None)
-    assert first.connect_s >= 0.5  # to reach it, and at least one message of the handshake
-    assert min(first.latency_s, again.latency_s) >= 0.25
-    assert {first.injected, again.injected} == {"delayed by 250 ms"}
+    assert first.connect_s >= 0.2  # to reach it, and at least one message of the handshake
+    assert min(first.latency_s, again.latency_s) >= 0.1
+    assert {first.injected, again.injected} == {"delayed by 100 ms"}
     injection.at = CALM
     assert bench.call(raw(), "echo").injected == "delayed by 1 ms"
 
@@ -81,14 +81,11 @@ def test_a_delayed_message_delays_no_other_and_can_be_cancelled(far: Any, raw: A
     assert pid(bench, raw()) == before
 
 
-@pytest.mark.parametrize("hints", [None, ToolHints()])
-def test_a_dropped_connection_ends_the_process_and_the_next_call_connects_again(
-    network: Any, raw: Any, hints: ToolHints | None
-) -> None:
+def test_a_dropped_connection_ends_the_process_and_the_next_call_connects_again(network: Any, raw: Any) -> None:
     bench, injection = network(dropped=True)
     before = pid(bench, raw())
     injection.at = DOWN
-    lost = bench.call(raw(), "echo", hints=hints)
+    lost = bench.call(raw(), "echo", hints=ToolHints())
     assert (lost.kind, lost.attempts, lost.injected) == (OutcomeKind.CRASH, 1, "connection dropped")
     eventually(lambda: not running(before))
     refused = bench.call(raw(), "echo")
@@ -152,14 +149,9 @@ def test_over_http_as_well(network: Any, web: Any) -> None:
     assert bench.call(connection, "count").kind is OutcomeKind.OK
     injection.at = SLOW
     slow = bench.call(connection, "count")
-    assert (slow.kind, slow.latency_s >= 0.25) == (OutcomeKind.OK, True)
+    assert (slow.kind, slow.latency_s >= 0.1) == (OutcomeKind.OK, True)
     injection.at = DOWN
     assert bench.call(connection, "count").kind is OutcomeKind.CRASH
     injection.at = CALM
     back = bench.call(connection, "count")
     assert (back.kind, back.connect_s is not None) == (OutcomeKind.OK, True)
-
-
-def test_without_an_injection_nothing_is_marked_and_nothing_is_wrapped(bench: Bench, raw: Any) -> None:
-    assert bench.call(raw(), "echo").injected == ""
-    assert bench.pool.injection is None

@@ -149,7 +149,7 @@ def test_twenty_calls_at_once_over_two_servers_share_two_processes(bench: Bench,
 
 
 def test_calls_that_come_together_share_one_failed_attempt(bench_with: Any, raw: Any, tmp_path: Path) -> None:
-    bench = bench_with(PoolConfig(connect_limit_s=3.0))  # long enough for a slow machine to start it
+    bench = bench_with(PoolConfig(connect_limit_s=1.0))  # long enough for a slow machine to start it
     connection = raw("--mute", "--starts", str(tmp_path / "starts"))
     with ThreadPoolExecutor(4) as threads:
         kinds = {outcome.kind for outcome in threads.map(lambda _: bench.call(connection, "echo"), range(4))}

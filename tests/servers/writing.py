@@ -72,6 +72,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/moved"):
             self._send(307, b"", {"Location": self.path.removeprefix("/moved")})
             return
+        if self.path.endswith("/sse"):  # the older transport has another address for messages
+            self._send(405, b"")
+            return
         session, known = self.headers.get("Mcp-Session-Id"), self.server.sessions
         modern, form = self.path.startswith("/modern"), self.path.partition("?")[0].rpartition("/")[2]
         if asked.get("method") == "initialize":

@@ -97,14 +97,3 @@ def test_outages_come_in_stretches(profile: str, ending: Ending) -> None:
     assert max(stretches) > 8
     assert 0.2 < shares(drawn)[ending] < 0.5
     assert {planned.ending for planned in drawn} == {ending, Ending.RESULT}
-
-
-def test_an_outage_of_one_call() -> None:
-    profile = Profile("", error=0.0, crash=0.0, outage_start=1.0, outage_calls=1.0)
-    assert {planned.ending for planned in failures(profile)} == {Ending.HANG}
-
-
-def test_every_profile_has_one_line_of_help() -> None:
-    for name, profile in PROFILES.items():
-        assert profile.help.endswith("."), name
-        assert "\n" not in profile.help

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -129,7 +128,7 @@ def test_a_hang_ends_at_the_limit(call: Call, tmp_path: Path) -> None:
     )
     kinds = list[OutcomeKind]()
     while OutcomeKind.TIMEOUT not in kinds[:-1] and len(kinds) < 30:
-        kinds.append(call(connection, "do", name="calm", timeout_s=2).kind)
+        kinds.append(call(connection, "do", name="calm", timeout_s=0.6).kind)
     assert len(kinds) > 2
     assert set(kinds[:-2]) == {OutcomeKind.OK}
     assert kinds[-2:] == [OutcomeKind.TIMEOUT] * 2
@@ -216,10 +215,3 @@ def test_a_file_that_cannot_be_read_is_one_sentence(file: Path, capsys: pytest.C
 def test_it_ends_when_its_client_leaves(file: Path) -> None:
     done = run(str(file), "weather", "--speed", "0")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-def test_a_start_loads_nothing_heavy() -> None:
-    heavy = ("torch", "faiss", "streamlit", "duckdb", "numpy", "pandas", "sklearn", "onnxruntime")
-    code = f"import sys, core.virtual.__main__; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -14,7 +14,7 @@ from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
 from core.lab.measuring import Registry
 from core.lab.testbed import Selection, Testbed
-from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, multiplied_name, server_of
+from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, multiplied_name
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import chosen_name, name_field
 from dashboard.ui.catalog_frames import M_USD, PERCENT
@@ -168,7 +168,7 @@ def multiply_dialog(app: App) -> None:
     if not state.dialog_open("multiply"):
         st.rerun()
     catalog, name = state.original()
-    server = server_of(app.catalogs.catalog(catalog), name)
+    server = app.catalogs.catalog(catalog).server(name)
     st.caption(
         f"Virtual copies of {escaped(name)}: other names, texts, prices, times and success rates; tools and schemas stay. "
         "Each copy can be called over real MCP, with simulated results."

@@ -32,7 +32,7 @@ def main() -> None:
     """Answer line by line."""
     mode, log = Path(sys.argv[1]).read_text(), Path(sys.argv[2])
     if mode == "new":
-        time.sleep(2.5)  # it starts more slowly than a probe waits
+        time.sleep(1.0)  # it starts more slowly than a probe waits
     for line in sys.stdin:
         request = json.loads(line)
         with log.open("a") as heard:
