@@ -32,9 +32,9 @@ from core.relevance.onnx_encoder import onnx_source
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.request_book import RequestBook
 from core.relevance.requests import RequestIndex
-from core.servers import secrets
+from core.servers.secrets import SecretVault
 from core.store import connection as store_connection
-from core.store.connection import _connect as connect
+from core.store.connection import connect
 from core.store.migrations import Migration, all_migrations, migrate
 from sample_catalog import VECTORS
 from tests.forking import FORKS
@@ -183,6 +183,10 @@ class Emptied:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
 
+    def end(self) -> None:
+        """Closes the database."""
+        self._connection.close()
+
     def close(self) -> None:
         """Takes all rows out. Those that cannot be taken out end the database."""
         try:
@@ -220,26 +224,17 @@ def new_stores_made_at_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store_connection, "migrate", at_once)
-        patch.setattr(store_connection, "_connect", connected)
+        patch.setattr(store_connection, "connect", connected)
         yield
     for left in kept:
-        left._connection.close()
+        left.end()
 
 
 @pytest.fixture
 def real_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new store takes the steps, as in the console."""
     monkeypatch.setattr(store_connection, "migrate", migrate)
-    monkeypatch.setattr(store_connection, "_connect", connect)
-
-
-class QuickPython:
-    """What `${python}` of a connection is in tests: it takes the place of the module `sys` there."""
-
-    @property
-    def executable(self) -> str:
-        """The command, of which each program is a fork."""
-        return FORKS.python
+    monkeypatch.setattr(store_connection, "connect", connect)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -247,7 +242,7 @@ def quick_python() -> Iterator[None]:
     """Servers of this process's apps start without the second that imports take; `real_python` undoes it for a test. Those that
     hang when their input is closed are ended after half a second, not after two."""
     with FORKS, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(secrets, "sys", QuickPython())
+        patch.setattr(SecretVault, "python", property(lambda _: FORKS.python))  # made at its first use
         patch.setattr("core.servers.stdio.EXIT_S", 0.5)
         yield
 
@@ -255,7 +250,7 @@ def quick_python() -> Iterator[None]:
 @pytest.fixture
 def real_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """`${python}` is the running interpreter, as in the console."""
-    monkeypatch.setattr(secrets, "sys", sys)
+    monkeypatch.setattr(SecretVault, "python", sys.executable)
 
 
 @pytest.fixture(scope="session")

@@ -67,6 +67,9 @@ class SecretVault:
     ('${secret:KEY}',)
     """
 
+    python = sys.executable
+    """The command that `${python}` stands for."""
+
     def __init__(self, environ: Mapping[str, str] = MappingProxyType({}), file: SecretFile | None = None) -> None:
         self._environ = environ
         self._file = file
@@ -258,7 +261,7 @@ class SecretVault:
     def _value(self, server: ServerId, match: re.Match[str]) -> str | None:
         kind, name, default = match["kind"], _name(match), match["default"]
         if name == "python" and kind is None:
-            return sys.executable
+            return self.python
         looked_up = kind in _ENVIRONMENT and name != PASSPHRASE  # no server gets the key to the others' values
         value = self._environ.get(name) if looked_up else None
         if value is None and (secret := self._known().get((server, name))) is not None:

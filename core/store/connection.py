@@ -203,7 +203,7 @@ class Database:
     def _make_open(self) -> _Open:
         """Opens the file, and waits for it if it is shared. Raises StoreError, StoreBusyError."""
         if self._sharing is None or self.path is None:
-            root = _connect(self.path, self.where)
+            root = connect(self.path, self.where)
         else:
             sleep(max(0.0, self._free_until_s - monotonic()))
             patience_s = LOST_S if self.openings and not self._sharing.stays else self._sharing.patience_s
@@ -294,7 +294,7 @@ def _awaited(path: Path, where: str, patience_s: float, *, asks: bool) -> duckdb
     began = asked_s = monotonic()
     while True:
         try:
-            return _connect(path, where)
+            return connect(path, where)
         except _LockedError:
             if monotonic() - began > patience_s:
                 raise
@@ -304,7 +304,8 @@ def _awaited(path: Path, where: str, patience_s: float, *, asks: bool) -> duckdb
             sleep(RETRY_S)
 
 
-def _connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
+def connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
+    """Opens a file, or memory if `path` is None. Raises StoreError, StoreBusyError."""
     config: dict[str, Any] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,

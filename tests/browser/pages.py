@@ -8,12 +8,8 @@ from contextlib import suppress
 from playwright.sync_api import Locator, TimeoutError, expect
 
 from core.routers.ehrr import EhrrParameters
-from core.routers.presets import applied
 from tests.browser.visit import LIMIT_MS, Visit, plain
 from tests.cli.conftest import wait_for
-
-PAPER = {name: str(value) for name, value in applied(EhrrParameters, "paper").changed().items()}  # as a link has them
-
 
 PLACE = """([chart, tool]) => {
   const drawn = chart._fullData.find(trace => trace.customdata);
@@ -113,8 +109,8 @@ class Route:
             "chart => [...chart.data.find(trace => trace.customdata).customdata].map(String)"
         )
 
-    def click_bar(self, title: str, name: str, times: int = 1) -> None:
-        """Click on the bar of a server or tool, once or more times in quick succession."""
+    def click_bar(self, title: str, name: str) -> None:
+        """Click on the bar of a server or tool."""
         self.visit.settled()  # charts are drawn anew after a choice
         box = self.bar(title, name).bounding_box()
         assert box is not None
@@ -124,7 +120,7 @@ class Route:
             expect(self.chart(title).locator(".hoverlayer .hovertext").first).to_contain_text(name, timeout=LIMIT_MS)
             self.page.wait_for_timeout(200)
             self.visit.settled()
-        self.page.mouse.click(x + 1, y, click_count=times, delay=20)
+        self.page.mouse.click(x + 1, y, delay=20)
 
     def bar(self, title: str, name: str) -> Locator:
         """The (first) bar of a server or tool."""

@@ -4,10 +4,14 @@ Both themes, and a press on everything, on every page: tests/benchmarks/pressing
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from playwright.sync_api import expect
 
 from .access import RULES, faults, in_the_dark, mute, offered
 from .conftest import Visitor
+from .pages import Route
 from .serving import ConsoleProgram
 
 pytestmark = pytest.mark.browser
@@ -26,15 +30,34 @@ VIEWS = (
     "Catalog",
     "Network",
 )
+ASKING = ("What if", "Compare", "Map", "Call")
+NEED = "search the web for news about volcanoes"
 KNOBS_AND_CHARTS = ".wayfare-knobs, .js-plotly-plot"  # as on the first page of the walk
 
 
-def test_no_view_has_a_fault_or_a_silent_refusal(console: ConsoleProgram, visitor: Visitor) -> None:
+def test_no_view_has_a_fault_or_a_silent_refusal_and_the_question_goes_along(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
     visit = visitor(console, height=2000)
-    visit.open("", q="convert 300 miles to kilometres")
+    visit.open("", catalog="search-15", q=NEED, hint="news", alpha_t="0.1")  # a small catalog has the same views
+    winner, _ = Route(visit).headline()
     found = [f"Decision: {one}" for one in (*faults(visit, RULES), *in_the_dark(visit), *mute(offered(visit)))]
     for name in VIEWS:
-        visit.go(name)
+        if name == "Network":
+            visit.open("network", steps=20)
+        else:
+            visit.go(name)
         seen = faults(visit, RULES, KNOBS_AND_CHARTS) + mute(offered(visit))
         found += [f"{name}: {one}" for one in seen]
+        if name in ASKING:
+            expect(visit.field("What is needed?")).to_have_value(NEED)
+            visit.until_query(q=NEED, hint="news")
+        if name == "What if":
+            expect(Route(visit).slider("αt")).to_have_value("0.1")
+        if name == "Compare":
+            assert visit.query["with"].startswith("ehrr~alpha_t=0.1,ehrr,")
+            visit.see("EHRR · alpha_t = 0.1")
+        if name == "Call":
+            expect(visit.select("Tool")).to_have_value(re.compile(rf"^★ 1 +{re.escape(winner)}"))
+            assert visit.query["tool"] == winner
     assert found == []

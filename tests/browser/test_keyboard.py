@@ -18,7 +18,7 @@ NEED = "convert 300 miles to kilometres"
 TABS = 120
 
 
-def test_from_the_question_to_the_call_without_a_mouse(console: ConsoleProgram, visitor: Visitor) -> None:
+def test_from_the_question_to_the_call_and_judging_without_a_mouse(console: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(console)
     route = Route(visit)
     visit.open()
@@ -45,15 +45,11 @@ def test_from_the_question_to_the_call_without_a_mouse(console: ConsoleProgram, 
     visit.page.keyboard.press("Enter")
     expect(visit.main.locator(".stMarkdownBadge").filter(has_text="success")).to_be_visible(timeout=LIMIT_MS)
 
-
-def test_tools_are_judged_equal_with_keys(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console, width=800)
     visit.open("catalog", catalog="sample", view="equal")
     visit.see("0 of 51 proposed pairs judged")
     for key, judged in (("n", 1), ("b", 0)):
         visit.page.keyboard.press(key)
         visit.see(f"{judged} of 51 proposed pairs judged")
-    assert visit.too_wide() == []
 
 
 def until_focus(page: Page, name: str, role: str = "input") -> None:

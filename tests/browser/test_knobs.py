@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Visitor
 from tests.browser.pages import Route
 from tests.browser.serving import ConsoleProgram
-from tests.browser.turning import AIR, TIMES, WATCH, stored, strip_loaded, x_of
+from tests.browser.turning import AIR, FRAME, TIMES, WATCH, stored, strip_loaded, x_of
 from tests.browser.visit import LIMIT_MS
 
 pytestmark = pytest.mark.browser
@@ -36,7 +36,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     visit.page.mouse.down()
     for step in range(12):
         visit.page.mouse.move(*x_of(strip, 0.02 + step * 0.02))
-        visit.page.wait_for_timeout(60)
+        visit.page.evaluate(FRAME)
     expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
     assert "alpha_t" not in visit.query  # nothing is stored while it is held
     why = visit.main.locator("[class*=st-key-route-why-panel]")
@@ -59,6 +59,19 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     visit.page.reload(wait_until="domcontentloaded")  # decided without the lane
     route.decided()
     assert route.headline() == after
+
+    # the knobs of another router ask nothing before its page is there
+    strip_loaded(route)
+    bodies: list[str] = []
+    visit.on(
+        "request", lambda request: bodies.append(request.post_data or "") if request.url.endswith("/turn") else None
+    )
+    visit.choose("Router", "PA-RAG")  # its first decision takes a while
+    visit.until(lambda: bool(bodies))  # of the strips, later than half a second
+    visit.until_query(router="pa_rag")
+    visit.settled()
+    expect(visit.main.locator(".wayfare-live[data-lane$=pa_rag]")).to_be_attached()
+    assert all(".pa_rag" in body for body in bodies)
 
 
 def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_acts_when_it_is_let_go(
@@ -107,7 +120,7 @@ def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_a
     visit.page.route(LANE, lambda route: route.abort())
     for step in range(1, 12):
         visit.page.mouse.move(*x_of(strip, 0.04 + step * 0.05))
-        visit.page.wait_for_timeout(40)
+        visit.page.evaluate(FRAME)
     assert len(lost) == 1  # it does not ask again and again
     assert "alpha_t" not in visit.query
     assert visit.main.locator(".wayfare-ahead").count() == 0
@@ -123,24 +136,6 @@ def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_a
     visit.until_query(alpha_t="0.0")
     assert len(stored(visit)) > asked
     route.until_winner(before)
-
-
-def test_the_knobs_of_another_router_ask_nothing_before_its_page_is_there(
-    console: ConsoleProgram, visitor: Visitor
-) -> None:
-    visit = visitor(console)
-    visit.open("", q=AIR)
-    strip_loaded(Route(visit))
-    bodies: list[str] = []
-    visit.on(
-        "request", lambda request: bodies.append(request.post_data or "") if request.url.endswith("/turn") else None
-    )
-    visit.choose("Router", "PA-RAG")  # its first decision takes a while
-    visit.until(lambda: bool(bodies))  # of the strips, later than half a second
-    visit.until_query(router="pa_rag")
-    visit.settled()
-    expect(visit.main.locator(".wayfare-live[data-lane$=pa_rag]")).to_be_attached()
-    assert all(".pa_rag" in body for body in bodies)
 
 
 def test_on_a_phone_nothing_is_too_wide_and_the_knob_in_use_stays_in_sight_with_its_chart(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
@@ -97,12 +95,12 @@ def test_back_and_forward_are_steps_between_states(console: ConsoleProgram, visi
     visit.page.keyboard.press("ArrowRight")
     visit.until_query(alpha_t=moved)
     route.decided()
-    visit.go("Map")
-    visit.until_query(q=NEED, alpha_t=moved, by="category")
+    visit.go("Call")
+    visit.until_query(q=NEED)
     visit.go("Catalog")
     visit.until_query(catalog="sample")
 
-    step(visit, "back", "/map", q=NEED, alpha_t=moved)
+    step(visit, "back", "/call", q=NEED)
     step(visit, "back", "/", q=NEED, alpha_t=moved)
     expect(route.slider("αt")).to_have_value(moved, timeout=LIMIT_MS)
     step(visit, "back", "/", q=NEED, alpha_t=None)
@@ -115,7 +113,7 @@ def test_back_and_forward_are_steps_between_states(console: ConsoleProgram, visi
     step(visit, "forward", "/", q=NEED)
     step(visit, "forward", "/", q=NEED, alpha_t=moved)
     expect(route.slider("αt")).to_have_value(moved, timeout=LIMIT_MS)
-    step(visit, "forward", "/map", q=NEED, alpha_t=moved)
+    step(visit, "forward", "/call", q=NEED)
     step(visit, "forward", "/catalog", catalog="sample")
     visit.see("81 servers")
 
@@ -131,29 +129,6 @@ def test_back_and_forward_are_steps_between_states(console: ConsoleProgram, visi
     )
     assert visit.page.evaluate("history.length") == addresses + 1
     step(visit, "back", "/catalog", catalog="sample")
-
-
-def test_the_question_goes_along_with_its_knobs_from_page_to_page(console: ConsoleProgram, visitor: Visitor) -> None:
-    visit = visitor(console)
-    route = Route(visit)
-    visit.open("", q=NEED, hint="unit conversion", alpha_t="0.1")
-    route.decided()
-    winner, _ = route.headline()
-    asked = visit.field("What is needed?")
-
-    visit.go("What if")
-    visit.until_query(q=NEED, hint="unit conversion", alpha_t="0.1")
-    expect(route.slider("αt")).to_have_value("0.1", timeout=LIMIT_MS)
-    visit.go("Compare")
-    visit.until_query(q=NEED, hint="unit conversion")
-    assert visit.query["with"].startswith("ehrr~alpha_t=0.1,ehrr,")
-    visit.see("EHRR · alpha_t = 0.1")
-    visit.go("Call")
-    expect(visit.select("Tool")).to_have_value(re.compile(rf"^★ 1 +{winner}"), timeout=LIMIT_MS)
-    assert visit.query["tool"] == winner
-    visit.go("Agent")
-    visit.see("ROUTE")
-    expect(asked).to_have_value(NEED, timeout=LIMIT_MS)
 
 
 def step(visit: Visit, way: str, path: str, **query: str | None) -> None:

@@ -12,7 +12,7 @@ from .visit import LIMIT_MS
 
 pytestmark = pytest.mark.browser
 
-QUESTION = "convert 300 miles to kilometres"
+CATALOG, QUESTION = "attention-120", "read a file"
 
 
 def test_a_click_shows_the_tool_and_its_neighbours_and_keeps_the_map_in_its_place(
@@ -20,7 +20,7 @@ def test_a_click_shows_the_tool_and_its_neighbours_and_keeps_the_map_in_its_plac
 ) -> None:
     visit = visitor(console)
     shown = Map(visit)
-    visit.open("map", q=QUESTION, alpha_t="0.1")
+    visit.open("map", catalog=CATALOG, q=QUESTION)
     shown.drawn()
     for word in ("sub-task", "candidate", "unpriced"):
         visit.see(word, within=shown.chart.locator(".legend"))

@@ -14,7 +14,9 @@ import pytest
 from playwright.sync_api import expect
 
 from .conftest import Visitor
+from .pages import Route
 from .serving import ROOT, ConsoleProgram, Program, free_port
+from .visit import LIMIT_MS
 
 pytestmark = pytest.mark.browser
 
@@ -61,12 +63,25 @@ def elsewhere(installed: Path, encoder_cache: Path, warm_store: Path, tmp_path: 
     program.stop()
 
 
-def test_its_pages_ask_no_other_host_and_look_as_in_a_checkout(
+def test_its_pages_ask_no_other_host_draw_a_chart_when_its_library_comes_late_and_look_as_in_a_checkout(
     elsewhere: SimpleNamespace, console: ConsoleProgram, visitor: Visitor
 ) -> None:
     theirs, ours = visitor(elsewhere, fresh=True), visitor(console)
+    library = "**/plotly-*.min.js"
+    theirs.page.route(library, lambda route: route.abort())
     theirs.open(q="convert 300 miles to kilometres")
     theirs.see("unit-exchange")
+    theirs.see("This chart could not be drawn.")
+    theirs.settled()
+    assert all("ERR_FAILED" in error or "could not be drawn" in error for error in theirs.errors)
+    theirs.errors.clear()
+
+    theirs.page.unroute(library)
+    theirs.page.get_by_role("slider", name="αt").press("ArrowRight")
+    tools = Route(theirs).chart("3 · Tools")
+    expect(tools.locator(".gtitle")).to_be_visible(timeout=LIMIT_MS)
+    theirs.settled()
+    expect(tools).not_to_contain_text("could not be drawn")
     theirs.check()
     ours.open()
     assert theirs.page.evaluate(LOOKS) == ours.page.evaluate(LOOKS)

@@ -11,6 +11,7 @@ from tests.browser.visit import LIMIT_MS, Visit
 AIR = "where is the Super Bowl shown in Germany"
 TIMES = next(info for info in EhrrParameters.knobs() if info.name == "alpha_t")
 
+FRAME = "new Promise(requestAnimationFrame)"
 # What names the winner, read in one frame: sentence, card and chart; written down whenever any of them changes.
 WATCH = """() => {
   window.frames = [];

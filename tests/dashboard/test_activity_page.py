@@ -27,10 +27,10 @@ def events() -> list[Event]:
     """A decision with changed knobs, a simulated call on it, and a real call of a stranger that failed."""
     with opened() as app:
         knobs = app.routing.parameters("ehrr", {"k": 3})
-        decision = app.routing.route(HOSTILE, parameters=knobs, server_hint="anything")
+        decision = app.routing.route(HOSTILE, catalog="search-15", parameters=knobs, server_hint="anything")
         assert decision.winner is not None
         server, tool = decision.winner.tool.split("::")
-        app.calls.run(ToolCall(server, tool, {}, catalog="sample", decision_id=decision.id), mode=CallMode.DRAWN)
+        app.calls.run(ToolCall(server, tool, {}, catalog="search-15", decision_id=decision.id), mode=CallMode.DRAWN)
         decided = app.store.activity.decision(decision.id)
         assert decided is not None
         called = app.store.activity.decision_outcomes(decision.id)
@@ -60,7 +60,7 @@ def table(page: AppTest, number: int = 0) -> Any:
 
 
 def test_decisions_without_a_call_are_no_matter_of_the_filter(app: App) -> None:
-    app.routing.route("read a file")
+    app.routing.route("read a file", catalog="search-15")
     app.store.events.flush()
     page = visit()
     assert "There is no call yet." in text_of(page)

@@ -23,7 +23,7 @@ visit = partial(open_page, "activity")
 
 
 def test_a_run_is_listed_in_every_visit_until_it_is_stopped_and_after_it(app: App) -> None:
-    app.routing.route("read a file")
+    app.routing.route("read a file", catalog="search-15")
     app.store.events.flush()
     assert "No long run yet" in text_of(visit(view="runs"))
     begun = threading.Event()

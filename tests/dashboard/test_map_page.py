@@ -63,7 +63,7 @@ def small_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYFARE_CATALOG", "small")
 
 
-app = app_with({"small": CATALOG, "plain": PLAIN})
+app = app_with({"small": CATALOG, "plain": PLAIN}, scope="module")
 visit = partial(open_page, "map")
 
 
