@@ -1,15 +1,14 @@
 """Decay: with a half-life figures go back to where they stood before the first call; without one nothing changes."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import timedelta
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.statistics import Source
-from core.routers.ema import Rates, decayed, decayed_share
+from core.routers.ema import Rates
 from core.routers.projection import StatisticsProjection
 
 HALF_LIFE_S = 100.0
@@ -40,38 +39,6 @@ def moment(event):
 
 def fading(catalog, half_life_s=HALF_LIFE_S, **rates):
     return StatisticsProjection(catalog, rates=Rates(half_life_s=half_life_s, **rates))
-
-
-def columns(snapshot):
-    return [getattr(layer, f.name) for layer in (snapshot.servers, snapshot.tools) for f in fields(layer)]
-
-
-@promise
-@given(st.floats(-5.0, 5.0), st.floats(-5.0, 5.0), spans, spans, st.floats(0.1, 1e5))
-def test_two_spans_are_as_one_and_the_way_leads_to_the_start(figure, start, first, second, half_life_s):
-    def after(figure, age_s):
-        return decayed(np.array([figure]), np.array([start]), decayed_share(np.array([age_s]), half_life_s))[0]
-
-    assert after(after(figure, first), second) == pytest.approx(after(figure, first + second), abs=1e-9)
-    assert abs(after(figure, first + second) - start) <= abs(figure - start) + 1e-12
-    assert after(figure, 1e4 * half_life_s) == pytest.approx(start, abs=1e-12)
-
-
-@promise
-@given(failures, spans)
-def test_without_a_half_life_the_moment_changes_nothing(two_servers, event, calls, later):
-    plain, timed = StatisticsProjection(two_servers), StatisticsProjection(two_servers, rates=Rates(half_life_s=0.0))
-    now = event().at
-    for kind, gap, latency_s in calls:
-        now += timedelta(seconds=gap)
-        plain.observe(event("a", "x", kind, latency_s))
-        timed.observe(replace(event("a", "x", kind, latency_s), at=now))
-    looked = timed.snapshot(now + timedelta(seconds=later))
-    assert looked is timed.snapshot()
-    assert all(
-        np.array_equal(a, b, equal_nan=True) for a, b in zip(columns(plain.snapshot()), columns(looked), strict=True)
-    )
-    assert not looked.servers.decayed.any()
 
 
 @promise
@@ -116,15 +83,6 @@ def test_after_a_half_life_every_figure_is_half_way_back_and_says_so(two_servers
     assert later.version == fresh.version == 1
 
 
-def test_what_was_never_called_stays_as_it_was_declared(two_servers, at, moment):
-    projection = fading(two_servers)
-    projection.observe(at(0, "a", "x", "crash", 9.0))
-    before, after = projection.snapshot(moment(1)), projection.snapshot(moment(1e7))
-    assert (before.servers.success[1], before.tools.success[2]) == (after.servers.success[1], after.tools.success[2])
-    assert after.servers.success_source[1] == Source.PRIOR
-    assert after.servers.success[0] == pytest.approx(0.8)
-
-
 def test_a_connection_fades_from_its_own_last_time(two_servers, at, moment):
     projection = fading(two_servers)
     projection.observe(at(0, "a", "x", connect_s=1.0))
@@ -150,16 +108,6 @@ def test_without_a_moment_figures_are_those_at_the_latest_outcome(two_servers, a
     projection.observe(at(HALF_LIFE_S, "b", "z"))
     assert projection.snapshot().servers.decayed.tolist() == [0.5, 0.0]
     assert projection.snapshot() is projection.snapshot(moment(HALF_LIFE_S))
-
-
-def test_a_snapshot_taken_before_is_left_alone(two_servers, at, moment):
-    projection = fading(two_servers)
-    projection.observe(at(0, "a", "x", "crash"))
-    early = projection.snapshot(moment(0))
-    kept = [column.copy() for column in columns(early)]
-    projection.observe(at(10, "a", "x", "crash"))
-    projection.snapshot(moment(1e5))
-    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(columns(early), kept, strict=True))
 
 
 def test_looking_ahead_counts_the_time_that_has_passed(two_servers, at):

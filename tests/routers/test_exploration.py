@@ -155,18 +155,6 @@ def test_a_server_that_failed_is_passed_over_without_exploration_and_tried_again
         assert 0 < drawn.count("s0") < drawn.count("s1")
 
 
-def test_what_was_not_called_for_long_is_drawn_more_widely(context):
-    def spread(context, **parameters):
-        draws = [
-            routed(context, exploration="thompson", explore_seed=seed, **parameters).servers.success[1]
-            for seed in range(150)
-        ]
-        return np.std(draws)
-
-    later = replace(context, statistics=replace(context.statistics, version=context.statistics.version + 500))
-    assert spread(later) > 1.5 * spread(context)
-
-
 @each("way", WAYS)
 @each("declared", [0.0, 1.0, float("nan")])
 def test_figures_at_the_ends_and_unusable_ones_do(way, declared):
@@ -185,8 +173,3 @@ def test_an_empty_catalog_has_nothing_to_explore(way):
     decision = routed(worlds.context(worlds.catalog(), {}, {}), exploration=way)
     assert decision.winner is None
     assert Ehrr().event(decision)["success"] == {}
-
-
-def test_without_execution_signals_exploration_ranks_nothing(context):
-    plain, explored = (routed(context, execution_signals=False, auction=False, exploration=way) for way in ("none", "thompson"))  # fmt: skip
-    assert plain.candidates == explored.candidates

@@ -10,27 +10,10 @@ from tests.cases import each
 
 promise = settings(derandomize=True, max_examples=40)
 probability = st.floats(0.0, 1.0)
-counts = st.integers(0, 10**6)
 
 
 def one(value, dtype=np.float64):
     return np.array([value], dtype=dtype)
-
-
-@promise
-@given(counts, counts, st.floats(0.01, 0.99), st.integers(1, 10_000))
-def test_what_is_known_counts_for_at_least_two_calls_and_at_most_the_memory_of_the_average(calls, idle, rate, memory):
-    (known,) = effective_calls(one(calls, int), one(idle, int), rate=rate, memory=memory)
-    assert LEAST_CALLS <= known <= LEAST_CALLS + min(calls, (2 - rate) / rate) + 1e-9
-
-
-@promise
-@given(counts, counts, st.integers(1, 200))
-def test_more_calls_never_make_it_less_known_and_more_idle_turns_never_more(calls, idle, memory):
-    def known(calls, idle):
-        return effective_calls(one(calls, int), one(idle, int), rate=0.15, memory=memory)[0]
-
-    assert known(calls + 1, idle) >= known(calls, idle) >= known(calls, idle + 1)
 
 
 @each(("idle", "left"), [(0, 1.0), (7, 0.5), (14, 0.25)])
@@ -42,15 +25,6 @@ def test_half_is_forgotten_for_each_memory_of_outcomes(idle, left):
 def test_the_memory_of_the_average_is_that_of_corollary_3():
     known = effective_calls(one(10**6, int), one(0, int), rate=0.4, memory=50)
     assert known == pytest.approx(LEAST_CALLS + (2 - 0.4) / 0.4)
-
-
-@promise
-@given(st.lists(probability, min_size=1, max_size=30), st.floats(2.0, 200.0), st.integers(0, 2**32))
-def test_a_draw_is_a_probability_and_the_same_for_the_same_generator(estimates, calls, seed):
-    p, known = np.array(estimates), np.full(len(estimates), calls)
-    drawn = thompson(p, known, np.random.default_rng(seed))
-    assert np.all((drawn >= 0) & (drawn <= 1))
-    assert np.array_equal(drawn, thompson(p, known, np.random.default_rng(seed)))
 
 
 @each(("p", "calls"), [(0.9, 2.0), (0.5, 14.0), (0.05, 8.0)])
