@@ -11,7 +11,8 @@ from core.domain.catalog import words
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.tasks import Task
-from core.lab.levels import LEVELS, LevelRun, predicted_tools, run_levels
+from core.lab.execution import predicted_tools
+from core.lab.levels import LEVELS, LevelRun, run_levels
 from core.papers import etom_figures as figures
 from core.papers.etom_figures import meteor
 from core.papers.report import (

@@ -8,8 +8,8 @@ import pytest
 
 from core.domain.tasks import Task
 from core.domain.trace import DROPS, KEPT
-from core.lab.benchmark import JUDGED, MEASURES, percentile, run_benchmark
-from core.lab.execution import ABSENT
+from core.lab.benchmark import JUDGED, MEASURES, BenchmarkRun, measured_run, percentile
+from core.lab.execution import ABSENT, Routed
 from tests.cases import each
 
 IDS = ("s::a", "s::b", "s::c")
@@ -25,11 +25,17 @@ def answering(answers: dict[str, tuple[str, ...]], times_ms: dict[str, float] | 
                 ids=IDS, similarity=(0.2, 0.9, 0.5), dropped=[KEPT if r in rows else r for r in range(len(IDS))]
             ),
             candidates=rows,
+            steps=(),
             exposure=SimpleNamespace(exposed=7, cached=5),
             timings_ms={"total": (times_ms or {}).get(task.id, 1.0)},
         )
 
     return route
+
+
+def run_benchmark(router: str, parameters, tasks, route) -> BenchmarkRun:
+    """The measures of all tasks."""
+    return measured_run(router, parameters, tasks, [Routed.of(task, route(task)) for task in tasks])
 
 
 def possible(name: str, *relevant: str, **grades: float) -> Task:
