@@ -232,9 +232,6 @@ class _Alike:
         tools = self._match.tools
         return Fit(tools, self._match.servers, 0.0, tools, {}), 0.0
 
-    def bounds(self, *_: object, **__: object) -> tuple[None, float]:
-        return None, 0.0
-
     def likeness(self, rows: NDArray[np.int64]) -> Floats:
         return np.eye(len(rows))
 
