@@ -223,30 +223,6 @@ class _Tried:
     unpriced: int
 
 
-def execute(
-    router: str,
-    tasks: Sequence[Task],
-    route: Callable[[Task], Decision],
-    context: RoutingContext,
-    *,
-    seeds: int = 20,
-    value_usd: float = VALUE_USD,
-    s_per_usd: float,
-    split: bool = True,
-    live: LiveCall | None = None,
-) -> ExecutionRun:
-    """Play every possible task. `route` gets each sub-task; `context` holds the declared figures that outcomes are drawn from.
-
-    The draws belong to a task and its tools: two routers that try the same tool have the same luck. `live` calls a tool (its row)
-    and returns whether it succeeded and its seconds, or None for a tool that may not be called, whose outcome is then drawn.
-    Raises ValueError if no task has a right tool.
-    """
-    playing = Playing(ROUNDS, seeds, value_usd, s_per_usd, split=split)
-    possible = [task for task in tasks if task.relevant]
-    routed = [Routed.of(part, route(part)) for part in playing.routed(possible)]
-    return play(router, possible, routed, context, playing, live=live)
-
-
 def play(
     router: str,
     tasks: Sequence[Task],
@@ -256,7 +232,13 @@ def play(
     *,
     live: LiveCall | None = None,
 ) -> ExecutionRun:
-    """`execute` for possible tasks whose parts (`Playing.routed`) are routed already, one `routed` for each part."""
+    """Play possible tasks whose parts (`Playing.routed`) are routed, one `routed` for each part. `context` holds the declared figures that
+    outcomes are drawn from.
+
+    The draws belong to a task and its tools: two routers that try the same tool have the same luck. `live` calls a tool (its row)
+    and returns whether it succeeded and its seconds, or None for a tool that may not be called, whose outcome is then drawn.
+    Raises ValueError without a task.
+    """
     left, played = iter(routed), list[_Tried]()
     for task in tasks:
         parts = [next(left) for _ in playing.routed([task])]

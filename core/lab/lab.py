@@ -83,11 +83,10 @@ class LabService:
         catalog: str,
         router: str,
         parameters: Parameters,
-        server_hints: bool = True,
         progress: Callable[[int], None] | None = None,
     ) -> BenchmarkRun:
         """Retrieval measures over labelled tasks. `progress` gets the number of routed tasks; its exceptions end the run."""
-        routed = self.routed(tasks, catalog=catalog, router=router, parameters=parameters, server_hints=server_hints)
+        routed = self.routed(tasks, catalog=catalog, router=router, parameters=parameters)
         return measured_run(router, parameters.values(), tasks, _told(routed, progress))
 
     def routed(
@@ -97,7 +96,7 @@ class LabService:
         catalog: str,
         router: str,
         parameters: Parameters,
-        server_hints: bool,
+        server_hints: bool = True,
         known: Sequence[Routed] = (),
         network: NetworkMoment | None = None,
     ) -> Iterator[Routed]:
@@ -113,7 +112,7 @@ class LabService:
     def play(
         self, tasks: Sequence[Task], routed: Sequence[Routed], *, catalog: str, router: str, playing: Playing
     ) -> ExecutionRun:
-        """`execute` for possible tasks whose parts are routed already; see `core.lab.execution.play`.
+        """Play possible tasks whose parts are routed already; see `core.lab.execution.play`.
 
         `playing.live` calls read-only tools on servers that run, with arguments made up from their schemas.
         """

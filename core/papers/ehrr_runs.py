@@ -17,7 +17,8 @@ import numpy as np
 from core.domain.decision import Decision
 from core.domain.tasks import Task
 from core.lab.benchmark import score_tasks
-from core.lab.execution import ExecutionRun, execute, sub_tasks
+from core.lab.execution import ROUNDS, ExecutionRun, Playing, play, sub_tasks
+from core.lab.execution import Routed as Played
 from core.lab.recovery import CURES, drawn_world, recover, summary
 from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES, bounds
 from core.papers.ehrr_mechanisms import mechanisms
@@ -91,11 +92,10 @@ class Routed:
 
     def played(self, material: Material, category: str = "") -> ExecutionRun:
         """Play its tasks out, or those of a category."""
-        chosen = [task for task in self.tasks if category in ("", task.category)]
-        return execute(
-            "", chosen, lambda task: self.decisions[task.id], material.context(SAMPLE), seeds=SEEDS, s_per_usd=S_PER_USD,
-            split=not self.whole,
-        )  # fmt: skip
+        chosen = [task for task in self.tasks if task.relevant and category in ("", task.category)]
+        playing = Playing(ROUNDS, SEEDS, s_per_usd=S_PER_USD, split=not self.whole)
+        routed = [Played.of(part, self.decisions[part.id]) for part in playing.routed(chosen)]
+        return play("", chosen, routed, material.context(SAMPLE), playing)
 
     def quality(self) -> dict[str, float]:
         """MRR over ten candidates and recall@3."""

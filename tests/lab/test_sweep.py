@@ -12,7 +12,7 @@ from core.domain.catalog import Server
 from core.domain.errors import ParameterError, WayfareError
 from core.domain.tasks import Step, Task
 from core.lab.benchmark import MEASURES, score_tasks
-from core.lab.execution import execute, expected_outcome
+from core.lab.execution import expected_outcome
 from core.lab.search import FEWEST, Search, importances
 from core.lab.sweep import (
     AGAINST,
@@ -33,6 +33,7 @@ from core.lab.sweep import (
 )
 from core.routers.ehrr import Ehrr, EhrrParameters
 from tests.cases import each
+from tests.lab.test_execution import executed
 from tests.routers import worlds
 
 ALPHA, K, AUCTION = "alpha_t=0:1:0.25", "k=2:4", "auction=on,off"
@@ -130,7 +131,7 @@ def test_the_expected_outcome_is_what_playing_comes_to(plan: tuple[Step, ...], p
     context, task = three_tools(), Task("t", subtask, relevant=("near::right", "far::also"), plan=plan)
     plain = Ehrr().route("t", context, worlds.table_v(n=3))
     decisions = iter([replace(plain, candidates=rows) for rows in parts])
-    played = execute("x", [task], lambda _: next(decisions), context, seeds=20_000, s_per_usd=1.0)
+    played = executed([task], lambda _: next(decisions), context, seeds=20_000)
     expected = expected_outcome(task, parts, context)
     assert played.success_rate.low - 0.005 < expected.solved < played.success_rate.high + 0.005
     assert played.usd_per_task.mean == pytest.approx(expected.usd, rel=0.02)
