@@ -28,7 +28,6 @@ from core.domain.outcome import OutcomeKind
 from core.planning.rules import RulesPlanner
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
-from core.routers.presets import applied
 from core.routers.projection import StatisticsProjection
 
 Floats = NDArray[np.float64]
@@ -152,17 +151,6 @@ def recover(world: World, parameters: EhrrParameters, *, seed: int) -> Run:
         chosen[step] = result.candidates[0]
         projection.observe(_called(world, int(chosen[step]), step, float(draws[step, chosen[step]]), at))
     return _judged(world, chosen, parameters.alpha_t)
-
-
-def compare(
-    worlds: Sequence[World], cures: Mapping[str, Mapping[str, object]] = CURES, *, base: EhrrParameters | None = None
-) -> tuple[Summary, ...]:
-    """Each cure over the same worlds and draws. The seed of a world is its position. Without a `base` EHRR has the preset `paper`."""
-    start = base or applied(EhrrParameters, "paper")
-    return tuple(
-        summary(name, [recover(world, start.replaced({**cure, "explore_seed": seed}), seed=seed) for seed, world in enumerate(worlds)])
-        for name, cure in cures.items()
-    )  # fmt: skip
 
 
 def summary(cure: str, runs: Sequence[Run]) -> Summary:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.lab.recovery import CURES, NEVER, Run, compare, drawn_world, recover, summary
+from core.lab.recovery import CURES, NEVER, Run, drawn_world, recover, summary
+from tests.benchmarks.recovering import compare
 from tests.cases import each
 from tests.routers.worlds import table_v
 
@@ -18,7 +19,7 @@ def worlds(steps: int, count: int = SEEDS, **fields):
 
 
 def only(name: str, made, **parameters):
-    (found,) = compare(made, {name: CURES[name]}, base=table_v(**parameters))
+    (found,) = compare(made, {name: CURES[name]}, **parameters)
     return found
 
 
