@@ -183,8 +183,8 @@ def bench(
         runs = [one.run for one in made]
         levelled = [
             run
-            for router, parameters in asked.chosen(app, RANKED)
-            for run in app.lab.levels(labelled, catalog=name, router=router, parameters=parameters)
+            for (router, parameters), one in zip(asked.chosen(app, RANKED), made, strict=True)
+            for run in app.lab.levels(labelled, catalog=name, router=router, parameters=parameters, known=one.asked)
         ]
         digest = app.lab_runs.digest(name)
         generated = sum(bool(task.provenance) for task in labelled)

@@ -160,11 +160,6 @@ class BenchmarkRun:
         }
 
 
-def run_benchmark(router: str, parameters: dict[str, Value], tasks: Sequence[Task], route: RouteTask) -> BenchmarkRun:
-    """Route every task and measure the ranked candidates against its labels."""
-    return measured_run(router, parameters, tasks, [Routed.of(task, route(task)) for task in tasks])
-
-
 def measured_run(
     router: str, parameters: dict[str, Value], tasks: Sequence[Task], routed: Sequence[Routed]
 ) -> BenchmarkRun:

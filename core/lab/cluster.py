@@ -80,9 +80,9 @@ class RaySpread:
     there is no such cluster, or if its last worker is lost.
     """
 
-    def __init__(self, address: str, tables: Mapping[str, Table], *, opened: OpenApp) -> None:
+    def __init__(self, address: str, tables: Mapping[str, Table], *, opened: OpenApp, ray: Any = None) -> None:
         try:
-            self._ray: Any = import_module("ray")
+            self._ray: Any = import_module("ray") if ray is None else ray
         except ImportError:
             raise WayfareError(NOT_INSTALLED) from None
         self._ours = not self._ray.is_initialized()

@@ -32,7 +32,8 @@ ABSENT = "absent"
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """One task as it was decided: candidates, best first; `dropped_by`; the decision's ms; the tokens that it put before a model.
+    """One task as it was decided: candidates, best first; `dropped_by`; the decision's ms; the tokens that it put before a model; the tools
+    that the router would call, None if an earlier version of Wayfare stored the task.
 
     It is small, because an unfinished run stores one for each task.
     """
@@ -41,6 +42,7 @@ class Routed:
     dropped_by: str
     latency_ms: float
     tokens: int
+    called: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, task: Task, decision: Decision) -> Self:
@@ -48,7 +50,7 @@ class Routed:
         names = tuple(decision.tools.ids[row] for row in decision.candidates)
         exposure = decision.exposure
         tokens = exposure.exposed + exposure.cached
-        return cls(names, dropped_by(task, decision), decision.timings_ms["total"], tokens)
+        return cls(names, dropped_by(task, decision), decision.timings_ms["total"], tokens, predicted_tools(decision))
 
     def to_json(self) -> dict[str, Any]:
         """As the store keeps it."""
@@ -58,7 +60,14 @@ class Routed:
     def parse(cls, document: Mapping[str, Any]) -> Self:
         """Read what `to_json` gave."""
         found = dict(document)
-        return cls(tuple(found.pop("candidates")), **found)
+        candidates, called = tuple(found.pop("candidates")), found.pop("called", None)
+        return cls(candidates, **found, called=None if called is None else tuple(called))
+
+
+def predicted_tools(decision: Decision) -> tuple[str, ...]:
+    """The tools that a router would call: the first candidate of each step of a decomposed question, else the winner."""
+    firsts = [step.candidates[:1] for step in decision.steps] or [decision.candidates[:1]]
+    return tuple(dict.fromkeys(decision.tools.ids[row] for rows in firsts for row in rows))
 
 
 def dropped_by(task: Task, decision: Decision) -> str:
@@ -214,30 +223,6 @@ class _Tried:
     unpriced: int
 
 
-def execute(
-    router: str,
-    tasks: Sequence[Task],
-    route: Callable[[Task], Decision],
-    context: RoutingContext,
-    *,
-    seeds: int = 20,
-    value_usd: float = VALUE_USD,
-    s_per_usd: float,
-    split: bool = True,
-    live: LiveCall | None = None,
-) -> ExecutionRun:
-    """Play every possible task. `route` gets each sub-task; `context` holds the declared figures that outcomes are drawn from.
-
-    The draws belong to a task and its tools: two routers that try the same tool have the same luck. `live` calls a tool (its row)
-    and returns whether it succeeded and its seconds, or None for a tool that may not be called, whose outcome is then drawn.
-    Raises ValueError if no task has a right tool.
-    """
-    playing = Playing(ROUNDS, seeds, value_usd, s_per_usd, split=split)
-    possible = [task for task in tasks if task.relevant]
-    routed = [Routed.of(part, route(part)) for part in playing.routed(possible)]
-    return play(router, possible, routed, context, playing, live=live)
-
-
 def play(
     router: str,
     tasks: Sequence[Task],
@@ -247,7 +232,13 @@ def play(
     *,
     live: LiveCall | None = None,
 ) -> ExecutionRun:
-    """`execute` for possible tasks whose parts (`Playing.routed`) are routed already, one `routed` for each part."""
+    """Play possible tasks whose parts (`Playing.routed`) are routed, one `routed` for each part. `context` holds the declared figures that
+    outcomes are drawn from.
+
+    The draws belong to a task and its tools: two routers that try the same tool have the same luck. `live` calls a tool (its row)
+    and returns whether it succeeded and its seconds, or None for a tool that may not be called, whose outcome is then drawn.
+    Raises ValueError without a task.
+    """
     left, played = iter(routed), list[_Tried]()
     for task in tasks:
         parts = [next(left) for _ in playing.routed([task])]

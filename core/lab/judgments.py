@@ -60,7 +60,6 @@ class JudgmentService:
         server_hint: str = "",
         note: str = "",
         decision_id: str | None = None,
-        origin: str = "console",
     ) -> Judgment:
         """Grade a tool (`server::tool`) for a sub-task. An earlier grade of this judge no longer counts.
 
@@ -87,16 +86,16 @@ class JudgmentService:
             grade=grade,
             judge=_name(judge, "judge"),
             note=cleaned,
-            origin=origin,
+            origin="console",
             decision_id=decision_id,
         )
         self._keep(catalog, made)
         return made
 
-    def take_back(self, judgment: Judgment, *, origin: str = "console") -> None:
+    def take_back(self, judgment: Judgment) -> None:
         """Withdraw a judgment. Both stay in the log."""
         self._keep(
-            judgment.catalog, replace(judgment, at=self.now(), grade=None, note="", origin=origin, decision_id=None)
+            judgment.catalog, replace(judgment, at=self.now(), grade=None, note="", origin="console", decision_id=None)
         )
 
     def sets(self, catalog: str) -> Mapping[str, int]:
@@ -138,7 +137,6 @@ class JudgmentService:
         catalog: str,
         set_name: str,
         judge: str = "",
-        origin: str = "file",
     ) -> ImportedJudgments:
         """Take judgments from a file, all or none. Earlier grades of the same judge no longer count, and stay in the log.
 
@@ -158,7 +156,7 @@ class JudgmentService:
         self._keep(
             catalog,
             *(
-                Judgment(one.at or now, catalog, name, *one.query, one.tool, one.grade, one.judge, one.note, origin)
+                Judgment(one.at or now, catalog, name, *one.query, one.tool, one.grade, one.judge, one.note, "file")
                 for one in fresh
             ),
         )

@@ -21,9 +21,9 @@ from core.domain.tasks import Task
 from core.governance.governed_calls import GovernedCalls
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
-from core.lab.benchmark import BenchmarkRun, run_benchmark
+from core.lab.benchmark import BenchmarkRun, measured_run
 from core.lab.equal_sets import EqualSetsService
-from core.lab.execution import S_PER_USD, ExecutionRun, LiveCall, Playing, Routed, execute, play
+from core.lab.execution import ROUNDS, ExecutionRun, LiveCall, Playing, Routed, play
 from core.lab.levels import LevelRun, run_levels
 from core.lab.testbed import priced_by_tiers
 from core.lab.threshold import Calibration, fit_threshold
@@ -82,26 +82,11 @@ class LabService:
         catalog: str,
         router: str,
         parameters: Parameters,
-        server_hints: bool = True,
         progress: Callable[[int], None] | None = None,
     ) -> BenchmarkRun:
         """Retrieval measures over labelled tasks. `progress` gets the number of routed tasks; its exceptions end the run."""
-        routed = count(1)
-
-        def route(task: Task) -> Decision:
-            decision = self.routing.route(
-                task.subtask,
-                catalog=catalog,
-                router=router,
-                parameters=parameters,
-                server_hint=task.server_hint if server_hints else "",
-                record=False,
-            )
-            if progress is not None:
-                progress(next(routed))
-            return decision
-
-        return run_benchmark(router, parameters.values(), tasks, route)
+        routed = self.routed(tasks, catalog=catalog, router=router, parameters=parameters)
+        return measured_run(router, parameters.values(), tasks, _told(routed, progress))
 
     def routed(
         self,
@@ -110,29 +95,23 @@ class LabService:
         catalog: str,
         router: str,
         parameters: Parameters,
-        server_hints: bool,
+        server_hints: bool = True,
         known: Sequence[Routed] = (),
+        network: NetworkMoment | None = None,
     ) -> Iterator[Routed]:
-        """Route the tasks after the `known` ones, one by one."""
+        """Route the tasks after the `known` ones, one by one. Without a `network` it is the catalog's."""
+        moment = self._moment(catalog) if network is None else network
         for task in tasks[len(known) :]:
-            hint = task.server_hint if server_hints else ""
-            yield Routed.of(
-                task,
-                self.routing.route(
-                    task.subtask,
-                    catalog=catalog,
-                    router=router,
-                    parameters=parameters,
-                    server_hint=hint,
-                    record=False,
-                    network=self._moment(catalog),
-                ),
-            )
+            decision = self.routing.route(
+                task.subtask, catalog=catalog, router=router, parameters=parameters, record=False, network=moment,
+                server_hint=task.server_hint if server_hints else "",
+            )  # fmt: skip
+            yield Routed.of(task, decision)
 
     def play(
         self, tasks: Sequence[Task], routed: Sequence[Routed], *, catalog: str, router: str, playing: Playing
     ) -> ExecutionRun:
-        """`execute` for possible tasks whose parts are routed already; see `core.lab.execution.play`.
+        """Play possible tasks whose parts are routed already; see `core.lab.execution.play`.
 
         `playing.live` calls read-only tools on servers that run, with arguments made up from their schemas.
         """
@@ -162,24 +141,17 @@ class LabService:
         """
         if not any(task.relevant for task in tasks):
             raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
-        context = self._context(catalog, network)
-        routed = count(1)
-
-        def route(task: Task) -> Decision:
-            decision = self.routing.route(
-                task.subtask,
-                catalog=catalog,
-                router=router,
-                parameters=parameters,
-                server_hint=task.server_hint,
-                record=False,
-                network=network,
-            )
-            if progress is not None:
-                progress(next(routed))
-            return decision
-
-        return execute(router, tasks, route, context, seeds=seeds, s_per_usd=S_PER_USD)
+        playing = Playing(ROUNDS, seeds)
+        possible = [task for task in tasks if task.relevant]
+        routed = self.routed(
+            playing.routed(possible),
+            catalog=catalog,
+            router=router,
+            parameters=parameters,
+            server_hints=True,
+            network=network,
+        )
+        return play(router, possible, _told(routed, progress), self._context(catalog, network), playing)
 
     def priced_by_tiers(self, catalog: str, seed: int = 0) -> str:
         """The name of a copy of a catalog, for this process, in which every tool has a price by EHRR's tiers."""
@@ -228,18 +200,21 @@ class LabService:
         router: str,
         parameters: Parameters,
         progress: Callable[[int], None] = lambda _done: None,
+        known: Mapping[str, Routed] | None = None,
     ) -> tuple[LevelRun, ...]:
         """ETOM's scores by level. Each task is asked as a person would, without a hint. Tools that an equal function set of the catalog
-        makes equal to a right one are right, too.
+        makes equal to a right one are right, too. Texts that are `known` are not routed again.
         """
-        routed = count(1)
+        done = count(1)
 
         def route(text: str) -> Decision:
-            decision = self.routing.route(text, catalog=catalog, router=router, parameters=parameters, record=False)
-            progress(next(routed))
+            decision = self.routing.route(
+                text, catalog=catalog, router=router, parameters=parameters, record=False, network=self._moment(catalog)
+            )
+            progress(next(done))
             return decision
 
-        return run_levels(router, self.equal_sets.widened(catalog, tasks), route)
+        return run_levels(router, self.equal_sets.widened(catalog, tasks), route, known)
 
     def fit_threshold(self, tasks: Sequence[Task], *, catalog: str, parameters: ToolAttentionParameters) -> Calibration:
         """The threshold of Tool Attention (6) that fits labelled tasks best. Raises WayfareError without labels."""
@@ -251,3 +226,13 @@ class LabService:
             ),
             k=parameters.n,
         )
+
+
+def _told(routed: Iterator[Routed], progress: Callable[[int], None] | None) -> list[Routed]:
+    """All of them; `progress` gets their number after each."""
+    found: list[Routed] = []
+    for one in routed:
+        found.append(one)
+        if progress is not None:
+            progress(len(found))
+    return found

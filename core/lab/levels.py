@@ -22,6 +22,7 @@ from core.domain.catalog import Tool
 from core.domain.decision import Decision
 from core.domain.tasks import Proposal, Sets, Step, Task, ordered
 from core.lab.benchmark import percentile
+from core.lab.execution import Routed
 from core.relevance.encoder import Vectors
 from core.relevance.near import Progress, nearest_above
 from core.relevance.scoring import SAME_HIGH
@@ -83,12 +84,6 @@ def _with_equal(tools: Sequence[str], of: Mapping[str, Sequence[str]]) -> tuple[
 # Scores
 
 Score = Callable[[Sequence[str], Task], float]
-
-
-def predicted_tools(decision: Decision) -> tuple[str, ...]:
-    """The tools that a router would call: the first candidate of each step of a decomposed question, else the winner."""
-    firsts = [step.candidates[:1] for step in decision.steps] or [decision.candidates[:1]]
-    return tuple(dict.fromkeys(decision.tools.ids[row] for rows in firsts for row in rows))
 
 
 def exact_match(predicted: Sequence[str], task: Task) -> float:
@@ -197,25 +192,36 @@ class LevelRun:
         return own | ({"by_steps": steps} if steps else {})
 
 
-def run_levels(router: str, tasks: Sequence[Task], route: Callable[[str], Decision]) -> tuple[LevelRun, ...]:
-    """Route every task's question, or its sub-task without one, and score it as its level asks.
+def run_levels(
+    router: str, tasks: Sequence[Task], route: Callable[[str], Decision], known: Mapping[str, Routed] | None = None
+) -> tuple[LevelRun, ...]:
+    """Route every task's question, or its sub-task without one, and score it as its level asks. `known` has texts that were routed before.
 
     Returns one run for each level with tasks. Tasks of other levels are left out.
     """
+
+    def asked(task: Task) -> Routed:
+        query = task.question or task.subtask
+        before = (known or {}).get(query)
+        return Routed.of(task, route(query)) if before is None or before.called is None else before
+
     grouped = {level: [task for task in tasks if task.level == level] for level in LEVELS}
-    return tuple(_run(router, level, of_level, route) for level, of_level in grouped.items() if of_level)
+    return tuple(
+        _run(router, level, of_level, [asked(task) for task in of_level])
+        for level, of_level in grouped.items()
+        if of_level
+    )
 
 
-def _run(router: str, level: str, tasks: Sequence[Task], route: Callable[[str], Decision]) -> LevelRun:
-    decisions = [route(task.question or task.subtask) for task in tasks]
-    found = [predicted_tools(decision) for decision in decisions]
+def _run(router: str, level: str, tasks: Sequence[Task], routed: Sequence[Routed]) -> LevelRun:
+    found = [one.called or () for one in routed]
     scores = {name: list(map(score, found, tasks)) for name, score in LEVELS[level].items()}
     return LevelRun(
         router=router,
         level=level,
         n=len(tasks),
         scores={name: statistics.fmean(values) for name, values in scores.items()},
-        latency_ms_p50=percentile([decision.timings_ms["total"] for decision in decisions], 50),
+        latency_ms_p50=percentile([one.latency_ms for one in routed], 50),
         by_steps=by_steps(tasks, scores) if level in STEPPED else {},
     )
 

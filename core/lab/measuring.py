@@ -33,15 +33,16 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A new run: its conditions, its measures, the play-out, and its entry in `wayfare bench --json`."""
+    """A new run: its conditions, its measures, and the play-out. `asked` has the sub-tasks that were routed without a hint."""
 
     conditions: LabConditions
     run: BenchmarkRun
     played: ExecutionRun | None
+    asked: Mapping[str, Routed]
 
     @property
     def entry(self) -> dict[str, Any]:
-        """The stored entry."""
+        """The entry in `wayfare bench --json` and in the store."""
         return run_entry(self.run, self.played, self.conditions.preset)
 
 
@@ -107,13 +108,14 @@ class MeasuringService:
         run = lab_id(conditions) if resumable else ""
         routed = self._routed(run, RANKED, tasks, conditions, parameters, progress, spread)
         found = measured_run(router, parameters.values(), tasks, routed)
+        asked = {task.subtask: one for task, one in zip(tasks, routed, strict=True) if not (hints and task.server_hint)}
         if playing is None:
-            return Measured(conditions, found, None)
+            return Measured(conditions, found, None, asked)
         deep = parameters.replaced({"n": playing.n})
         parts = playing.routed(possible)
         tried = self._routed(run, PLAYED, parts, conditions, deep, lambda done: progress(len(tasks) + done), spread)
         played = self.lab.play(possible, tried, catalog=catalog, router=router, playing=playing)
-        return Measured(conditions, found, played)
+        return Measured(conditions, found, played, asked)
 
     def known(self, conditions: LabConditions) -> int:
         """The number of stored decisions of an unfinished run under these conditions."""

@@ -28,7 +28,6 @@ from core.domain.outcome import OutcomeKind
 from core.planning.rules import RulesPlanner
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
-from core.routers.presets import applied
 from core.routers.projection import StatisticsProjection
 
 Floats = NDArray[np.float64]
@@ -154,17 +153,6 @@ def recover(world: World, parameters: EhrrParameters, *, seed: int) -> Run:
     return _judged(world, chosen, parameters.alpha_t)
 
 
-def compare(
-    worlds: Sequence[World], cures: Mapping[str, Mapping[str, object]] = CURES, *, base: EhrrParameters | None = None
-) -> tuple[Summary, ...]:
-    """Each cure over the same worlds and draws. The seed of a world is its position. Without a `base` EHRR has the preset `paper`."""
-    start = base or applied(EhrrParameters, "paper")
-    return tuple(
-        summary(name, [recover(world, start.replaced({**cure, "explore_seed": seed}), seed=seed) for seed, world in enumerate(worlds)])
-        for name, cure in cures.items()
-    )  # fmt: skip
-
-
 def summary(cure: str, runs: Sequence[Run]) -> Summary:
     """Means and standard errors over runs."""
     regret, regret_error = _mean([float(run.regret[-1]) for run in runs])
@@ -231,9 +219,6 @@ class _Alike:
     def fit(self, *_: object, **__: object) -> tuple[Fit, float]:
         tools = self._match.tools
         return Fit(tools, self._match.servers, 0.0, tools, {}), 0.0
-
-    def bounds(self, *_: object, **__: object) -> tuple[None, float]:
-        return None, 0.0
 
     def likeness(self, rows: NDArray[np.int64]) -> Floats:
         return np.eye(len(rows))

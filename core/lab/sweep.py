@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -364,15 +364,3 @@ def pareto_front(results: Sequence[Result]) -> list[int]:
         if not any((costs[other] <= costs[at] + noise[at]).all() for other in kept):
             kept.append(at)
     return sorted(kept)
-
-
-Route = Callable[[Task], Sequence[int]]
-
-
-def routed(tasks: Sequence[Task], route: Route, n: int) -> Rows:
-    """(1, Q, n) candidates of a router that decides task by task."""
-    found = np.full((1, len(tasks), n), -1, dtype=np.int64)
-    for at, task in enumerate(tasks):
-        rows = list(route(task))[:n]
-        found[0, at, : len(rows)] = rows
-    return found

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
 from core.domain.lab_runs import OPTUNA, Sweep, SweepPoint, lab_id
@@ -29,7 +31,6 @@ from core.lab.sweep import (
     drawn,
     grid,
     pareto_front,
-    routed,
 )
 from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask
@@ -217,21 +218,22 @@ class _Asked:
         """(Q, n) candidates of each point, in order."""
         ehrr = [point for point in points if isinstance(point, EhrrParameters)]
         if len(ehrr) < len(points):
-            return [self._routed(point)[0] for point in points]
+            return [self._routed(point) for point in points]
         found: dict[int, Rows] = {}
         for places in families(ehrr):
             found |= dict(zip(places, self._ehrr.candidates([ehrr[at] for at in places]), strict=True))
         return [found[at] for at in range(len(points))]
 
     def _routed(self, point: Parameters) -> Rows:
-        """(1, Q, n) candidates of a router that decides task by task."""
-        return routed(self._scorer.queries, lambda task: self._route(task, point), int(point.values().get("n") or 0))
-
-    def _route(self, task: Task, parameters: Parameters) -> Sequence[int]:
-        return self.routing.route(
-            task.subtask, catalog=self.catalog, router=self.router, parameters=parameters, server_hint=self._hint(task),
-            record=False,
-        ).candidates  # fmt: skip
+        """(Q, n) candidates of a router that decides task by task."""
+        found = np.full((len(self._scorer.queries), int(point.values().get("n") or 0)), -1, dtype=np.int64)
+        for row, task in zip(found, self._scorer.queries, strict=True):
+            candidates = self.routing.route(
+                task.subtask, catalog=self.catalog, router=self.router, parameters=point, server_hint=self._hint(task),
+                record=False,
+            ).candidates[: len(row)]  # fmt: skip
+            row[: len(candidates)] = candidates
+        return found
 
     def _hint(self, task: Task) -> str:
         return task.server_hint.strip() if self.hints else ""

@@ -28,7 +28,6 @@ from core.domain import documents
 from core.domain.catalog import Server
 from core.domain.documents import CLOSED, Wanted
 from core.domain.errors import CatalogError, ParameterError, StoreError, UnknownNameError
-from core.domain.network_moment import STEP_S
 from core.network import STATES
 from core.network.states import Ideal, State
 from core.network.traces import Traces
@@ -81,9 +80,9 @@ class Profile:
             found |= {name: rule.cycle[place % len(rule.cycle)] for place, name in enumerate(met)}
         return found | {name: states for name, states in self.servers.items() if name in found}
 
-    def traces(self, servers: Iterable[Server], steps: int, *, seed: int = 0, step_s: float = STEP_S) -> Traces:
+    def traces(self, servers: Iterable[Server], steps: int, *, seed: int = 0) -> Traces:
         """The latencies of these servers under the profile."""
-        return Traces.of(self.assign(servers, seed), steps, seed=seed, step_s=step_s)
+        return Traces.of(self.assign(servers, seed), steps, seed=seed)
 
     def to_json(self) -> dict[str, Any]:
         """The profile as its file has it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from core.domain.tasks import Task
-from core.papers.report import SAMPLE, Column, Kind, Link, Material, Row, Table, Value, pair
+from core.papers.report import SAMPLE, Column, Link, Material, Row, Table, Value, ours
 from core.routers.presets import DEFAULT_PRESET
 
 SETS = ("l1_direct", "l2_context")
@@ -31,12 +31,7 @@ def mechanisms(material: Material) -> Table:
             before = _winners(material, tasks, preset, without) if without else whole
             after = _winners(material, tasks, preset, with_it) if with_it else whole
             rows.append(
-                Row(
-                    f"{name}, {knobs}",
-                    Kind.OURS,
-                    _compared(tasks, before, after),
-                    link=_link(preset, without or with_it),
-                )
+                ours(f"{name}, {knobs}", _compared(tasks, before, after), link=_link(preset, without or with_it))
             )
     columns = (
         Column("changed", "Another winner", 0), Column("better", "Right only with it", 0), Column("worse", "Right only without it", 0),
@@ -60,15 +55,12 @@ def _winners(material: Material, tasks: Sequence[Task], preset: str, settings: M
     return [("", 0.0) if one is None else (one.tool, one.price_usd or 0.0) for one in made]
 
 
-def _compared(
-    tasks: Sequence[Task], before: Sequence[Winner], after: Sequence[Winner]
-) -> dict[str, tuple[Value, Value]]:
+def _compared(tasks: Sequence[Task], before: Sequence[Winner], after: Sequence[Winner]) -> dict[str, Value]:
     moved = [(t.relevant, b, a) for t, (b, _), (a, _) in zip(tasks, before, after, strict=True) if a != b]
     better = sum(a in right and b not in right for right, b, a in moved)
     worse = sum(b in right and a not in right for right, b, a in moved)
     usd = [sum(price for _, price in winners) for winners in (before, after)]
-    values = {"changed": len(moved), "better": better, "worse": worse, "usd": 100 * (usd[1] / usd[0] - 1)}
-    return {key: pair(None, float(value)) for key, value in values.items()}
+    return {"changed": len(moved), "better": better, "worse": worse, "usd": 100 * (usd[1] / usd[0] - 1)}
 
 
 def _link(preset: str, settings: Mapping[str, object]) -> Link:

@@ -15,15 +15,14 @@ from statistics import fmean
 import numpy as np
 
 from core.domain.decision import Decision
-from core.domain.errors import WayfareError
 from core.domain.tasks import Task
 from core.lab.benchmark import score_tasks
-from core.lab.execution import ExecutionRun, execute, sub_tasks
+from core.lab.execution import ROUNDS, ExecutionRun, Playing, play, sub_tasks
+from core.lab.execution import Routed as Played
 from core.lab.recovery import CURES, drawn_world, recover, summary
 from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES, bounds
 from core.papers.ehrr_mechanisms import mechanisms
 from core.papers.report import (
-    NEEDS_MODEL,
     SAMPLE,
     Chart,
     Column,
@@ -34,6 +33,7 @@ from core.papers.report import (
     Series,
     Table,
     Value,
+    ours,
     pair,
     rounded,
 )
@@ -92,11 +92,10 @@ class Routed:
 
     def played(self, material: Material, category: str = "") -> ExecutionRun:
         """Play its tasks out, or those of a category."""
-        chosen = [task for task in self.tasks if category in ("", task.category)]
-        return execute(
-            "", chosen, lambda task: self.decisions[task.id], material.context(SAMPLE), seeds=SEEDS, s_per_usd=S_PER_USD,
-            split=not self.whole,
-        )  # fmt: skip
+        chosen = [task for task in self.tasks if task.relevant and category in ("", task.category)]
+        playing = Playing(ROUNDS, SEEDS, s_per_usd=S_PER_USD, split=not self.whole)
+        routed = [Played.of(part, self.decisions[part.id]) for part in playing.routed(chosen)]
+        return play("", chosen, routed, material.context(SAMPLE), playing)
 
     def quality(self) -> dict[str, float]:
         """MRR over ten candidates and recall@3."""
@@ -124,11 +123,20 @@ def ablation(material: Material, tasks: Sequence[Task]) -> Table:
     rows: list[Row] = []
     for name, (settings, preset, printed) in ABLATIONS.items():
         found = measured(preset, settings, tasks)
-        published = dict(zip(("mrr", "recall", "sr"), printed, strict=True))
+        published: dict[str, Value] = dict(zip(("mrr", "recall", "sr"), printed, strict=True))
         said = {key: value for key, value in settings.items() if isinstance(value, bool)}
         link = Link("lab", LAB.query, router="ehrr", preset=preset, settings=said)
-        rows.append(Row(name, Kind.OURS, {key: pair(published[key], found[key]) for key in published}, link=link))
-    rows.append(_by_model(material, tasks, lambda asked: measured("paper", {}, asked)))
+        rows.append(ours(name, found, published, link=link))
+    asked = material.asked_of_model(tasks)
+    rows.append(
+        material.by_model(
+            "Full, sub-tasks written by a model", ("mrr", "recall", "sr"), f"{len(asked)} of {len(tasks)} tasks.",
+            f"EHRR: {len(asked)} sub-tasks",
+            lambda model: measured(
+                "paper", {}, [replace(task, subtask=model.rewrite(task.question or task.subtask)) for task in asked]
+            ),
+        )
+    )  # fmt: skip
     columns = (Column("mrr", "MRR", 2), Column("recall", "Recall@3", 2), Column("sr", "Success rate", 1, "%"))
     return Table(
         "ablation", "Figures 14, 15 · ablations", "EHRR without its parts. Where the paper gives no figure in its text there is none here.",
@@ -136,32 +144,6 @@ def ablation(material: Material, tasks: Sequence[Task]) -> Table:
         differs="In the paper every part helps. " + DIFFERS,
         link=LAB,
     )  # fmt: skip
-
-
-def _by_model(material: Material, tasks: Sequence[Task], measure: Callable[[Sequence[Task]], dict[str, float]]) -> Row:
-    name, model = "Full, sub-tasks written by a model", material.model
-    keys = ("mrr", "recall", "sr")
-    if model is None:
-        return Row(name, Kind.MODEL, dict.fromkeys(keys, (None, None)), why=NEEDS_MODEL)
-    asked = material.asked_of_model(tasks)
-    material.say(f"EHRR: {len(asked)} sub-tasks by {model.name}")
-    try:
-        found = measure([replace(task, subtask=model.rewrite(task.question or task.subtask)) for task in asked])
-    except WayfareError as error:
-        return Row(
-            name,
-            Kind.MODEL,
-            dict.fromkeys(keys, (None, None)),
-            why=f"The model did not answer: {error}",
-            model=model.name,
-        )
-    return Row(
-        name,
-        Kind.MODEL,
-        {key: pair(None, found[key]) for key in keys},
-        why=f"{len(asked)} of {len(tasks)} tasks.",
-        model=model.name,
-    )
 
 
 # Recovery after the outage of the best server, in drawn worlds (`core.lab.recovery`)
@@ -183,26 +165,17 @@ def recovery() -> tuple[Table, Chart]:
         steps = range(0, len(mean), 20)
         lines.append(Series(cure, tuple(map(float, steps)), tuple(rounded(float(mean[step])) for step in steps)))
         values = {"regret": of.regret, "down": of.wasted, "back": 100 * of.back_share, "after": of.back_after}
-        rows.append(
-            Row(
-                f"{cure} (8)" if cure == "paper" else cure,
-                Kind.OURS,
-                {key: pair(None, value) for key, value in values.items()},
-            )
-        )
+        rows.append(ours(f"{cure} (8)" if cure == "paper" else cure, values))
     columns = (
         Column("regret", "Regret", 1), Column("down", "Calls while down", 1), Column("back", "Comes back", 0, "%"),
         Column("after", "After steps", 0),
     )  # fmt: skip
-    theirs, ours = (
-        "none: the paper learns online and shows no curve of it",
-        f"{WORLDS} drawn worlds of 2 to 5 servers, simulated",
-    )
     about = "The best server is down for a while and comes back. Does the router? Regret is in units of utility (7)."
     differs = "With (8) alone a server that failed is not called again, so that its figures never mend; docs/decisions/0012-recovery.md."
     table = Table(
-        "recovery", "Recovery after an outage (ours)", about, theirs, ours, columns, tuple(rows), differs=differs
-    )
+        "recovery", "Recovery after an outage (ours)", about, "none: the paper learns online and shows no curve of it",
+        f"{WORLDS} drawn worlds of 2 to 5 servers, simulated", columns, tuple(rows), differs=differs,
+    )  # fmt: skip
     return table, Chart(
         "recovery-curve", "Regret so far (ours)", about, "calls", "regret", "line", tuple(lines), differs=differs
     )
@@ -251,7 +224,7 @@ def experiments(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...
 
 def _distribution(tasks: Sequence[Task]) -> Table:
     rows = [
-        Row(name, Kind.OURS, {"n": pair(float(count), float(sum(t.category == name for t in tasks)))})
+        ours(name, {"n": float(sum(t.category == name for t in tasks))}, {"n": float(count)})
         for name, count in CATEGORIES.items()
     ]
     return Table(
@@ -289,8 +262,8 @@ def _spent(routed: Mapping[str, Routed], runs: Mapping[tuple[str, str], Executio
     ]  # fmt: skip
     count = sum(CATEGORIES.values())
     rows += [
-        Row("Ours, tokens", Kind.OURS, {name: pair(None, float(sum(_tokens(routed[name])))) for name in names}),
-        Row("Ours, USD", Kind.OURS, {name: pair(None, runs[name, ""].usd_per_task.mean * count) for name in names}),
+        ours("Ours, tokens", {name: float(sum(_tokens(routed[name]))) for name in names}),
+        ours("Ours, USD", {name: runs[name, ""].usd_per_task.mean * count for name in names}),
     ]
     return Table(
         "VIII", "Table VIII · tokens and tool cost of all tasks", "What candidates put before a model, and what the tools that are tried cost.",

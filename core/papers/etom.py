@@ -9,13 +9,12 @@ from statistics import fmean
 import sample_catalog
 from core.domain.catalog import words
 from core.domain.decision import Decision
-from core.domain.errors import WayfareError
 from core.domain.tasks import Task
-from core.lab.levels import LEVELS, LevelRun, predicted_tools, run_levels
+from core.lab.execution import predicted_tools
+from core.lab.levels import LEVELS, LevelRun, run_levels
 from core.papers import etom_figures as figures
 from core.papers.etom_figures import meteor
 from core.papers.report import (
-    NEEDS_MODEL,
     SAMPLE,
     Chart,
     Column,
@@ -25,9 +24,9 @@ from core.papers.report import (
     Row,
     Series,
     Table,
-    Value,
+    number,
+    ours,
     pair,
-    rounded,
 )
 
 # Tables 3 and 6 as printed
@@ -133,14 +132,11 @@ def rouge_l(one: str, other: str) -> float:
 def equal_sets() -> Table:
     sets = [entry["tools"] for entry in json.loads(sample_catalog.EQUAL_SETS.read_text(encoding="utf-8"))]
     rows = (
-        Row(
-            "sets",
-            Kind.OURS,
-            {"n": pair(95.0, float(len(sets)))},
-            why="Theirs: 145 proposed by a model, 95 after people checked them.",
+        ours(
+            "sets", {"n": len(sets)}, {"n": 95.0}, why="Theirs: 145 proposed by a model, 95 after people checked them."
         ),
-        Row("tools in a set", Kind.OURS, {"n": pair(None, fmean(map(len, sets)))}),
-        Row("tools of some set", Kind.OURS, {"n": pair(None, float(len({tool for tools in sets for tool in tools})))}),
+        ours("tools in a set", {"n": fmean(map(len, sets))}),
+        ours("tools of some set", {"n": len({tool for tools in sets for tool in tools})}),
     )
     return Table(
         "efs", "Section 3.2 · equal function sets", "Tools that do the same thing; any of them is a right answer.", "2,375 tools; verified by a model and people",
@@ -209,11 +205,9 @@ def scores(runs: Sequence[LevelRun]) -> dict[str, float]:
 def _levels(material: Material, runs: Mapping[str, tuple[LevelRun, ...]], tasks: Sequence[Task]) -> Table:
     rows: list[Row] = []
     for router, name in ORCHESTRATORS.items():
-        found, printed = scores(runs[router]), PUBLISHED[router, BACKBONE][0]
-        values = {level: pair(theirs, found[level]) for level, theirs in zip(LEVELS, printed, strict=True)}
-        rows.append(
-            Row(name, Kind.OURS, values, link=Link("route", {"q": QUESTION}, router=router, settings={"refuse": True}))
-        )
+        printed = dict(zip(LEVELS, PUBLISHED[router, BACKBONE][0], strict=True))
+        link = Link("route", {"q": QUESTION}, router=router, settings={"refuse": True})
+        rows.append(ours(name, scores(runs[router]), printed, link=link))
     rows += [_by_model(material, router, name, tasks) for router, name in ORCHESTRATORS.items()]
     return Table(
         "3", f"Table 3 · orchestrators by level ({BACKBONE})", "Exact match on L1, L2 and L5, F1 of the nodes of a plan on L3 and L4.", THEIRS, OURS,
@@ -222,24 +216,12 @@ def _levels(material: Material, runs: Mapping[str, tuple[LevelRun, ...]], tasks:
 
 
 def _by_model(material: Material, router: str, name: str, tasks: Sequence[Task]) -> Row:
-    label, model, nothing = f"{name}, by a model", material.model, dict.fromkeys(LEVELS, (None, None))
-    if model is None:
-        return Row(label, Kind.MODEL, nothing, why=NEEDS_MODEL)
-    few = [
-        task for level in LEVELS for task in material.asked_of_model([task for task in tasks if task.level == level])
-    ]
-    material.say(f"ETOM: {name}, {len(few)} tasks to {model.name}")
-    try:
-        found = scores(levels(material, router, few, {"planner": "model"}))
-    except WayfareError as error:
-        return Row(label, Kind.MODEL, nothing, why=f"The model did not answer: {error}", model=model.name)
-    return Row(
-        label,
-        Kind.MODEL,
-        {level: pair(None, found.get(level)) for level in LEVELS},
-        why=f"{len(few)} of {len(tasks)} tasks.",
-        model=model.name,
-    )
+    few = [task for level in LEVELS for task in material.asked_of_model([one for one in tasks if one.level == level])]
+    nothing = dict.fromkeys(LEVELS)
+    return material.by_model(
+        f"{name}, by a model", tuple(LEVELS), f"{len(few)} of {len(tasks)} tasks.", f"ETOM: {name}, {len(few)} tasks",
+        lambda _: nothing | scores(levels(material, router, few, {"planner": "model"})),
+    )  # fmt: skip
 
 
 def _latency(runs: Mapping[str, tuple[LevelRun, ...]]) -> Table:
@@ -247,15 +229,8 @@ def _latency(runs: Mapping[str, tuple[LevelRun, ...]]) -> Table:
     columns = tuple(Column(level, level, 2, clocked=True) for level in LEVELS)
     rows: list[Row] = []
     for router, name in ORCHESTRATORS.items():
-        ours = {run.level: run.latency_ms_p50 / base[run.level] for run in runs[router]}
-        printed = PUBLISHED[router, BACKBONE][1]
-        rows.append(
-            Row(
-                name,
-                Kind.OURS,
-                {level: pair(theirs, ours[level]) for level, theirs in zip(LEVELS, printed, strict=True)},
-            )
-        )
+        late = {run.level: run.latency_ms_p50 / base[run.level] for run in runs[router]}
+        rows.append(ours(name, late, dict(zip(LEVELS, PUBLISHED[router, BACKBONE][1], strict=True))))
     return Table(
         "3-latency", "Table 3 · normalised latency", "The time of a decision over that of a baseline, level by level.",
         "a model's time; baseline MCP-Zero with Llama 3 8B", "median of our decisions with rules, measured; baseline MCP-Zero with rules", columns, tuple(rows),
@@ -289,9 +264,9 @@ def _ablation(material: Material, tasks: Sequence[Task]) -> Table:
             run.level: 100 * run.scores["f1" if run.level == "L4" else "em"]
             for run in levels(material, "toolshed", tasks, settings)
         }
-        values = {level: pair(theirs, found[level]) for level, theirs in zip(LEVELS, printed, strict=True)}
-        rows.append(Row(f"k {k}, expansions {expansions}, reranked {reranked}", Kind.OURS, values,
-            link=Link("route", {"q": QUESTION}, router="toolshed", settings={"refuse": True, **settings})))  # fmt: skip
+        link = Link("route", {"q": QUESTION}, router="toolshed", settings={"refuse": True, **settings})
+        name = f"k {k}, expansions {expansions}, reranked {reranked}"
+        rows.append(ours(name, found, dict(zip(LEVELS, printed, strict=True)), link=link))
     return Table(
         "6", "Tables 6, 7, Figure 7 · ToolShed's parameters", "How many tools come up (k), in how many other wordings, reranked or not.",
         THEIRS.replace(BACKBONE, "Llama 3 8B").partition(", the only")[0], OURS, columns, tuple(rows),
@@ -302,7 +277,7 @@ def _ablation(material: Material, tasks: Sequence[Task]) -> Table:
 def _bars(table: Table) -> Chart:
     rows = {row.name: row for row in table.rows}
     series = [
-        Series(f"{name}, {whose}", tuple(LEVELS), tuple(_number(rows[name].values[level][side]) for level in LEVELS), theirs=side == 0)
+        Series(f"{name}, {whose}", tuple(LEVELS), tuple(number(rows[name].values[level][side]) for level in LEVELS), theirs=side == 0)
         for name in ORCHESTRATORS.values() for side, whose in ((0, "paper"), (1, "ours"))
     ]  # fmt: skip
     return Chart(
@@ -326,7 +301,7 @@ def _breadth(table: Table) -> Chart:
         if (expansions, reranked) == (3, 10)
     ]
     series = [
-        Series(f"{level}, {whose}", tuple(k for k, _ in wide), tuple(_number(row.values[level][side]) for _, row in wide), theirs=side == 0)
+        Series(f"{level}, {whose}", tuple(k for k, _ in wide), tuple(number(row.values[level][side]) for _, row in wide), theirs=side == 0)
         for level in ("L1", "L2", "L4") for side, whose in ((0, "paper"), (1, "ours"))
     ]  # fmt: skip
     return Chart(
@@ -340,7 +315,3 @@ def _breadth(table: Table) -> Chart:
         differs=DIFFERS,
         link=table.link,
     )
-
-
-def _number(value: Value) -> float | None:
-    return rounded(float(value)) if isinstance(value, float | int) else None

@@ -7,11 +7,9 @@ from statistics import fmean
 
 import numpy as np
 
-from core.domain.errors import WayfareError
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
 from core.lab.scenarios.simulation import World, walk
 from core.papers.report import (
-    NEEDS_MODEL,
     Chart,
     Column,
     Kind,
@@ -21,9 +19,11 @@ from core.papers.report import (
     Series,
     Table,
     Value,
+    ours,
     pair,
     rounded,
 )
+from core.planning.base import Planner
 from core.routers import ROUTERS
 from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.presets import DEFAULT_PRESET, applied
@@ -96,10 +96,10 @@ def _compared(
         material.say(f"NetMCP: {profile}, {setting.name}")
         for router, printed in zip(PAIR, published[setting.name], strict=True):
             found = _figures([run(world, router, setting) for world in worlds])
-            values = {key: pair(theirs, found[key]) for key, theirs in zip(keys, printed, strict=True)}
+            link = _network(profile, setting.name)
             rows.append(
-                Row(f"{router.upper()}, {setting.name}", Kind.OURS, values, link=_network(profile, setting.name))
-            )
+                ours(f"{router.upper()}, {setting.name}", {key: found[key] for key in keys}, dict(zip(keys, printed, strict=True)), link=link)
+            )  # fmt: skip
     about = {
         "hybrid": "Each of the five search servers is in another network state; what words rank first is down most of the time.",
         "fluctuating": "All five search servers rise and fall, each at another time.",
@@ -145,7 +145,7 @@ def _ideal(material: Material) -> Table:
             link=_network("ideal", routers=f"{router},sonar"))
         for name, router in {"RAG": "rag_bm25", "RerankRAG": "rerank_rag", "PRAG": "prag", "SONAR": "sonar"}.items()
     ]  # fmt: skip
-    rows += [_by_model(material, world, name, router) for name, router in {"PRAG": "prag", "SONAR": "sonar"}.items()]
+    rows += [_by_model(material, name, router, keys) for name, router in {"PRAG": "prag", "SONAR": "sonar"}.items()]
     return Table(
         "fig7", "Figure 7 · ideal network, questions as asked", "Does it find a web search at all? Nothing fails here.",
         "a chart; its figures are not in the text", "search-15, each of the 156 questions once, s3t6", tuple(COLUMNS[key] for key in keys), tuple(rows),
@@ -154,23 +154,17 @@ def _ideal(material: Material) -> Table:
     )  # fmt: skip
 
 
-def _by_model(material: Material, world: World, name: str, router: str) -> Row:
-    label, keys, model = f"{name}, by a model", ("ssr", "ee", "sl"), material.model
-    nothing: dict[str, tuple[Value, Value]] = dict.fromkeys(keys, (None, None))
-    if model is None:
-        return Row(label, Kind.MODEL, nothing, why=NEEDS_MODEL)
-    few = material.world("ideal", min(material.model_tasks, QUESTIONS), material.seed, True)
-    material.say(f"NetMCP: {name}, {len(few.order)} questions to {model.name}")
-    try:
-        found = _figures([run(few, router, SETTINGS[0], planner="model")])
-    except WayfareError as error:
-        return Row(label, Kind.MODEL, nothing, why=f"The model did not answer: {error}", model=model.name)
-    return Row(
-        label,
-        Kind.MODEL,
-        {k: pair(None, found[k]) for k in keys},
-        why=f"{len(few.order)} of {len(world.order)} questions.",
-        model=model.name,
+def _by_model(material: Material, name: str, router: str, keys: Sequence[str]) -> Row:
+    asked = min(material.model_tasks, QUESTIONS)
+
+    def measure(_: Planner) -> dict[str, Value]:
+        found = _figures(
+            [run(material.world("ideal", asked, material.seed, True), router, SETTINGS[0], planner="model")]
+        )
+        return {key: found[key] for key in keys}
+
+    return material.by_model(
+        f"{name}, by a model", keys, f"{asked} of {QUESTIONS} questions.", f"NetMCP: {name}, {asked} questions", measure
     )
 
 
@@ -210,13 +204,13 @@ def _sensitivity(material: Material) -> Chart:
     material.say("NetMCP: sensitivity to a")
     worlds = [material.world("fluctuating", STEPS, material.seed + seed, False) for seed in range(2)]
     found = [_figures([run(world, "sonar", SETTINGS[3], a=a) for world in worlds]) for a in SENSITIVITY]
-    ours = Series("AL, ours", SENSITIVITY, tuple(rounded(one["al"]) for one in found))
+    al = Series("AL, ours", SENSITIVITY, tuple(rounded(one["al"]) for one in found))
     ssr = Series("SSR, ours, %", SENSITIVITY, tuple(rounded(one["ssr"]) for one in found))
     theirs = Series("AL, as printed", (0.4, 0.8), (3.5, 161.2), theirs=True)
     drop = float(np.nan_to_num(found[8]["al"] / found[4]["al"]))
     return Chart(
         "sensitivity", "Sensitivity: latency over the weight a of expertise (s6t12, fluctuating)",
         f"From a = 0.8 to 0.4 AL falls to {1 / drop:.0%} of what it was here; in the paper from 161.2 to 3.5 ms.",
-        "a", "AL, ms; SSR, %", "line", (ours, ssr, theirs), differs=DIFFERS,
+        "a", "AL, ms; SSR, %", "line", (al, ssr, theirs), differs=DIFFERS,
         link=Link("network", {"profile": "fluctuating", "setting": "s6t12", "routers": "prag,sonar"}),
     )  # fmt: skip

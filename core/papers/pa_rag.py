@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from core.domain.errors import WayfareError
 from core.domain.tasks import Task
 from core.lab.benchmark import percentile
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
 from core.papers.report import (
-    NEEDS_MODEL,
     SAMPLE,
     Chart,
     Column,
@@ -21,6 +19,8 @@ from core.papers.report import (
     Series,
     Table,
     Value,
+    number,
+    ours,
     pair,
     rounded,
 )
@@ -117,8 +117,7 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
     for name, (router, settings) in VARIANTS.items():
         material.say(f"PA-RAG: {name}")
         found = measured(material, sets, router, settings)
-        values = {key: pair(theirs, found[key]) for key, theirs in _printed(BACKBONE, name).items()}
-        rows.append(Row(name, Kind.OURS, values, link=_link(router, settings)))
+        rows.append(ours(name, found, _printed(BACKBONE, name), link=_link(router, settings)))
     rows += [_by_model(material, sets, name) for name in ("PA-RAG", "B1 naive RAG")]
     main = Table(
         "1", f"Tables 1 and 2 · PA-RAG, baselines and ablations ({BACKBONE})", "Which of the tools that a question needs are found; means over questions.",
@@ -156,24 +155,13 @@ def _link(router: str, settings: Mapping[str, object]) -> Link:
 
 
 def _by_model(material: Material, sets: Mapping[str, Sequence[Task]], name: str) -> Row:
-    label, model, nothing = f"{name}, by a model", material.model, dict.fromkeys((c.key for c in COLUMNS), (None, None))
-    if model is None:
-        return Row(label, Kind.MODEL, nothing, why=NEEDS_MODEL)
     few = {of: material.asked_of_model(tasks) for of, tasks in sets.items()}
-    material.say(f"PA-RAG: {name}, {sum(map(len, few.values()))} questions to {model.name}")
     router, settings = VARIANTS[name]
-    try:
-        found = measured(material, few, router, {**settings, "planner": "model"})
-    except WayfareError as error:
-        return Row(label, Kind.MODEL, nothing, why=f"The model did not answer: {error}", model=model.name)
-    of = " + ".join(str(len(tasks)) for tasks in few.values())
-    return Row(
-        label,
-        Kind.MODEL,
-        {key: pair(None, value) for key, value in found.items()},
-        why=f"{of} questions.",
-        model=model.name,
-    )
+    return material.by_model(
+        f"{name}, by a model", [column.key for column in COLUMNS], f"{' + '.join(str(len(of)) for of in few.values())} questions.",
+        f"PA-RAG: {name}, {sum(map(len, few.values()))} questions",
+        lambda _: measured(material, few, router, {**settings, "planner": "model"}),
+    )  # fmt: skip
 
 
 def _others() -> Table:
@@ -224,7 +212,7 @@ def _gain(table: Table) -> Chart:
     series: list[Series] = []
     for key, title in {"sr": "simple", "cr": "complex"}.items():
         for side, whose in ((0, "paper"), (1, "ours")):
-            values = tuple(_number(rows[name].values[key][side]) for name in names)
+            values = tuple(number(rows[name].values[key][side]) for name in names)
             series.append(Series(f"{title}, {whose}", tuple(names), values, theirs=side == 0))
     return Chart(
         "fig3",
@@ -266,13 +254,7 @@ def classes(material: Material, sets: Mapping[str, Sequence[Task]]) -> Table:
             for key, values in (("right", found[True]), ("wrong", found[False]))
         }
         share = 100 * len(found[True]) / len(sets[of])
-        rows.append(
-            Row(
-                f"{name} set",
-                Kind.OURS,
-                {"share": pair(None, share), **{key: pair(None, value) for key, value in recalls.items()}},
-            )
-        )
+        rows.append(ours(f"{name} set", {"share": share, **recalls}))
     columns = (
         Column("share", "Classed as labelled", 1, "%"),
         Column("right", "Recall of those", 1, "%"),
@@ -290,11 +272,10 @@ def _traded(table: Table) -> Table:
     found: list[Row] = []
     for name in (name for name in VARIANTS if name.startswith("A")):
         lost = [theirs["PA-RAG"][2][1] - theirs[name][2][1], _both(rows["PA-RAG"], "r", 1) - _both(rows[name], "r", 1)]
-        ms = [_number(rows[one].values["ms"][1]) or 0.0 for one in ("PA-RAG", name)]
+        ms = [number(rows[one].values["ms"][1]) or 0.0 for one in ("PA-RAG", name)]
         saved = [100 * (1 - theirs[name][2][3] / theirs["PA-RAG"][2][3]), 100 * (1 - ms[1] / ms[0])]
-        found.append(
-            Row(name, Kind.OURS, {"lost": pair(rounded(lost[0]), lost[1]), "saved": pair(rounded(saved[0]), saved[1])})
-        )
+        printed = {"lost": rounded(lost[0]), "saved": rounded(saved[0])}
+        found.append(ours(name, {"lost": lost[1], "saved": saved[1]}, printed))
     return Table(
         "6", f"Figure 6 · recall lost against time saved ({BACKBONE})", "Both sets together, against the whole of PA-RAG; negative is gained recall or more time.",
         "its Table 3", OURS, (Column("lost", "Recall lost, points", 1), Column("saved", "Time saved", 0, "%", clocked=True)), tuple(found),
@@ -303,7 +284,7 @@ def _traded(table: Table) -> Table:
 
 
 def _both(row: Row, key: str, side: int) -> float:
-    return fmean(_number(row.values[of + key][side]) or 0.0 for of in SETS)
+    return fmean(number(row.values[of + key][side]) or 0.0 for of in SETS)
 
 
 def _sides(table: Table) -> Chart:
@@ -319,8 +300,8 @@ def _sides(table: Table) -> Chart:
             Series(f"{name}, paper", sides, (hard[1], hard[0], both[2], rounded(100 * quickest / both[3])), theirs=True)
         )
         values = rows[name].values
-        ours = (_number(values["cr"][1]), _number(values["cp"][1]), rounded(_both(rows[name], "f", 1)))
-        series.append(Series(f"{name}, ours", sides[:3], ours))
+        mine = (number(values["cr"][1]), number(values["cp"][1]), rounded(_both(rows[name], "f", 1)))
+        series.append(Series(f"{name}, ours", sides[:3], mine))
     return Chart(
         "fig4", f"Figure 4: four sides of each method ({BACKBONE})", "A radar in the paper. Speed is a model's and printed only.", "", "%", "bar", tuple(series), differs=DIFFERS, link=ASK,
     )  # fmt: skip
@@ -342,9 +323,5 @@ def _models(table: Table) -> Chart:
 
 
 def _minus(row: Row, base: Row, key: str, side: int) -> float | None:
-    one, other = _number(row.values[key][side]), _number(base.values[key][side])
+    one, other = number(row.values[key][side]), number(base.values[key][side])
     return None if one is None or other is None else rounded(one - other)
-
-
-def _number(value: Value) -> float | None:
-    return float(value) if isinstance(value, float | int) else None

@@ -227,6 +227,16 @@ def pair(theirs: Value, ours: Value) -> tuple[Value, Value]:
     return printed, rounded(float(ours)) if isinstance(ours, float | int) else ours
 
 
+def ours(name: str, found: Mapping[str, Value], printed: Mapping[str, Value] | None = None, **more: Any) -> Row:
+    """A row of the same experiment on our data: what was `found` beside what the paper has `printed`."""
+    return Row(name, Kind.OURS, {key: pair((printed or {}).get(key), value) for key, value in found.items()}, **more)
+
+
+def number(value: Value) -> float | None:
+    """The value, None unless it is a number."""
+    return float(value) if isinstance(value, float | int) else None
+
+
 @cache
 def _adapter() -> TypeAdapter[Report]:
     return TypeAdapter(Report)  # takes a while to make, so on first use
@@ -259,6 +269,22 @@ class Material:
     model_tasks: int
     poisoned: Path | None
     say: Callable[[str], None]
+
+    def by_model(
+        self, name: str, keys: Sequence[str], why: str, about: str, measure: Callable[[Planner], Mapping[str, Value]]
+    ) -> Row:
+        """A row that the language model measures; without figures if none is set or it does not answer. `about` is said before it is asked."""
+        nothing: dict[str, tuple[Value, Value]] = dict.fromkeys(keys, (None, None))
+        if self.model is None:
+            return Row(name, Kind.MODEL, nothing, why=NEEDS_MODEL)
+        self.say(f"{about} by {self.model.name}")
+        try:
+            found = measure(self.model)
+        except WayfareError as error:
+            return Row(name, Kind.MODEL, nothing, why=f"The model did not answer: {error}", model=self.model.name)
+        return Row(
+            name, Kind.MODEL, {key: pair(None, value) for key, value in found.items()}, why=why, model=self.model.name
+        )
 
     def asked_of_model(self, tasks: Sequence[Task]) -> list[Task]:
         """The tasks that a model is asked about, spread over all of them."""

@@ -28,7 +28,7 @@ from core.papers.report import (
     Row,
     Series,
     Table,
-    Value,
+    ours,
     pair,
     rounded,
 )
@@ -57,12 +57,8 @@ def thresholds(material: Material, link: Link) -> Table:
         material.say(f"Tool Attention: threshold on {name}")
         fit = _fitted(material, catalog, tasks)
         paper = next(point for point in fit.points if point.theta == 0.28)
-        values: dict[str, tuple[Value, Value]] = {
-            "theta": pair("0.22–0.32", fit.best.theta),
-            "f": pair(None, fit.best.f1),
-            "f28": pair(None, paper.f1),
-        }
-        rows.append(Row(name, Kind.OURS, values))
+        found = {"theta": fit.best.theta, "f": fit.best.f1, "f28": paper.f1}
+        rows.append(ours(name, found, {"theta": "0.22–0.32"}))
     return Table(
         "5.2", "Section 5.2 · the fitted threshold", "θ from 0.10 to 0.50 by 0.02, the best F1.", "100 to 200 labelled pairs of a deployment",
         "labelled tasks of the sample and of the testbed", (Column("theta", "θ", 2), Column("f", "F1", 2), Column("f28", "F1 at 0.28", 2)), tuple(rows),
@@ -110,11 +106,7 @@ def poisoned(material: Material, tasks: Sequence[Task]) -> Table:
             _kept_out(material, mixed.name, strangers, tasks, router)
             for router in ("tool_attention", "simple_retrieval")
         ]
-        row = Row(
-            "of one benign question",
-            Kind.OURS,
-            {"out": pair(theirs, 100 * shares[0]), "plain": pair(None, 100 * shares[1])},
-        )
+        row = ours("of one benign question", {"out": 100 * shares[0], "plain": 100 * shares[1]}, {"out": theirs})
     return Table(
         "7.6", "Section 7.6 · poisoned descriptions kept out", "How often a tool with a poisoned description stays out of what the model reads.",
         "50 descriptions, a simulation: 46 kept out", "205 descriptions written for Lint's tests, each alone among attention-120; 47 questions", columns, (row,),
@@ -250,16 +242,11 @@ def _testbed(material: Material) -> Table:
     rows: list[Row] = []
     for server, (count, mean) in SERVERS.items():
         mine = context.tool_server == context.server_names.index(server)
-        rows.append(
-            Row(
-                server,
-                Kind.OURS,
-                {"n": pair(float(count), float(mine.sum())), "t": pair(float(mean), float(tokens[mine].mean()))},
-            )
-        )
+        found = {"n": float(mine.sum()), "t": float(tokens[mine].mean())}
+        rows.append(ours(server, found, {"n": float(count), "t": float(mean)}))
     added = sum(count * mean for count, mean in SERVERS.values())
     rows += [
-        Row("all definitions, counted", Kind.OURS, {"n": (120.0, float(len(tokens))), "t": pair(394.0, float(tokens.mean()))}),
+        ours("all definitions, counted", {"n": len(tokens), "t": float(tokens.mean())}, {"n": 120.0, "t": 394.0}),
         Row("all definitions, by their table", Kind.EXACT, {"n": (120.0, 120.0), "t": pair(394.0, added / 120)},
             why=f"The lines add up to {added:,} tokens, the total says {TOTAL:,}, and the published reference code makes {REFERENCE:,}."),
     ]  # fmt: skip
@@ -274,12 +261,15 @@ def _tokens(rows: Sequence[tuple[Variant, float, float]], everything: int) -> Ta
     context = Context()
     found: list[Row] = []
     for variant, exposed, reached in rows[:5]:
-        found.append(Row(variant.name, Kind.OURS, {
-            "t": pair(float(variant.published), exposed),
-            "saved": pair(rounded(100 * (1 - variant.published / TOTAL), 3), 100 * (1 - exposed / everything)),
-            "rho": pair(variant.rho, utilisation(context.task_tokens, exposed, context.system_tokens)),
-            "shown": pair(None, reached),
-        }, link=Link(TRY.page, TRY.query, router=variant.router, settings=_said(variant))))  # fmt: skip
+        rho = utilisation(context.task_tokens, exposed, context.system_tokens)
+        printed = {
+            "t": variant.published,
+            "saved": rounded(100 * (1 - variant.published / TOTAL), 3),
+            "rho": variant.rho,
+        }
+        measured = {"t": exposed, "saved": 100 * (1 - exposed / everything), "rho": rho, "shown": reached}
+        link = Link(TRY.page, TRY.query, router=variant.router, settings=_said(variant))
+        found.append(ours(variant.name, measured, printed, link=link))
     columns = (
         Column("t", "Tokens a turn", 0),
         Column("saved", "Saved", 1, "%"),
@@ -332,11 +322,13 @@ def _said(variant: Variant) -> dict[str, bool | int | float | str]:
 
 def _ablation(rows: Sequence[tuple[Variant, float, float]], cached: int, parts: Sequence[Row]) -> Table:
     found = [
-        Row(variant.name, Kind.OURS, {"t": pair(float(variant.published), exposed), "shown": pair(None, reached)},
-            link=Link(TRY.page, TRY.query, router="tool_attention", settings=_said(variant)))
+        ours(
+            variant.name, {"t": exposed, "shown": reached}, {"t": variant.published},
+            link=Link(TRY.page, TRY.query, router="tool_attention", settings=_said(variant)),
+        )
         for variant, exposed, reached in rows[4:]
     ]  # fmt: skip
-    found.append(Row("phase 1, all summaries", Kind.OURS, {"t": pair(4820.0, float(cached))}))
+    found.append(ours("phase 1, all summaries", {"t": cached}, {"t": PHASE_ONE}))
     found += parts
     found.append(Row("MPNet-base", Kind.NOT, {"t": (2_371.0, None)}, why="The encoder does not come with Wayfare."))
     columns = (Column("t", "Tokens a turn", 0), Column("shown", "Right tools shown", 0, "%"))

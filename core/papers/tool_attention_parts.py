@@ -13,7 +13,7 @@ from core.domain.catalog import Catalog, Server
 from core.domain.decision import Decision
 from core.domain.tasks import Task
 from core.importers.token_meter import Context
-from core.papers.report import ATTENTION, Column, Kind, Material, Row, Table, pair
+from core.papers.report import ATTENTION, Column, Kind, Material, Row, Table, ours, pair
 from core.planning.words import content
 from core.routers.attention import MAX_TOKENS, pool
 from core.routers.ranked_result import top
@@ -36,12 +36,8 @@ def by_words(material: Material, tasks: Sequence[Task]) -> Row:
         kept[context.catalog.tool_row[tool]] for kept, task in zip(active, tasks, strict=True) for tool in task.relevant
     ]
     tokens = fmean(float(context.tool_tokens[kept].sum()) for kept in active)
-    return Row(
-        "TF-IDF",
-        Kind.OURS,
-        {"t": pair(2_410.0, tokens), "shown": pair(None, 100 * fmean(shown))},
-        why="Cosines of TF-IDF over stems; the same θ and k.",
-    )
+    found = {"t": tokens, "shown": 100 * fmean(shown)}
+    return ours("TF-IDF", found, {"t": 2_410.0}, why="Cosines of TF-IDF over stems; the same θ and k.")
 
 
 def tf_idf(texts: Sequence[str]) -> NDArray[np.float64]:
@@ -69,20 +65,9 @@ def preconditions(material: Material, tasks: Sequence[Task], reach: Reach) -> tu
         made = [
             material.decide(task.subtask, guarded.name, "tool_attention", {"preconditions": checked, "scopes": _scopes(task)}) for task in tasks
         ]  # fmt: skip
-        values = {
-            "t": pair(float(theirs), fmean(d.exposure.exposed for d in made)),
-            "shown": pair(None, 100 * reach(made, tasks)),
-        }
-        rows.append(
-            Row(
-                name,
-                Kind.OURS,
-                values,
-                why="The paper does not say which it has. Ours: a tool that writes needs the scope of its server."
-                if checked
-                else "",
-            )
-        )
+        found = {"t": fmean(d.exposure.exposed for d in made), "shown": 100 * reach(made, tasks)}
+        why = "The paper does not say which it has. Ours: a tool that writes needs the scope of its server."
+        rows.append(ours(name, found, {"t": theirs}, why=why if checked else ""))
     return rows[0], rows[1]
 
 

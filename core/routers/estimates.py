@@ -159,11 +159,11 @@ class Expected:
     success: float
 
 
-def expected(statistics: Statistics, tool: int, server: int, *, eps: float = EPS) -> Expected:
+def expected(statistics: Statistics, tool: int, server: int) -> Expected:
     """What `estimate_tools` says of the tool in row `tool`, of the server in row `server`, without an index of the catalog."""
     servers, tools = statistics.servers, statistics.tools
     failure = servers.post_accept_failure[server : server + 1]
-    success = float(utility.attempt_success(tools.success[tool : tool + 1], failure, eps=eps)[0])
+    success = float(utility.attempt_success(tools.success[tool : tool + 1], failure, eps=EPS)[0])
     return Expected((float(servers.conn_s[server]) + float(tools.latency_s[tool])) / success, success)
 
 

@@ -15,11 +15,6 @@ set g fits, and q_j = p_fit_j / f_g, the chance that all tries of a set T_g fail
     1 - f_g + f_g * prod over T_g of (1 - q_j s_j)
 
 and sets are independent of each other. All orders of the best tools are compared, so the result is exact.
-
->>> tries = Tries(p_fit=np.array([0.8, 0.8, 0.3]), delivery=np.array([0.9, 0.9, 1.0]),
-...     money_usd=np.full(3, 0.001), wrong_usd=np.full(3, 0.002), rivals=np.array([0, 0, 1]))
->>> best_order(tries, worth_usd=0.10, most=3).rows       # the rival of the first one comes last
-(0, 2, 1)
 """
 
 from __future__ import annotations
@@ -76,24 +71,6 @@ class Order:
         return math.fsum(r * p for r, p in zip(self.reached, self.chance, strict=True))
 
 
-def best_order(tries: Tries, *, worth_usd: float, most: int) -> Order:
-    """The order of at most `most` tries with the largest expected value, empty where no try is worth its cost.
-
-    `worth_usd` (V) is the worth of a solved sub-task. If it is infinite, the largest chance of success counts, then the least cost.
-    Raises ValueError where a number is negative or `most` is not from 1 to 6.
-    """
-    _check(tries, worth_usd, most)
-    gain = tries.p_fit * tries.delivery if math.isinf(worth_usd) else tries.value_usd(worth_usd)
-    pool = searched(gain, tries.money_usd, np.arange(len(gain)), most)
-    cost = dict(price_usd=tries.money_usd[pool], time_s=np.zeros(len(pool)), writes=tries.wrong_usd[pool])
-    lines = order_lines(
-        **shares(tries.p_fit, tries.delivery, tries.rivals, pool), **cost, rivals=tries.rivals[pool], most=most
-    )
-    spent = -lines.price_usd - lines.unsafe
-    places = lines.best(lines.solved, spent) if math.isinf(worth_usd) else lines.best(worth_usd * lines.solved + spent)
-    return evaluated(tries, pool[list(places)].tolist(), worth_usd=worth_usd)
-
-
 def searched(gain: Array, money_usd: Array, names: Rows, most: int) -> Rows:
     """The tools that are searched over: those worth a try, best first. Ties go to the cheaper one, then by name."""
     best = np.lexsort((names, money_usd, -gain))[: POOL if most <= 3 else POOL_OF_LONG_ORDERS]
@@ -108,18 +85,17 @@ def shares(p_fit: Array, delivery: Array, rivals: Rows, rows: Rows) -> dict[str,
 
 
 def evaluated(tries: Tries, rows: Sequence[int], *, worth_usd: float) -> Order:
-    """The expected course of any order. With an infinite worth its value is minus its cost."""
+    """The expected course of any order."""
     fits = _set_fit(tries, rows)
     chance, cost, reached = list[float](), list[float](), list[float]()
     survival, failed, value = 1.0, dict[int, float](), 0.0
-    worth = 0.0 if math.isinf(worth_usd) else worth_usd
     for row in rows:
         p, failed_after = _try(tries, fits, failed, row)
         price = float(tries.money_usd[row]) + (1 - p) * float(tries.wrong_usd[row])
         chance.append(p)
         cost.append(price)
         reached.append(survival)
-        value += survival * (p * worth - price)
+        value += survival * (p * worth_usd - price)
         survival *= 1 - p
         failed = failed_after
     return Order(tuple(int(row) for row in rows), tuple(chance), tuple(cost), tuple(reached), value)
@@ -170,16 +146,6 @@ def _set_fit(tries: Tries, rows: Sequence[int]) -> dict[int, float]:
     return {group: float(tries.p_fit[tries.rivals == group].max()) for group in groups}
 
 
-def _check(tries: Tries, worth_usd: float, most: int) -> None:
-    for name, numbers in (("p_fit", tries.p_fit), ("delivery", tries.delivery)):
-        if not ((numbers >= 0) & (numbers <= 1)).all():
-            raise ValueError(f"{name} must lie in [0, 1]")
-    if not (tries.money_usd >= 0).all() or not (tries.wrong_usd >= 0).all() or not worth_usd >= 0:
-        raise ValueError("money, worth and the cost of a wrong try must be at least 0")
-    if not 1 <= most <= LARGEST_SEARCH:
-        raise ValueError(f"between 1 and {LARGEST_SEARCH} tries can be planned, not {most}")
-
-
 # All orders of a few tries: the value of each is a straight line in each price of the sub-task
 #
 # value = V solved - price - time / kappa - w wrong - w_write unsafe
@@ -197,12 +163,9 @@ class OrderLines:
     wrong: Array
     unsafe: Array
 
-    def best(self, value: Array, then: Array | None = None) -> tuple[int, ...]:
-        """The order of the largest value (O,), and of the largest second value among equal ones. The first one in the order of its
-        tools if several are left."""
+    def best(self, value: Array) -> tuple[int, ...]:
+        """The order of the largest value (O,), the first one in the order of its tools if several are equal."""
         tied = np.flatnonzero(value >= value.max() - EQUAL)
-        if then is not None:
-            tied = tied[then[tied] >= then[tied].max()]
         return min(tuple(row for row in order if row >= 0) for order in self.orders[tied].tolist())
 
 

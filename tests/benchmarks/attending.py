@@ -11,7 +11,7 @@ import numpy as np
 
 import sample_catalog
 from core.app import App, Settings, open_app
-from core.domain.catalog import Catalog, words
+from core.domain.catalog import words
 from core.domain.decision import Decision
 from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
@@ -124,14 +124,9 @@ class Exclusion:
     in_short_pool: float
 
 
-def poisoned_catalog(base: Catalog, every: int = 1) -> tuple[Catalog, tuple[str, ...]]:
-    """A catalog with poisoned servers among its own (one case out of `every`), and the ids of their tools."""
-    return with_strangers(base, POISONED.read_text(encoding="utf-8").splitlines()[::every])
-
-
-def exclusion(app: App, base: str, tasks: Sequence[Task], router: str, *, every: int = 1) -> Exclusion:
+def exclusion(app: App, base: str, tasks: Sequence[Task], router: str) -> Exclusion:
     """How many of the poisoned tools benign queries bring before the model."""
-    mixed, ids = poisoned_catalog(app.catalogs.catalog(base), every)
+    mixed, ids = with_strangers(app.catalogs.catalog(base), POISONED.read_text(encoding="utf-8").splitlines())
     app.catalogs.save(mixed, "for a measurement")
     shown = np.array([active_alone(d, ids) for d in decisions(app, tasks, mixed.name, router)])
     pretended = [Task(tool, words(tool.partition("::")[2])) for tool in ids]

@@ -30,10 +30,6 @@ class Given:
         m = self.match_
         return Fit(m.tools, m.servers, 0.0, m.tools, {}), 0.0
 
-    def bounds(self, _text: str, _hint: str) -> tuple[None, float]:
-        """None: there are no texts."""
-        return None, 0.0
-
 
 def batching() -> None:
     """The sample's servers and tools with random similarities; 101 values of alpha_t."""

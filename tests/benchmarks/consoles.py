@@ -15,7 +15,6 @@ from pathlib import Path
 
 from core.app import open_app
 from core.domain.settings import Settings
-from core.governance.policy import Policy
 from tests.browser.serving import Program, free_port
 from tests.importing import import_text
 
@@ -26,7 +25,7 @@ TRACEBACK = "Traceback (most recent call last)"
 
 @dataclass
 class Console:
-    """`wayfare up` on a store; it may be killed and started again."""
+    """`wayfare up` on a store."""
 
     db: Path
     port: int
@@ -59,11 +58,6 @@ class Console:
                 raise RuntimeError(f"{self.url} did not get ready")
             time.sleep(0.05)
 
-    def kill(self) -> None:
-        """SIGKILL."""
-        if self.program is not None:
-            self.program.kill()
-
     def stop(self) -> None:
         """SIGTERM; what is queued is written."""
         if self.program is not None:
@@ -94,16 +88,12 @@ class Console:
 
 
 @contextmanager
-def console(
-    folder: Path, *, catalogs: Mapping[str, str] | None = None, policy: Policy | None = None, **environment: str
-) -> Iterator[Console]:
+def console(folder: Path, *, catalogs: Mapping[str, str] | None = None, **environment: str) -> Iterator[Console]:
     """A running console over the sample, with further catalogs as documents; ended afterwards."""
     made = Console(folder / "bench.duckdb", free_port(), environment)
     with open_app(Settings.from_environment(db=made.db)) as app:
         for name, text in (catalogs or {}).items():
             import_text(app.catalog_editor, text, name)
-        if policy is not None:
-            app.governance.set_policy(policy, origin="bench")
     try:
         made.start()
         yield made

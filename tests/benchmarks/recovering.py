@@ -7,11 +7,13 @@ of the seeds in which the server was called at all, and again had at least half 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from core.domain.outcome import OutcomeKind
-from core.lab.recovery import CURES, World, compare, drawn_world
+from core.lab.recovery import CURES, Summary, World, drawn_world, recover, summary
+from core.routers.ehrr import EhrrParameters
+from core.routers.presets import applied
 
 SEEDS = 20
 SITUATIONS: Mapping[str, Callable[[int], World]] = {
@@ -39,6 +41,17 @@ def recovering() -> None:
     for name, make in SITUATIONS.items():
         _table(name, make, CURES)
     _table("other settings, rivals succeed at 0.9 to 0.99", drawn_world, SETTINGS)
+
+
+def compare(
+    worlds: Sequence[World], cures: Mapping[str, Mapping[str, object]] = CURES, **parameters: object
+) -> tuple[Summary, ...]:
+    """Each cure over the same worlds and draws, on top of the preset `paper`. The seed of a world is its position."""
+    start = applied(EhrrParameters, "paper", parameters)
+    return tuple(
+        summary(name, [recover(world, start.replaced({**cure, "explore_seed": seed}), seed=seed) for seed, world in enumerate(worlds)])
+        for name, cure in cures.items()
+    )  # fmt: skip
 
 
 def _table(name: str, make: Callable[[int], World], cures: Mapping[str, Mapping[str, object]]) -> None:

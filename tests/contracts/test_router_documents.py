@@ -40,14 +40,6 @@ def test_the_document_is_the_one_that_scripts_rely_on(router, busy):
 
 
 @each_router
-def test_every_row_of_the_document_has_the_promised_keys_in_order(router, busy):
-    document = router.route("x", busy).to_json()
-    for rows, promised in ((document["servers"], SERVER_KEYS), (document["tools"], TOOL_KEYS)):
-        for row in rows:
-            assert [key for key in row if key in promised] == promised
-
-
-@each_router
 def test_no_row_of_the_document_has_a_key_that_is_not_promised(router, busy):
     document = router.route("x", busy).to_json()
     of_network = ["network_score", "expertise"] if router.id == "sonar" else []

@@ -11,8 +11,7 @@ from mcp import Client
 from core.app import App
 from core.governance.budgets import Budget
 from core.governance.status import budgets
-from tests.benchmarks.broken_server import KINDS
-from tests.benchmarks.failing import MAY_BE, OUTCOMES, PRICE_USD, catalog
+from tests.gateway.broken_server import KINDS, MAY_BE, OUTCOMES, PRICE_USD, catalog
 from tests.gateway.conftest import talk
 from tests.gateway.serving import served
 from tests.governance.conftest import policy

@@ -66,9 +66,6 @@ class Words:
         servers, tools = (self._indices[layer].coverage(text) for layer in ("servers", "tools"))
         return Fit(tools, servers, 1.0 - float(tools.max()), tools, {"words": tools.astype(np.float32)}), 0.0
 
-    def bounds(self, text, hint):
-        return None, 0.0
-
     def likeness(self, rows):
         return np.eye(len(rows))
 

@@ -19,7 +19,7 @@ from tests.cases import each
 from tests.world import open_test_app, open_world
 
 JARGON = {"frobnicate": "files::read", "zorp": "files::write", "quux": "mail::send", "blarg": "raw::echo"}
-OBJECTS = ("apples", "bridges", "clouds", "dragons", "engines", "forests", "giants", "houses")
+OBJECTS = ("apples", "bridges", "clouds", "dragons", "engines", "forests")
 TASKS = [
     Task(f"{word}-{thing}", f"{word} {word} the {thing}", relevant=(tool,))
     for word, tool in JARGON.items()
@@ -74,7 +74,7 @@ def test_the_threshold_is_fitted_to_the_overlap_of_the_paper(app: App, monkeypat
 def test_it_is_kept_switched_on_and_undone(app: App, fitted: CalibrationResult) -> None:
     before, context = mean_rank(app), app.catalogs.context("world")
     kept = app.calibrations.save(fitted, by=By("ann"))
-    assert (kept.name, kept.labels, app.calibrations.active("world")) == ("fit 1", 32, None)
+    assert (kept.name, kept.labels, app.calibrations.active("world")) == ("fit 1", 24, None)
     assert app.calibrations.save(fitted).name == "fit 2"
     assert mean_rank(app) == before
     app.calibrations.apply("fit 1", catalog="world")
@@ -103,11 +103,12 @@ def test_it_goes_out_and_comes_in_as_a_file(app: App, fitted: CalibrationResult)
         app.calibrations.export("world")
     assert app.calibrations.export("world", "spring") == text
     copied = app.calibrations.import_file(text.encode(), source="c.json", catalog="world", name="copied", apply=True)
-    assert (copied.name, copied.labels) == ("copied", 32)
+    assert (copied.name, copied.labels) == ("copied", 24)
     assert mean_rank(app) == good
     assert app.calibrations.import_file(text, source="c.json", catalog="world").name == "spring"
-    other = app.calibrations.import_file(text, source="c.json", catalog="sample", apply=True)
-    assert app.calibrations.active("sample") == other
+    app.catalogs.save(replace(app.catalogs.catalog("world"), name="other"), "test")
+    other = app.calibrations.import_file(text, source="c.json", catalog="other", apply=True)
+    assert app.calibrations.active("other") == other
 
 
 def test_sub_tasks_that_a_calibration_teaches_are_named_as_what_moved_a_tool(
@@ -179,7 +180,7 @@ def test_without_tasks_it_is_fitted_to_the_labels_of_the_catalog(app: App) -> No
     for task in TASKS:
         app.feedback.label(task.subtask, task.relevant[0], right=True, catalog="world")
     found = app.calibrations.fit("world")
-    assert found.fit.labels == 32
+    assert found.fit.labels == len(TASKS)
     assert not found.fit.values.teaches
 
 

@@ -77,6 +77,22 @@ def test_etoms_measures_count_what_is_equal_as_right(app: App) -> None:
     assert scores() == {"L1": 0.0, "L2": 1.0, "L3": 1.0}
 
 
+def test_a_task_that_was_measured_without_a_hint_is_not_routed_again_for_its_level(app: App) -> None:
+    tasks = (
+        Task("same", "read a file", relevant=("a::read",), level="L2"),
+        Task("other", "read a file", relevant=("c::send",), level="L1", question="post a letter abroad"),
+        Task("hint", "post letters abroad", "c", relevant=("c::send",), level="L1"),
+    )
+    asked = {"catalog": "twins", "router": "rag_mcp", "parameters": app.routing.parameters("rag_mcp")}
+    made = app.measuring.measure(tasks, source="t", preset="balanced", resumable=False, **asked)
+    told: list[int] = []
+    found = app.lab.levels(tasks, known=made.asked, progress=told.append, **asked)
+    assert told == [1, 2]
+    assert [(one.level, one.scores) for one in found] == [
+        (one.level, one.scores) for one in app.lab.levels(tasks, **asked)
+    ]
+
+
 def test_a_file_takes_them_to_another_catalog(app: App) -> None:
     app.equal_sets.judge("twins", *EQUAL[0], "equal")
     app.equal_sets.judge("twins", *EQUAL[1], "unsure")

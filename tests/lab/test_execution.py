@@ -10,7 +10,7 @@ import pytest
 
 from core.domain.catalog import Server
 from core.domain.tasks import Step, Task
-from core.lab.execution import Interval, execute
+from core.lab.execution import ROUNDS, Interval, Playing, Routed, play
 from tests.routers import worlds
 
 SURE = {"price_usd": 0.01, "latency_s": 2.0, "success": 1.0}
@@ -22,11 +22,20 @@ CONTEXT = worlds.context(CATALOG, {}, {})
 RIGHT, WRONG, FLAKY = 0, 1, 2
 
 
+def executed(tasks, route, context, *, live=None, seeds=20, **playing):
+    """Possible tasks, routed and played out."""
+    how = Playing(ROUNDS, seeds, **playing)
+    possible = [task for task in tasks if task.relevant]
+    return play(
+        "toy", possible, [Routed.of(part, route(part)) for part in how.routed(possible)], context, how, live=live
+    )
+
+
 def played(routed, rows, *, relevant=("a::right", "b::flaky"), tasks=1, **options):
     """A router that always gives these candidates."""
     decision = routed(CONTEXT, candidates=tuple(rows))
     asked = [Task(f"t{number}", "do it", relevant=relevant) for number in range(tasks)]
-    return execute("toy", asked, lambda _: decision, CONTEXT, s_per_usd=1000.0, **options)
+    return executed(asked, lambda _: decision, CONTEXT, **options)
 
 
 def test_a_right_tool_first_takes_its_price_and_time_and_no_more(routed) -> None:
@@ -58,7 +67,7 @@ STEPS = Task("s", "find the report, then mail it to Bo", relevant=("a::right", "
 def played_steps(routed, *rows, task=STEPS, **options):
     """A router with these candidates for each sub-task in order, or for the whole task."""
     parts = iter([routed(CONTEXT, candidates=tuple(of)) for of in rows])
-    return execute("toy", [task], lambda _: next(parts), CONTEXT, s_per_usd=1000.0, **options)
+    return executed([task], lambda _: next(parts), CONTEXT, **options)
 
 
 def test_a_task_is_solved_only_with_all_steps_and_each_sub_task_is_routed(routed) -> None:
@@ -120,7 +129,7 @@ def test_unpriced_tries_are_counted(routed) -> None:
     unpriced = replace(CONTEXT, statistics=replace(CONTEXT.statistics, tools=tools))
     decision = routed(CONTEXT, candidates=(RIGHT,))
     task = Task("t", "do it", relevant=("a::right",))
-    run = execute("toy", [task], lambda _: decision, unpriced, s_per_usd=1000.0)
+    run = executed([task], lambda _: decision, unpriced)
     assert (run.unpriced_tries, run.usd_per_solved.mean) == (1.0, 0.0)
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from core.domain.catalog import Server
 from core.domain.tasks import Step, Task
+from core.lab.execution import predicted_tools
 from core.lab.levels import (
     LEVELS,
     exact_match,
     node_set_f1,
     node_set_match,
-    predicted_tools,
     rejection,
     run_levels,
     set_match,

@@ -1,22 +1,26 @@
-"""Retrieval measures: by hand, against ir_measures asked directly, and what holds for every ranked list."""
+"""Retrieval measures: by hand, against ir_measures asked directly, what holds for every ranked list, and runs over a router that is told its answers."""
 
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import ir_measures
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.lab.benchmark import JUDGED, MEASURES, first_right, measured
+from core.domain.tasks import Task
+from core.domain.trace import DROPS, KEPT
+from core.lab.benchmark import JUDGED, MEASURES, BenchmarkRun, first_right, measured, measured_run, percentile
+from core.lab.execution import ABSENT, Routed
 from tests.cases import each
 
 RANKED = ["a", "b", "c", "d"]
 TOOLS = st.sampled_from([f"s::t{n}" for n in range(12)])
 LISTS = st.lists(TOOLS, unique=True, max_size=12)
 GRADES = st.dictionaries(TOOLS, st.sampled_from([0.0, 1.0, 2.0, 3.0]), max_size=6)
-promise = settings(derandomize=True, max_examples=100)
+promise = settings(derandomize=True, max_examples=25)
 
 
 def one(ranked, grades) -> dict[str, float]:
@@ -84,3 +88,144 @@ def test_judged_is_the_share_that_somebody_judged_right_or_wrong() -> None:
     scores = measured([(RANKED, {"a": 1.0, "b": 0.0}), (RANKED, {}), ([], {"a": 1.0})])[JUDGED["judged@10"]]
     assert scores[:2].tolist() == [0.5, 0.0]
     assert math.isnan(scores[2])
+
+
+IDS = ("s::a", "s::b", "s::c")
+
+
+def answering(answers: dict[str, tuple[str, ...]], times_ms: dict[str, float] | None = None):
+    """A route function: candidates and the time taken, by sub-task."""
+
+    def route(task: Task):
+        rows = tuple(IDS.index(tool) for tool in answers.get(task.subtask, ()))
+        return SimpleNamespace(
+            tools=SimpleNamespace(
+                ids=IDS, similarity=(0.2, 0.9, 0.5), dropped=[KEPT if r in rows else r for r in range(len(IDS))]
+            ),
+            candidates=rows,
+            steps=(),
+            exposure=SimpleNamespace(exposed=7, cached=5),
+            timings_ms={"total": (times_ms or {}).get(task.id, 1.0)},
+        )
+
+    return route
+
+
+def run_benchmark(router: str, parameters, tasks, route) -> BenchmarkRun:
+    """The measures of all tasks."""
+    return measured_run(router, parameters, tasks, [Routed.of(task, route(task)) for task in tasks])
+
+
+def possible(name: str, *relevant: str, **grades: float) -> Task:
+    return Task(name, name, relevant=relevant or ("s::a",), grades={f"s::{tool}": g for tool, g in grades.items()})
+
+
+def test_measures_are_means_and_a_task_without_result_counts_0() -> None:
+    tasks = [possible("first"), possible("second"), possible("none"), possible("wrong")]
+    route = answering({"first": ("s::a",), "second": ("s::b", "s::a"), "wrong": ("s::c",)})
+    run = run_benchmark("fake", {"n": 3}, tasks, route)
+    assert (run.router, run.parameters, run.n, run.rejection) == ("fake", {"n": 3}, 4, None)
+    assert set(run.measures) == set(MEASURES)
+    assert run.measures["mrr"] == pytest.approx((1 + 0.5) / 4)
+    assert run.measures["hit@1"] == 0.25
+    assert run.measures["hit@3"] == run.measures["recall@10"] == 0.5
+
+
+def test_rejection_is_the_share_of_impossible_tasks_with_no_candidate_and_touches_no_measure() -> None:
+    impossible = [Task(name, name) for name in ("refused", "also refused", "taken")]
+    run = run_benchmark("fake", {}, [possible("first"), *impossible], answering({"first": IDS, "taken": IDS}))
+    assert run.rejection == pytest.approx(2 / 3)
+    assert run.measures["mrr"] == 1.0
+    assert run.n == 4
+
+
+def test_grades_reach_the_graded_measure() -> None:
+    task = possible("graded", "s::a", "s::b", b=2.0)
+    right = run_benchmark("fake", {}, [task], answering({"graded": ("s::b", "s::a")}))
+    turned = run_benchmark("fake", {}, [task], answering({"graded": ("s::a", "s::b")}))
+    assert right.measures["ndcg@10"] == 1.0
+    assert turned.measures["ndcg@10"] < 1.0
+    assert turned.measures["mrr"] == 1.0
+
+
+def test_latencies_are_percentiles_over_all_tasks() -> None:
+    tasks = [possible(f"t{n}") for n in range(1, 20)] + [Task("impossible", "impossible")]
+    times = {task.id: float(place) for place, task in enumerate(tasks, 1)}
+    run = run_benchmark("fake", {}, tasks, answering({}, times))
+    assert (run.latency_ms_p50, run.latency_ms_p95) == (10.0, 19.0)
+
+
+def test_no_task_is_no_error() -> None:
+    run = run_benchmark("fake", {}, [], answering({}))
+    assert (run.n, run.rejection, run.latency_ms_p50, run.latency_ms_p95) == (0, None, 0.0, 0.0)
+    assert set(run.measures.values()) == {0.0}
+
+
+def test_the_json_entry_has_everything_flat() -> None:
+    entry = run_benchmark("fake", {"k": 5}, [possible("first")], answering({"first": IDS})).to_json()
+    own = {
+        "router",
+        "parameters",
+        "n",
+        "rejection",
+        *JUDGED,
+        "latency_ms_p50",
+        "latency_ms_p95",
+        "intervals",
+        "tasks",
+    }
+    assert own | set(MEASURES) == set(entry)
+    assert entry["mrr"] == 1.0
+    assert entry["tasks"] == {"first": {"rank": 1, "right": ["s::a"], "candidates": list(IDS)}}
+
+
+def test_what_nobody_judged_is_told_apart_from_what_is_wrong() -> None:
+    task = Task("t", "t", relevant=("s::a",), grades={"s::b": 0.0})
+    assert run_benchmark("fake", {}, [task], answering({"t": ("s::a", "s::b")})).judged["judged@10"] == 1.0
+    assert run_benchmark("fake", {}, [task], answering({"t": ("s::a", "s::c")})).judged == {
+        "judged@1": 1.0, "judged@3": 0.5, "judged@5": 0.5, "judged@10": 0.5,
+    }  # fmt: skip
+    assert run_benchmark("fake", {}, [task], answering({})).judged == dict.fromkeys(JUDGED)
+
+
+def test_each_mean_has_its_interval() -> None:
+    tasks = [possible(f"t{n}") for n in range(40)]
+    half = answering({f"t{n}": ("s::a",) for n in range(20)})
+    low, high = run_benchmark("fake", {}, tasks, half).to_json()["intervals"]["hit@1"]
+    assert (low, high) == pytest.approx((0.345, 0.655), abs=0.04)  # 0.5 +- 1.96 sqrt(0.25 / 40)
+
+
+@each(
+    ("values", "percent", "expected"),
+    [
+        ([], 50, 0.0),
+        ([7.0], 0, 7.0),
+        ([7.0], 100, 7.0),
+        ([3.0, 1.0, 2.0], 50, 2.0),
+        ([4.0, 3.0, 2.0, 1.0], 50, 2.0),
+        ([float(n) for n in range(1, 101)], 95, 95.0),
+        ([float(n) for n in range(1, 101)], 100, 100.0),
+        ([float(n) for n in range(1, 11)], 95, 10.0),
+    ],
+)
+def test_nearest_rank(values, percent, expected) -> None:
+    assert percentile(values, percent) == expected
+
+
+def test_a_task_that_failed_knows_the_stage_that_dropped_its_most_similar_right_tool() -> None:
+    tasks = [
+        possible("found", "s::a"), possible("lost", "s::a", "s::b", "s::c"), possible("gone", "t::x"), Task("none", "none")
+    ]  # fmt: skip
+    run = run_benchmark("fake", {}, tasks, answering({"found": ("s::c", "s::a"), "none": ("s::a",)}))
+    assert [task.dropped_by for task in run.tasks] == [
+        "",
+        DROPS[1].value,
+        ABSENT,
+        "",
+    ]  # of the three, s::b is most similar
+    assert [sorted(task.to_json()) == sorted(("rank", "right", "candidates")) for task in run.tasks] == [
+        True,
+        False,
+        False,
+        True,
+    ]

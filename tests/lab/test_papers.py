@@ -49,6 +49,23 @@ def test_the_stored_sizes_of_etom_are_those_of_the_samples_files(reports) -> Non
     assert (stored["2"], stored["efs"]) == (sizes(tasks), equal_sets())
 
 
+def test_tool_attention_takes_the_published_tokens(reports) -> None:
+    tables = {
+        table.id: {row.name: row.values["t"] for row in table.rows}
+        for table in reports["tool_attention"].tables
+        if table.id in {"7.1", "7.3"}
+    }
+    *baselines, (_, attention) = tables["7.1"].values()
+    for published, ours in baselines:
+        assert ours == pytest.approx(published, rel=0.1)
+    assert attention <= 0.05 * tables["7.1"]["B1 full schema"][1]
+    ablated = {name: ours for name, (_, ours) in tables["7.3"].items()}
+    assert ablated["phase 1, all summaries"] == pytest.approx(4_820, rel=0.1)
+    order = ("theta = 0.15", "k = 20", "Tool Attention", "k = 5", "theta = 0.40", "without lazy loading")
+    assert [ablated[name] for name in order] == sorted((ablated[name] for name in order), reverse=True)
+    assert ablated["without lazy loading"] == 0
+
+
 @every_paper
 def test_each_row_has_a_figure_or_says_why_not(paper, reports) -> None:
     for table in reports[paper].tables:

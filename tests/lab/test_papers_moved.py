@@ -1,40 +1,24 @@
-"""Published results against the code: a quick part of each paper's cells is computed anew. `make papers` computes all of them."""
+"""Published results against the code: a quick part of three papers' cells is computed anew. `make papers` computes all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 
 import pytest
 
 from core.app import Settings, open_app
 from core.domain.settings import IN_MEMORY
-from core.lab.scenarios.measures import SETTINGS
-from core.papers import RESULTS, etom, netmcp, pa_rag, tool_attention
-from core.papers.ehrr_runs import Routed
-from core.papers.report import ATTENTION, SAMPLE, Material, Report, moved
+from core.papers import RESULTS, etom, pa_rag, tool_attention
+from core.papers.report import ATTENTION, Material, Report, moved
 from tests.cases import each
 
 
 @pytest.fixture(scope="module")
-def material():
-    with open_app(replace(Settings.from_environment(db=IN_MEMORY), encoder_difference="", reranker="")) as app:
+def material(encoder_cache: Path):
+    with open_app(Settings(db=IN_MEMORY, cache=encoder_cache, encoder_difference="", reranker="")) as app:
         yield app.papers.material()
-
-
-def ehrr_cells(material: Material) -> dict[str, float]:
-    tasks = material.tasks("ehrr_categories")
-    made = {
-        task.id: material.decide(task.subtask, SAMPLE, "ehrr", {"n": 10}, hint=task.server_hint, preset="paper")
-        for task in tasks
-    }
-    return Routed(tasks, made).quality()
-
-
-def netmcp_cells(material: Material) -> dict[str, float]:
-    found = netmcp.run(material.world("ideal", netmcp.QUESTIONS, 0, True), "prag", SETTINGS[0])
-    return {"ssr": 100 * found.ssr, "ee": 100 * found.ee}
 
 
 def pa_rag_cells(material: Material) -> dict[str, float]:
@@ -55,8 +39,6 @@ def tool_attention_cells(material: Material) -> dict[str, float]:
 @each(
     ("paper", "table_id", "row", "cells"),
     [
-        ("ehrr", "ablation", "Full", ehrr_cells),
-        ("netmcp", "fig7", "PRAG", netmcp_cells),
         ("pa_rag", "1", "B1 naive RAG", pa_rag_cells),
         ("etom", "3", "ReAct", etom_cells),
         ("tool_attention", "7.3", "Tool Attention", tool_attention_cells),

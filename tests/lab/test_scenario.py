@@ -1,4 +1,6 @@
-"""NetMCP's experiment in small: five search servers that words find, one network, several routers."""
+"""NetMCP's experiment in small: five search servers that words find, one network, several routers; and a run over time."""
+
+from __future__ import annotations
 
 from dataclasses import replace
 
@@ -9,15 +11,17 @@ from core.app import App
 from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
 from core.lab.scenarios.measures import SETTINGS, Judge
-from core.lab.scenarios.simulation import walk
+from core.lab.scenarios.records import changes, curves
+from core.lab.scenarios.simulation import LookupCache, cached_planner, walk
 from core.network.profiles import Profile
-from core.network.states import HighJitter, Outage
+from core.network.states import HighJitter, Ideal, Outage
+from core.network.traces import Traces
 from core.planning.rules import RulesPlanner
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
 from tests.cases import each
 from tests.lab import search_world as searching
-from tests.lab.scenario_worlds import HYBRID, parameters_of, run
+from tests.lab.scenario_worlds import FLUCTUATING, HYBRID, parameters_of, run
 
 
 def test_in_the_ideal_network_the_network_costs_nothing(world) -> None:
@@ -28,7 +32,7 @@ def test_in_the_ideal_network_the_network_costs_nothing(world) -> None:
     assert {(found.ssr, found.fr) for found in (prag, sonar, ehrr)} == {(1, 0)}
 
 
-@pytest.mark.parametrize("router", ["rag_bm25", "prag", "sonar", "ehrr"])
+@each("router", ["prag", "ehrr"])
 def test_the_same_seed_gives_the_same_run_and_another_does_not(world, router) -> None:
     nervous = replace(HYBRID, servers={**HYBRID.servers, "alpha": (HighJitter(), Outage())})
     one, same, other = (run(world(nervous, steps=90, seed=seed), router) for seed in (1, 1, 2))
@@ -38,14 +42,14 @@ def test_the_same_seed_gives_the_same_run_and_another_does_not(world, router) ->
     assert not np.array_equal(one.network_s, other.network_s)
 
 
-@pytest.mark.parametrize("router", ["sonar", "ehrr"])
+@each("router", ["sonar", "ehrr"])
 def test_what_is_decided_does_not_depend_on_what_comes(world, router) -> None:
     long, short = run(world(HYBRID, steps=90), router), run(world(HYBRID, steps=40), router)
     assert np.array_equal(long.tool[:40], short.tool)
 
 
 @each("form", ["defaults", "paper"])
-@each("router", ["prag", "sonar", "rag_mcp", "expected_value", "ehrr"])
+@each("router", ["prag", "expected_value", "ehrr"])
 def test_the_cache_changes_no_decision(world, router, form) -> None:
     """The same steps with a matcher and a planner that forget; by the probability of fit, and by the views as in the papers."""
     remembered = world(HYBRID, steps=30)
@@ -94,7 +98,7 @@ def test_what_the_lead_in_shows_spares_it_that_failure(world) -> None:
 
 
 def test_outcomes_follow_the_catalogs_figures(world) -> None:
-    fragile = world(Profile("ideal"), steps=2000)
+    fragile = world(Profile("ideal"), steps=800)
     servers = tuple(
         replace(s, post_accept_failure=0.2, tools=tuple(replace(t, success=0.5) for t in s.tools))
         for s in fragile.context.catalog.servers
@@ -104,9 +108,9 @@ def test_outcomes_follow_the_catalogs_figures(world) -> None:
     )
     kinds = [step.kind for step in walk(fragile, "prag", ROUTERS["prag"].parameters())]
     shares = {kind: kinds.count(kind) / len(kinds) for kind in set(kinds)}
-    assert shares[OutcomeKind.CRASH] == pytest.approx(0.2, abs=0.03)
-    assert shares[OutcomeKind.OK] == pytest.approx(0.4, abs=0.03)
-    assert shares[OutcomeKind.TOOL_ERROR] == pytest.approx(0.4, abs=0.03)
+    assert shares[OutcomeKind.CRASH] == pytest.approx(0.2, abs=0.05)
+    assert shares[OutcomeKind.OK] == pytest.approx(0.4, abs=0.05)
+    assert shares[OutcomeKind.TOOL_ERROR] == pytest.approx(0.4, abs=0.05)
 
 
 def test_cost_is_that_of_the_calls_that_were_answered(world) -> None:
@@ -177,3 +181,61 @@ def test_an_own_catalog_is_asked_its_example_requests_if_it_has_more_of_them_tha
     world = app.scenarios.world("ideal", catalog="world", steps=4)
     assert sorted(task.subtask for task in world.tasks) == sorted(texts)
     assert {task.relevant for task in world.tasks} == {("files::read",)}
+
+
+class Other(RulesPlanner):
+    """A planner that predicts another tool."""
+
+    name = "other"
+
+    def predict_tool(self, question: str) -> str:
+        return f"another tool than {question}"
+
+    def rewrite(self, question: str) -> str:
+        return f"other than {question}"
+
+
+def test_planners_of_one_world_do_not_answer_for_each_other() -> None:
+    cache = LookupCache()
+    rules, other = (cached_planner(planner, cache) for planner in (RulesPlanner(), Other()))
+    assert rules.predict_tool("q") != other.predict_tool("q")
+    assert rules.rewrite("q") != other.rewrite("q")
+
+
+def test_sonar_leaves_a_server_in_an_outage_and_comes_back_and_it_is_said_why(world) -> None:
+    profile = Profile(
+        "p", servers={"alpha": (Outage(start=0.03, shortest=3, longest=5),)}, default=(Ideal(base_ms=300),)
+    )
+    one_task = world(profile, seed=3)
+    one_task = replace(one_task, order=np.zeros_like(one_task.order))
+    found = run(one_task, "sonar")
+    found_changes = changes(one_task, found)
+    states = profile.assign(one_task.context.catalog.servers)
+    (alpha,) = curves(one_task.traces, states, ["alpha"])
+    left = [change for change in found_changes if change.left == "alpha"]
+    assert {change.time_s for change in left if change.why == "alpha is down."} <= {begin for begin, _ in alpha.outages}
+    assert sum(change.why == "alpha is down." for change in left) >= 3
+    assert sum(change.chosen == "alpha" for change in found_changes) >= 3
+    assert not (one_task.traces.outage[found.server, found.at]).any()
+    assert changes(one_task, run(one_task, "prag")) == ()
+
+
+def test_a_change_without_an_outage_names_both_latencies_or_the_failed_call(world) -> None:
+    rhythm = replace(world(FLUCTUATING), order=np.zeros(360, dtype=np.int64))
+    (first, *_) = changes(rhythm, run(rhythm, "sonar"))
+    assert first.why.startswith(f"{first.left} is at ")
+    assert f", {first.chosen} at " in first.why
+    once = Outage(start=1.0, shortest=1, longest=1, base_ms=20)
+    latency_s = world(Profile("p", servers={"alpha": (once,)}), lead_in=0, steps=20).traces.latency_s.copy()
+    latency_s[0, 1:] = 0.02  # alpha was down at the first step alone
+    still = world(Profile("p"), lead_in=0, steps=20)
+    still = replace(still, traces=replace(still.traces, latency_s=latency_s), order=np.zeros(20, dtype=np.int64))
+    assert changes(still, run(still, "ehrr"))[0].why == "The last call to alpha failed."
+
+
+def test_curves_carry_states_and_outages() -> None:
+    latency_s = np.array([[0.1, 1.0, 1.2, 0.1, 1.0], [0.1] * 5])
+    found = curves(Traces(("a", "b"), latency_s, 10.0), {"a": (Outage(), Ideal()), "b": (Ideal(),)})
+    assert found[0].outages == ((10, 30), (40, 50))
+    assert (found[0].states, found[1].outages) == (("Intermittent outage", "Ideal"), ())
+    assert found[1].time_s.tolist() == [0, 10, 20, 30, 40]

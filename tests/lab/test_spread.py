@@ -1,38 +1,73 @@
-"""Runs and sweeps on a Ray cluster: the same as on this machine, also where a worker is killed half-way."""
+"""Runs and sweeps on a cluster that is played: the same as on this machine, also if a worker is lost. `make bench` has a real one."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import threading
-from collections.abc import Iterator
+import math
+import pickle
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from core.app import App, Settings, build_app
 from core.domain.catalog import Catalog
+from core.domain.errors import WayfareError
 from core.importers.tasks import tasks_text
 from core.lab.benchmark import CLOCKED
 from core.lab.cluster import RaySpread, Worker
 from core.lab.sweep import read_axis
-from core.lab.sweeps import GRID, SweepPlan
+from core.lab.sweeps import SweepPlan
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.lab.test_lab_runs import MANY, TASKS
 from tests.relevance.toy_encoders import WordEncoder
-from tests.world import ROOT
-
-pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
-def opened(folder: Path, store: Store) -> App:
-    """A worker's app, with the encoder of the tests; it leaves a file that says so."""
-    (folder / str(os.getpid())).touch()
+class Lost(Exception):
+    """Ray's error of a worker that is gone."""
+
+
+class Worked:
+    """An actor of a played Ray. From its `last` call on it is lost."""
+
+    def __init__(self, worker: Worker, last: float) -> None:
+        self._worker, self._left = worker, last
+
+    def __getattr__(self, method: str) -> Any:
+        return SimpleNamespace(remote=lambda *given: partial(self._answer, method, given))
+
+    def _answer(self, method: str, given: tuple[Any, ...]) -> Any:
+        self._left -= method != "ready"
+        if self._left < 0:
+            raise Lost("it was killed")
+        return getattr(self._worker, method)(*given)
+
+
+class PlayedRay:
+    """What Wayfare uses of Ray, in this process. The last call that was given is answered first. `calls` has how many each worker answers
+    before it is lost."""
+
+    exceptions = SimpleNamespace(RayError=Lost, RayTaskError=WayfareError)
+    wait = staticmethod(lambda answers, **_: (answers[-1:], answers[:-1]))
+    get = staticmethod(lambda answer: answer())
+    put = staticmethod(lambda value: pickle.loads(pickle.dumps(value)))
+    kill = is_initialized = staticmethod(lambda *_: True)
+
+    def __init__(self, *calls: float) -> None:
+        self._calls = list(calls)
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 2.0}
+
+    def remote(self, **_: object) -> Any:
+        return lambda kind: SimpleNamespace(remote=lambda *given: Worked(kind(*given), self._calls.pop(0)))
+
+
+def opened(store: Store) -> App:
+    """A worker's app, with the encoder of the tests."""
     return build_app(store, Settings(seed=1), encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors))
 
 
@@ -40,9 +75,7 @@ def test_a_worker_indexes_a_catalog_that_is_sent_with_every_part_once(app: App) 
     apps: list[App] = []
 
     def kept(store: Store) -> App:
-        apps.append(
-            build_app(store, Settings(seed=1), encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors))
-        )
+        apps.append(opened(store))
         return apps[-1]
 
     worker, tasks = Worker(app.store.tables(), kept), tasks_text(TASKS)
@@ -62,43 +95,30 @@ def test_a_worker_indexes_a_catalog_that_is_sent_with_every_part_once(app: App) 
         assert there.catalogs.index("mine.json") is not index
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A cluster with room for two workers, which this process has joined."""
-    import ray
-
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    monkeypatch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield
-    ray.shutdown()
-
-
-@pytest.mark.usefixtures("cluster")
-def test_a_run_and_a_sweep_of_which_a_worker_is_killed_end_as_on_one_machine(app: App, tmp_path: Path) -> None:
-    started = tmp_path / "started"
-    started.mkdir()
+def test_a_run_and_a_sweep_of_which_a_worker_is_lost_end_as_on_one_machine(app: App) -> None:
     parameters = app.routing.parameters("rag_mcp", {"n": 10})
-    plan = SweepPlan(tuple(read_axis(text, type(parameters)) for text in ("n=1:10", "hint_weight=0:1:0.1")), GRID)
+    plan = SweepPlan(tuple(read_axis(text, type(parameters)) for text in ("n=1:10", "hint_weight=0:1:0.5")))
     asked: dict[str, Any] = {"catalog": "world", "router": "rag_mcp", "preset": "balanced", "parameters": parameters}
     alone = app.sweeps.run(TASKS, plan, source="here", **asked)
     measured = app.measuring.measure(MANY, source="here", resumable=False, **asked).entry
-    killed: list[int] = []
-
-    def progress(done: int, _of: int) -> None:
-        """Once both workers have begun, one of them is killed."""
-        while done and len(list(started.iterdir())) < 2:
-            threading.Event().wait(0.05)
-        if done and spread.hired == 2 and not killed:
-            os.kill(int(next(started.iterdir()).name), signal.SIGKILL)
-            killed.append(done)
-
-    with RaySpread("auto", app.store.tables(), opened=partial(opened, started)) as spread:
+    with RaySpread("auto", app.store.tables(), opened=opened, ray=PlayedRay(math.inf, 7)) as spread:
         run = app.measuring.measure(MANY, source="there", resumable=False, spread=spread, **asked).entry
-        spread_out = app.sweeps.run(TASKS, plan, source="there", progress=progress, spread=spread, **asked)
+        spread_out = app.sweeps.run(TASKS, plan, source="there", spread=spread, **asked)
     assert (spread.hired, spread.lost) == (2, 1)
-    assert 0 < killed[0] < len(alone["points"])
     assert json.dumps({**spread_out, "sweep": ""}) == json.dumps({**alone, "sweep": ""})
     assert {name: run[name] for name in run if name not in CLOCKED} == {
         name: measured[name] for name in measured if name not in CLOCKED
     }
+
+
+def test_without_any_worker_left_it_ends_and_goes_on_from_what_is_stored(app: App) -> None:
+    parameters = app.routing.parameters("rag_mcp", {"n": 10})
+    asked: dict[str, Any] = {"catalog": "world", "router": "rag_mcp", "preset": "balanced", "parameters": parameters}
+    plan = SweepPlan((read_axis("n=1:10", type(parameters)),))
+    with (
+        RaySpread("auto", app.store.tables(), opened=opened, ray=PlayedRay(2, 3)) as spread,
+        pytest.raises(WayfareError, match=r"The last worker of the cluster is lost \(it was killed\)"),
+    ):
+        app.sweeps.run(TASKS, plan, source="there", spread=spread, **asked)
+    (sweep,) = app.lab_runs.sweeps()
+    assert len(app.sweeps.document(sweep.id)["points"]) == 5

@@ -1,9 +1,29 @@
-"""Stored runs task by task: what was won and lost."""
+"""Stored runs task by task: wins and losses, parts, failures by reason, and decisions side by side."""
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
+from core.domain.catalog import Catalog
 from core.domain.tasks import Task
-from core.lab.stored_runs import task_changes, task_values
+from core.domain.trace import Drop
+from core.lab.stored_runs import (
+    STAGES,
+    Why,
+    agreement,
+    compared_tools,
+    failures,
+    parts,
+    task_changes,
+    task_values,
+    winners,
+)
+from core.routers.ehrr import Ehrr
+from core.routers.rag_mcp import RagMcp
+from core.routers.tool_attention_baselines import FullCatalog
+from tests.cases import each
+from tests.routers import worlds
 
 TASKS = [Task(name, name, relevant=(f"s::{name}",)) for name in "abcd"] + [Task("none", "fly to the moon")]
 
@@ -39,3 +59,108 @@ def test_a_task_is_won_by_the_measure_and_an_impossible_one_by_being_refused() -
         "won",
     ]
     assert [one.change for one in task_changes(TASKS[4:], AFTER, BEFORE, "RR")] == ["lost"]
+
+
+@pytest.fixture(scope="module")
+def decisions():
+    chosen = ((Ehrr, worlds.table_v()), (RagMcp, None), (FullCatalog, None))
+    return tuple(router().route("x", worlds.tables_context(), parameters) for router, parameters in chosen)
+
+
+def test_each_tool_has_its_place_in_each_decision(decisions) -> None:
+    found = {tool.tool: tool.placings for tool in compared_tools(decisions)}
+    assert [placing.rank for placing in found["s1::t12"]] == [1, None, None]
+    assert found["s1::t12"][1].dropped_by is Drop.OUTRANKED
+    assert [placing.rank for placing in found["s2::t21"]] == [None, 1, 1]
+    assert found["s2::t21"][0].dropped_by is Drop.REJECTED
+    assert found["s1::t12"][0].score == pytest.approx(0.516, abs=5e-4)
+
+
+def test_what_most_keep_comes_first(decisions) -> None:
+    kept = [sum(placing.rank is not None for placing in tool.placings) for tool in compared_tools(decisions)]
+    assert kept == sorted(kept, reverse=True)
+    assert kept[0] == 3
+
+
+def test_agreement_is_the_overlap_of_candidates(decisions) -> None:
+    overlap = agreement(decisions)
+    assert overlap.shape == (3, 3)
+    assert np.array_equal(overlap, overlap.T)
+    assert np.array_equal(np.diag(overlap), np.ones(3))
+    assert overlap[1, 2] == 1.0
+    assert overlap[0, 1] == pytest.approx(1 / 4)  # t12, t13 against t21, t11, t13
+    assert agreement(()).shape == (0, 0)
+
+
+def test_winners_are_counted(decisions) -> None:
+    assert winners(decisions) == {"s2::t21": 2, "s1::t12": 1}
+    nothing = Ehrr().route("x", worlds.context(Catalog("empty"), {}, {}))
+    assert winners((nothing,)) == {"": 1}
+    assert agreement((nothing, nothing)).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+PARTED = (
+    Task("a", "a", relevant=("s::x",), level="L1", category="files"),
+    Task("b", "b", relevant=("s::x", "t::y"), level="L1"),
+    Task("c", "c", level="L5"),
+    Task("d", "d", level="L5"),
+)
+PARTED_RESULT = {
+    "tasks": {
+        "a": {"candidates": ["s::x"]},
+        "b": {"candidates": ["t::z", "t::y"]},
+        "c": {"candidates": []},
+        "d": {"candidates": ["s::x"]},
+    }
+}
+
+
+@each(
+    ("by", "expected"),
+    [
+        ("level", [("L1", 2, 0.75, 0, 0), ("L5", 0, None, 2, 1)]),
+        ("category", [("", 1, 0.5, 2, 1), ("files", 1, 1.0, 0, 0)]),
+        ("server", [("", 0, None, 2, 1), ("s", 2, 0.75, 0, 0), ("t", 1, 0.5, 0, 0)]),
+    ],
+)
+def test_parts_by_hand(by: str, expected: list[tuple[object, ...]]) -> None:
+    found = parts(PARTED, PARTED_RESULT, "RR", by)
+    shown = [(p.group, p.n, None if p.n == 0 else p.mean, p.impossible, p.refused) for p in found]
+    assert shown == expected
+    assert all(p.low <= p.mean <= p.high for p in found if p.n)
+
+
+POSSIBLE = [Task(name, name, relevant=(f"s::{name}",)) for name in "abcdefgh"]
+FAILING = [*POSSIBLE, Task("none", "fly to the moon"), Task("fine", "refused", relevant=())]
+FAILING_RESULT = {
+    "tasks": {
+        "a": {"rank": 1, "candidates": ["s::a"]},
+        "b": {"rank": 2, "candidates": ["s::a", "s::b"]},
+        "c": {"rank": None, "candidates": [], "dropped_by": "absent"},
+        "d": {"rank": None, "candidates": ["s::a"], "dropped_by": "not_shortlisted"},
+        "e": {"rank": None, "candidates": ["s::a"], "dropped_by": "not_retrieved"},
+        "f": {"rank": None, "candidates": ["s::a"], "dropped_by": "rejected"},
+        "g": {"rank": None, "candidates": [], "dropped_by": "refused"},
+        "h": {"rank": None, "candidates": ["s::a"]},
+        "none": {"rank": None, "candidates": ["s::a"]},
+        "fine": {"rank": None, "candidates": []},
+    }
+}
+
+
+def test_failed_tasks_are_grouped_by_why_and_the_largest_group_is_first() -> None:
+    found = failures(FAILING, FAILING_RESULT)
+    assert {why: [(one.task.id, one.stage) for one in ones] for why, ones in found.items()} == {
+        Why.OUT_RANKED: [("b", "not_first"), ("e", "not_retrieved")],
+        Why.NOT_IN_INDEX: [("c", "absent")],
+        Why.WRONG_SERVER: [("d", "not_shortlisted")],
+        Why.PRICED_OUT: [("f", "rejected")],
+        Why.REFUSED_WRONGLY: [("g", "refused")],
+        Why.UNKNOWN: [("h", "unknown")],
+        Why.NOT_REFUSED: [("none", "not_refused")],
+    }
+    assert next(iter(found)) is Why.OUT_RANKED
+
+
+def test_every_stage_that_drops_a_tool_has_a_group() -> None:
+    assert set(Drop) <= set(STAGES)

@@ -1,8 +1,9 @@
-"""The axes of a sweep, what its points are worth, and Optuna's search among them."""
+"""The axes of a sweep, the measures of its points, Optuna's search among them, and which parameter mattered."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from core.domain.catalog import Server
 from core.domain.errors import ParameterError, WayfareError
 from core.domain.tasks import Step, Task
 from core.lab.benchmark import MEASURES, score_tasks
-from core.lab.execution import execute, expected_outcome
-from core.lab.search import Search
+from core.lab.execution import expected_outcome
+from core.lab.search import FEWEST, Search, importances
 from core.lab.sweep import (
     AGAINST,
     COMPARED,
@@ -20,6 +21,7 @@ from core.lab.sweep import (
     SECONDS,
     SOLVED,
     USD,
+    Axis,
     PointScorer,
     changes,
     drawn,
@@ -31,6 +33,7 @@ from core.lab.sweep import (
 )
 from core.routers.ehrr import Ehrr, EhrrParameters
 from tests.cases import each
+from tests.lab.test_execution import executed
 from tests.routers import worlds
 
 ALPHA, K, AUCTION = "alpha_t=0:1:0.25", "k=2:4", "auction=on,off"
@@ -128,7 +131,7 @@ def test_the_expected_outcome_is_what_playing_comes_to(plan: tuple[Step, ...], p
     context, task = three_tools(), Task("t", subtask, relevant=("near::right", "far::also"), plan=plan)
     plain = Ehrr().route("t", context, worlds.table_v(n=3))
     decisions = iter([replace(plain, candidates=rows) for rows in parts])
-    played = execute("x", [task], lambda _: next(decisions), context, seeds=20_000, s_per_usd=1.0)
+    played = executed([task], lambda _: next(decisions), context, seeds=20_000)
     expected = expected_outcome(task, parts, context)
     assert played.success_rate.low - 0.005 < expected.solved < played.success_rate.high + 0.005
     assert played.usd_per_task.mean == pytest.approx(expected.usd, rel=0.02)
@@ -215,3 +218,37 @@ def test_a_search_proposes_the_same_points_when_it_is_told_the_same() -> None:
 
     assert proposed(1) == proposed(1) != proposed(2)
     assert all(0 <= point["alpha_t"] <= 1 and 1 <= point["k"] <= 9 for point in proposed(1)[1:])
+
+
+AXES = (Axis("alpha", "", (), 0.0, 1.0), Axis("k", "", (1, 2, 3)), Axis("mode", "", ("off", "on")))
+
+
+def points(count: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(5)
+    drawn = [
+        {"alpha": float(rng.random()), "k": int(rng.integers(1, 4)), "mode": str(rng.choice(["off", "on"]))}
+        for _ in range(count)
+    ]
+    return [{"values": one, SOLVED: one["alpha"], USD: 2.0 if one["mode"] == "on" else 1.0} for one in drawn]
+
+
+def test_the_knob_that_an_objective_follows_mattered_most() -> None:
+    found = points(80)
+    solved, usd = importances(AXES, found, SOLVED), importances(AXES, found, USD)
+    assert (next(iter(solved)), next(iter(usd))) == ("alpha", "mode")
+    assert abs(sum(solved.values()) - 1) < 1e-9
+    assert solved["alpha"] > 0.5
+
+
+def test_too_few_points_and_a_flat_objective_say_nothing() -> None:
+    assert importances(AXES, points(FEWEST - 1), SOLVED) == {}
+    assert importances(AXES, [{**one, SOLVED: 1.0} for one in points(20)], SOLVED) == {}
+
+
+def test_it_is_the_best_points_that_are_looked_at() -> None:
+    found = points(120)
+    for one in found:
+        values = one["values"]
+        one[SOLVED] = 1 + values["k"] / 10 if values["mode"] == "on" else values["alpha"]
+    solved = importances(AXES, found, SOLVED)
+    assert solved["alpha"] < min(solved["k"], solved["mode"]), "alpha tells the worst apart, not the best"

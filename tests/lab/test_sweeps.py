@@ -1,66 +1,92 @@
-"""Sweeps: the same as the router asked one by one, taken up again after a kill, and the same bytes then."""
+"""Sweeps: the same as the router asked one by one, and taken up again after an interruption with the same bytes."""
 
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.app import App
-from core.domain.lab_runs import Sweep
+from core.domain.lab_runs import OPTUNA, Sweep
 from core.lab.benchmark import MEASURES
-from tests.forking import FORKS
-from tests.lab.sweep_victim import KINDS, swept
+from core.lab.sweep import read_axis
+from core.lab.sweeps import GRID, RANDOM, SweepPlan
+from tests.cases import each
 from tests.lab.test_lab_runs import TASKS
-from tests.world import ROOT, open_test_app
+from tests.world import open_world
+
+KINDS = {  # router, method, count, axes
+    "grid": ("ehrr", GRID, 0, ("alpha_t=0:1:0.02", "auction=on,off")),
+    "one by one": ("rag_mcp", GRID, 0, ("n=1:10",)),
+    "random": ("ehrr", RANDOM, 90, ("alpha_t=0:1", "kappa=0:1000", "w_names=0,0.5", "similarity=fit,views")),
+    "optuna": ("ehrr", OPTUNA, 12, ("alpha_t=0:1", "kappa=0:1000:10", "auction=on,off")),
+}
 
 
-@pytest.mark.parametrize(("kind", "stop_after"), [("grid", 64), ("optuna", 5)])
-def test_a_killed_sweep_is_taken_up_and_ends_with_the_same_bytes(
+def swept(app: App, kind: str, progress: Callable[[int, int], None] = lambda _done, _of: None) -> dict[str, Any]:
+    """The document of a sweep of this kind."""
+    router, method, count, axes = KINDS[kind]
+    parameters = app.routing.parameters(router, {"n": 10})
+    return app.sweeps.run(
+        TASKS, SweepPlan(tuple(read_axis(text, type(parameters)) for text in axes), method, count), source="t.jsonl",
+        catalog="world", router=router, preset="balanced", parameters=parameters, seed=7, progress=progress,
+    )  # fmt: skip
+
+
+class HalfWayError(Exception):
+    """What ends a sweep half-way."""
+
+
+@each(("kind", "stop_after"), [("grid", 64), ("optuna", 5)])
+def test_an_interrupted_sweep_is_taken_up_and_ends_with_the_same_bytes(
     app: App, tmp_path: Path, kind: str, stop_after: int
 ) -> None:
-    whole = json.dumps(swept(app, kind))
-    path = tmp_path / "killed.duckdb"
-    line = [FORKS.python, "-m", "tests.lab.sweep_victim", str(path), kind, str(stop_after)]
-    assert subprocess.run(line, cwd=ROOT, capture_output=True, check=False).returncode == -signal.SIGKILL
-    with open_test_app(path) as again:
-        (sweep,) = again.lab_runs.sweeps()
-        known = len(again.sweeps.document(sweep.id)["points"])
-        assert stop_after <= known < len(json.loads(whole)["points"])
-        assert json.dumps(swept(again, kind)) == whole
+    def stop(done: int, _of: int) -> None:
+        if done >= stop_after:
+            raise HalfWayError
 
-
-def test_points_that_are_known_are_not_computed_again(app: App) -> None:
-    swept(app, "grid")
-    (sweep,) = app.lab_runs.sweeps()
-    point = app.store.lab_runs.points(sweep.id)[17]
-    marked = type(point)(
-        point.sweep, point.number, point.values_json, json.dumps({**json.loads(point.result_json), "mrr": 9.0})
+    with pytest.raises(HalfWayError):
+        swept(app, kind, stop)
+    (sweep,) = (one for one in app.lab_runs.sweeps() if json.loads(one.plan_json)["method"] == KINDS[kind][1])
+    known = app.store.lab_runs.points(sweep.id)
+    assert len(known) == stop_after
+    marked = type(known[3])(
+        sweep.id, 3, known[3].values_json, json.dumps({**json.loads(known[3].result_json), "mrr": 9.0})
     )
     app.store.lab_runs.add_points([marked])
-    assert [one["number"] for one in swept(app, "grid")["points"] if one["mrr"] == 9.0] == [17]
+    told: list[int] = []
+    document = swept(app, kind, lambda done, _of: told.append(done))
+    points = document["points"]
+    assert [one["number"] for one in points if one["mrr"] == 9.0] == [3], "what is known is not computed again"
+    assert (told[0], told[-1]) == (stop_after, len(points))
+    with open_world(tmp_path / "other.duckdb", in_memory=True) as other:
+        whole = swept(other, kind)
+    points[3]["mrr"] = whole["points"][3]["mrr"]
+    assert json.dumps(document) == json.dumps(whole)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_each_point_is_what_bench_says_of_it(app: App, kind: str) -> None:
     router = KINDS[kind][0]
-    points = swept(app, kind)["points"]
+    document = swept(app, kind)
+    points = document["points"]
     assert [point["number"] for point in points] == list(range(len(points)))
-    for point in points[:: max(1, len(points) // 7)]:
+    for point in points[:: max(1, len(points) // 5)]:
         parameters = app.routing.parameters(router, {"n": 10, **point["values"]})
         run = app.lab.benchmark(TASKS, catalog="world", router=router, parameters=parameters)
         assert {name: point[name] for name in MEASURES} == pytest.approx(run.measures)
         assert (point["rejection"], point["judged@10"]) == (run.rejection, run.judged["judged@10"])
+    found = app.lab_runs.find(document["sweep"][:6])
+    assert isinstance(found, Sweep)
+    assert json.loads(found.plan_json)["axes"] == list(KINDS[kind][3])
+    assert app.lab_runs.tasks(found) == TASKS
 
 
 def test_a_sweep_of_refusals_refuses(app: App) -> None:
     """The knob that turns sub-tasks down acts before anything is ranked, in a sweep too."""
-    from core.lab.sweep import read_axis
-    from core.lab.sweeps import SweepPlan
-
     parameters = app.routing.parameters("ehrr", {"n": 10})
     plan = SweepPlan((read_axis("wrong_refusals=0,50", type(parameters)),))
     first, last = app.sweeps.run(
@@ -70,11 +96,3 @@ def test_a_sweep_of_refusals_refuses(app: App) -> None:
         chosen = parameters.replaced({"wrong_refusals": percent})
         run = app.lab.benchmark(TASKS, catalog="world", router="ehrr", parameters=chosen)
         assert (point["mrr"], point["rejection"]) == (pytest.approx(run.measures["mrr"]), run.rejection)
-
-
-def test_a_sweep_is_found_among_the_runs(app: App) -> None:
-    document = swept(app, "one by one")
-    found = app.lab_runs.find(document["sweep"][:6])
-    assert isinstance(found, Sweep)
-    assert json.loads(found.plan_json) == {"axes": ["n=1:10"], "method": "grid", "points": 10}
-    assert app.lab_runs.tasks(found) == TASKS

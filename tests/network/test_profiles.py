@@ -1,13 +1,25 @@
-"""Profiles: which server is in which state, and profiles as files."""
+"""Profiles: which server is in which state, profiles as files, and saved ones."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from core.domain.catalog import Server
-from core.domain.errors import CatalogError, UnknownNameError
+from core.domain.errors import CatalogError, StoreError, UnknownNameError
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from core.network.profiles import Profile, Rule, load_profile, parse_profile, shipped_profiles
+from core.network.profiles import (
+    MOST_BYTES,
+    NetworkProfiles,
+    Profile,
+    Rule,
+    check_profile_name,
+    load_profile,
+    parse_profile,
+    read_profile,
+    shipped_profiles,
+    tidy_name,
+)
 from core.network.states import HighJitter, Ideal, Outage
 from tests.cases import each
 
@@ -104,3 +116,105 @@ def test_a_file_that_is_not_there_or_no_json_is_said(tmp_path) -> None:
         load_profile(str(tmp_path / "no.json"))
     with pytest.raises(UnknownNameError, match="hybrid"):
         load_profile("nothing")
+
+
+MINE = Profile("mine", "Über <b>all</b>.", {"a": (Outage(start=0.5),)})
+
+
+def test_a_saved_profile_is_found_by_its_name_and_readable(tmp_path: Path) -> None:
+    folder = tmp_path / "not" / "there"
+    assert NetworkProfiles(folder).saved() == ()
+    path = NetworkProfiles(folder).save(MINE)
+    assert (NetworkProfiles(folder).saved(), NetworkProfiles(folder).load("mine")) == (("mine",), MINE)
+    assert "Über" in path.read_text(encoding="utf-8")
+    assert len(path.read_text(encoding="utf-8").splitlines()) > 5
+    NetworkProfiles(folder).save(Profile("mine", "Another."))
+    assert NetworkProfiles(folder).load("mine").about == "Another."
+    assert [one.name for one in folder.iterdir()] == ["mine.json"]
+    NetworkProfiles(folder).remove("mine")
+    assert NetworkProfiles(folder).saved() == ()
+    with pytest.raises(UnknownNameError, match="'mine'"):
+        NetworkProfiles(folder).remove("mine")
+    with pytest.raises(UnknownNameError, match="hybrid"):
+        NetworkProfiles(folder).load("mine")
+
+
+@each("name", ["", ".", "..", "../x", "a/b", "a\\b", "a.b", "-x", "A", "con", "lpt1", "é", "a\n", "x" * 61])
+def test_a_name_that_is_no_file_name_everywhere_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CatalogError, match="cannot name a network"):
+        NetworkProfiles(tmp_path).save(Profile(name))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_shipped_name_is_not_to_be_had(tmp_path: Path) -> None:
+    for name in shipped_profiles():
+        with pytest.raises(CatalogError, match="shipped"):
+            NetworkProfiles(tmp_path).save(Profile(name))
+    (tmp_path / "hybrid.json").write_text(Profile("hybrid", "False.").text())
+    assert NetworkProfiles(tmp_path).saved() == ()
+    assert NetworkProfiles(tmp_path).load("hybrid").about != "False."
+
+
+def test_what_is_typed_becomes_a_name_that_is_free(tmp_path: Path) -> None:
+    check_profile_name(tidy_name(" Monday  MESS "))
+    assert NetworkProfiles(tmp_path).free_name("hybrid") == "my_hybrid"
+    NetworkProfiles(tmp_path).save(Profile("my_hybrid"))
+    assert NetworkProfiles(tmp_path).free_name("hybrid") == "my_hybrid_2"
+    assert NetworkProfiles(tmp_path).free_name("x" * 60) == "my_network"
+
+
+def test_a_damaged_file_is_named_and_harms_no_other(tmp_path: Path) -> None:
+    NetworkProfiles(tmp_path).save(MINE)
+    (tmp_path / "bad.json").write_text('{"name": "bad"')
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "Not A Name.json").write_text("{}")
+    assert NetworkProfiles(tmp_path).saved() == ("bad", "mine")
+    with pytest.raises(CatalogError, match=r"bad\.json: it cannot be read as a profile"):
+        NetworkProfiles(tmp_path).load("bad")
+    assert NetworkProfiles(tmp_path).load("mine") == MINE
+    NetworkProfiles(tmp_path).remove("bad")
+    assert NetworkProfiles(tmp_path).saved() == ("mine",)
+
+
+def test_the_file_says_the_name(tmp_path: Path) -> None:
+    NetworkProfiles(tmp_path).save(MINE).rename(tmp_path / "copied.json")
+    assert NetworkProfiles(tmp_path).load("copied").name == "copied"
+
+
+@each(
+    ("text", "words"),
+    [
+        (b"\xff\xfe\x00", "cannot be read"),
+        (b"[" * 200_000, "cannot be read"),
+        (b" " * (MOST_BYTES + 1), "more than"),
+        (b'{"name": "x", "default": {"state": "ideal", "base_ms": NaN}}', "finite"),
+        (b'{"name": "x", "default": {"state": "ideal", "base_ms": 1e999}}', "finite"),
+        (b'{"name": "x", "default": {"state": ["ideal"]}}', "no network state"),
+        (b'{"name": "x", "' + b"k" * 5000 + b'": 1}', "it has no 'kk"),
+        (b'{"name": "x", "default": "' + b"k" * 5000 + b'"}', "no network state"),
+        (b'{"name": "x", "default": ' + b"9" * 5000 + b"}", "cannot be read"),
+    ],
+)
+def test_hostile_files_are_one_sentence(text: bytes, words: str) -> None:
+    with pytest.raises(CatalogError, match=words) as error:
+        read_profile(text, "theirs.json")
+    assert str(error.value).startswith("theirs.json: ")
+    assert len(str(error.value)) < 400
+
+
+def test_a_folder_that_cannot_be_written_is_said_and_keeps_what_was(tmp_path: Path) -> None:
+    (tmp_path / "networks").write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be saved"):
+        NetworkProfiles(tmp_path / "networks").save(MINE)
+    assert NetworkProfiles(tmp_path / "networks").saved() == ()
+    (tmp_path / "mine.json").mkdir()
+    with pytest.raises(StoreError, match="nothing of it was kept"):
+        NetworkProfiles(tmp_path).save(MINE)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["mine.json", "networks"]
+
+
+def test_every_text_is_a_file_that_comes_back() -> None:
+    for name in shipped_profiles():
+        profile = load_profile(name)
+        assert read_profile(profile.text().encode(), name) == profile
+        assert json.loads(profile.text())["name"] == name

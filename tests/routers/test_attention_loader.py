@@ -56,13 +56,6 @@ def test_a_definition_comes_from_the_catalog_and_is_kept(clock):
     assert second.tokens == definition_tokens(CATALOG.tools[0])
 
 
-def test_the_order_is_that_of_the_question(clock):
-    ids = ["mail::send", "files::write", "files::read"]
-    for live in (False, True):
-        loaded = SchemaLoader(Live(), clock=clock).load(CATALOG, ids, live=live)
-        assert [one.tool.id for one in loaded] == ids
-
-
 def test_a_live_server_is_asked_once_for_all_its_tools(clock):
     live = Live()
     loader = SchemaLoader(live, clock=clock)
@@ -111,11 +104,6 @@ def test_of_a_server_larger_than_the_memory_what_was_wanted_is_kept(clock):
     assert len(loader.load(CATALOG, ["files::read"], live=True)) == 1
     assert loader.load(CATALOG, ["files::read"], live=True)[0].hit
     assert live.asked == ["files"]
-
-
-def test_more_tools_than_the_memory_holds_are_loaded_all_the_same(clock):
-    ids = [tool.id for tool in CATALOG.tools]
-    assert len(SchemaLoader(Live(), capacity=2, clock=clock).load(CATALOG, ids)) == 4
 
 
 def test_a_server_that_does_not_answer_is_told_of_and_asked_again(clock):

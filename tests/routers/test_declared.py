@@ -44,11 +44,6 @@ def test_an_unusable_figure_of_a_tool_is_a_prior_and_marked_as_one(bad, declared
     assert getattr(figures, f"{column}_source").tolist() == [Source.PRIOR]
 
 
-@each("bad", UNUSABLE)
-def test_an_unusable_variance_is_the_prior(bad):
-    assert snapshot(Server("a", success_variance=bad)).servers.success_variance.tolist() == [0.0]
-
-
 @each("bad", [*UNUSABLE, None])
 def test_an_unusable_price_is_no_price_and_an_unusable_ask_no_ask(bad):
     got = snapshot(priced("a", bad, ask=bad))
@@ -91,10 +86,6 @@ def test_an_ask_nobody_declared_is_the_median_of_the_tools_prices(prices, median
     assert snapshot(priced("a", *prices)).servers.ask_usd[0] == pytest.approx(median)
 
 
-def test_a_declared_ask_stands_beside_any_prices():
-    assert snapshot(priced("a", 0.01, 0.02, ask=0.5)).servers.ask_usd.tolist() == [0.5]
-
-
 def test_each_server_takes_the_median_of_its_own_tools():
     got = snapshot(priced("a", 0.01), priced("none"), priced("b", 0.04, 0.06), priced("c", None), priced("d", 0.2))
     assert got.servers.ask_usd[[0, 2, 4]] == pytest.approx([0.01, 0.05, 0.2])
@@ -117,11 +108,6 @@ def test_an_ask_set_by_hand_replaces_the_declared_one_and_the_median(edit):
 def test_the_last_edit_of_a_figure_counts(edit):
     got = snapshot(priced("a", 0.01), overrides=[edit("a", "t0", 0.2), edit("a", "t0", 0.3)])
     assert got.tools.price_usd.tolist() == [0.3]
-
-
-def test_a_cleared_edit_alone_leaves_the_declared_price(edit):
-    got = snapshot(priced("a", 0.01), overrides=[edit("a", "t0", None)])
-    assert (got.tools.price_usd[0], got.tools.price_source[0]) == (0.01, Source.DECLARED)
 
 
 def test_an_edit_that_was_cleared_later_gives_the_declared_price_back(edit):

@@ -76,7 +76,7 @@ def asked(context: RoutingContext, match: Match, parameters: EhrrParameters) -> 
     return list(Ehrr().route("anything", context, parameters).candidates)
 
 
-@settings(derandomize=True, max_examples=80)
+@settings(derandomize=True, max_examples=40)
 @given(st.data())
 def test_the_same_candidates(data) -> None:
     made = data.draw(servers())

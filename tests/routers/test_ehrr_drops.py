@@ -48,44 +48,6 @@ def test_every_kind_of_drop_in_one_decision(routed, tool):
     }
 
 
-def test_off_the_short_list_comes_before_a_refused_price_and_a_price_too_high(routed, tool):
-    far = Server("far", ask_usd=PROHIBITIVE, tools=(tool("a", price_usd=DEAR),))
-    near = Server("near", tools=(tool("b"),))
-    decision = routed(far, near, of_server={"near": 0.9}, k=1)
-    assert dropped(decision)["far::a"] is Drop.NOT_SHORTLISTED
-
-
-def test_a_refused_price_comes_before_a_price_too_high(routed, tool):
-    decision = routed(Server("greedy", ask_usd=PROHIBITIVE, tools=(tool("a", price_usd=DEAR),)))
-    assert dropped(decision) == {"greedy::a": Drop.REJECTED}
-
-
-def test_a_price_too_high_comes_before_a_low_rank_and_takes_no_rank(routed, tool):
-    decision = routed(
-        Server("s", ask_usd=CHEAP, tools=(tool("a", price_usd=DEAR), tool("b"), tool("c"))),
-        of_tool={"s::a": 1.0, "s::b": 0.5, "s::c": 0.4},
-        n=1,
-    )
-    assert dropped(decision) == {"s::a": Drop.NOT_AFFORDABLE, "s::b": None, "s::c": Drop.OUTRANKED}
-    assert [decision.tool_at(row).rank for row in range(3)] == [None, 1, 2]
-
-
-def test_a_loser_keeps_its_numbers(routed, tool):
-    decision = routed(
-        Server("greedy", ask_usd=PROHIBITIVE, tools=(tool("a", price_usd=DEAR),)), of_tool={"greedy::a": 0.7}
-    )
-    row = decision.tool_at(0)
-    # priors: (0.3 + 1) / (0.98 * 0.9) + 0.5 seconds
-    assert row.cost_s == pytest.approx(1.3 / 0.882 + 0.5)
-    assert row.utility == pytest.approx(0.7 - 0.25 * (1.3 / 0.882 + 0.5))
-
-
-def test_no_tool_in_the_catalog(routed):
-    decision = routed(Server("bare"))
-    assert decision.winner is None
-    assert decision.reason == "The catalog has no tools; import or discover a catalog that has some."
-
-
 def test_no_server_accepts(routed, tool):
     greedy = [Server(name, ask_usd=PROHIBITIVE, tools=(tool("a"),)) for name in ("one", "two", "three")]
     decision = routed(*greedy, k=2)
@@ -119,14 +81,6 @@ def test_no_tool_is_worth_a_call(routed, tool):
     )
 
 
-def test_a_budget_of_zero_refuses_every_price_and_keeps_what_is_free_or_unpriced(routed, tool):
-    decision = routed(
-        Server("s", ask_usd=0.0, tools=(tool("dear", price_usd=CHEAP), tool("free", price_usd=0.0), tool("unpriced"))),
-        budget_usd=0.0,
-    )
-    assert dropped(decision) == {"s::dear": Drop.NOT_AFFORDABLE, "s::free": None, "s::unpriced": None}
-
-
 def test_an_unpriced_tool_is_shown_as_unpriced_and_not_as_free(routed, tool):
     decision = routed(Server("s", tools=(tool("free", price_usd=0.0), tool("unpriced"))))
     assert [decision.tool_at(row).price_usd for row in range(2)] == [0.0, None]
@@ -135,11 +89,6 @@ def test_an_unpriced_tool_is_shown_as_unpriced_and_not_as_free(routed, tool):
 def test_the_only_candidate_says_so(routed, tool):
     decision = routed(Server("s", tools=(tool("a", latency_s=0.0, success=1.0),), conn_s=0.0), of_tool={"s::a": 0.9})
     assert decision.reason == "s::a has the highest utility, 0.900, and is the only candidate."
-
-
-def test_a_second_tool_beyond_n_does_not_change_that_one_candidate_is_alone(routed, tool):
-    decision = routed(Server("s", tools=(tool("a"), tool("b"))), of_tool={"s::a": 0.9}, n=1)
-    assert decision.reason.endswith("and is the only candidate.")
 
 
 def test_raising_k_is_not_advised_where_it_cannot_help(routed, tool):

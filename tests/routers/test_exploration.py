@@ -1,4 +1,4 @@
-"""Exploration in EHRR: off by default; where on, reproducible, and every equation holds with the success that is shown."""
+"""Exploration in EHRR: off by default; reproducible, every equation holds with the success that is shown; its draws and bonuses."""
 
 import json
 from dataclasses import fields, replace
@@ -6,12 +6,15 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.domain.catalog import Server
 from core.domain.decision import Decision
 from core.domain.events import OutcomeEvent
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.projection import StatisticsProjection
+from core.routers.utility import LEAST_CALLS, effective_calls, optimistic, thompson
 from core.routers.why import tool_headroom, why_server, why_tool
 from tests.cases import each
 from tests.routers import worlds
@@ -155,18 +158,6 @@ def test_a_server_that_failed_is_passed_over_without_exploration_and_tried_again
         assert 0 < drawn.count("s0") < drawn.count("s1")
 
 
-def test_what_was_not_called_for_long_is_drawn_more_widely(context):
-    def spread(context, **parameters):
-        draws = [
-            routed(context, exploration="thompson", explore_seed=seed, **parameters).servers.success[1]
-            for seed in range(150)
-        ]
-        return np.std(draws)
-
-    later = replace(context, statistics=replace(context.statistics, version=context.statistics.version + 500))
-    assert spread(later) > 1.5 * spread(context)
-
-
 @each("way", WAYS)
 @each("declared", [0.0, 1.0, float("nan")])
 def test_figures_at_the_ends_and_unusable_ones_do(way, declared):
@@ -187,6 +178,43 @@ def test_an_empty_catalog_has_nothing_to_explore(way):
     assert Ehrr().event(decision)["success"] == {}
 
 
-def test_without_execution_signals_exploration_ranks_nothing(context):
-    plain, explored = (routed(context, execution_signals=False, auction=False, exploration=way) for way in ("none", "thompson"))  # fmt: skip
-    assert plain.candidates == explored.candidates
+promise = settings(derandomize=True, max_examples=40)
+probability = st.floats(0.0, 1.0)
+
+
+def one(value, dtype=np.float64):
+    return np.array([value], dtype=dtype)
+
+
+@each(("idle", "left"), [(0, 1.0), (7, 0.5), (14, 0.25)])
+def test_half_is_forgotten_for_each_memory_of_outcomes(idle, left):
+    known = effective_calls(one(4, int), one(idle, int), rate=0.15, memory=7)
+    assert known == pytest.approx(LEAST_CALLS + 4 * left)
+
+
+def test_the_memory_of_the_average_is_that_of_corollary_3():
+    known = effective_calls(one(10**6, int), one(0, int), rate=0.4, memory=50)
+    assert known == pytest.approx(LEAST_CALLS + (2 - 0.4) / 0.4)
+
+
+@each(("p", "calls"), [(0.9, 2.0), (0.5, 14.0), (0.05, 8.0)])
+def test_draws_have_the_mean_and_spread_of_the_beta_distribution(p, calls):
+    drawn = thompson(np.full(40_000, p), np.full(40_000, calls), np.random.default_rng(3))
+    spread = np.sqrt(p * (1 - p) / (calls + 1))
+    assert drawn.mean() == pytest.approx(p, abs=4 * spread / 200)
+    assert drawn.std() == pytest.approx(spread, rel=0.05)
+
+
+@promise
+@given(probability, st.floats(2.0, 200.0), st.integers(0, 10**6), st.floats(0.0, 3.0))
+def test_the_bonus_lifts_within_one_and_shrinks_with_calls(p, calls, total, weight):
+    def lifted(calls, total):
+        return optimistic(one(p), one(calls), total=total, weight=weight)[0]
+
+    assert p <= lifted(calls, total) <= 1.0
+    assert lifted(calls + 1, total) <= lifted(calls, total) <= lifted(calls, total + 1)
+
+
+def test_no_weight_and_no_outcome_give_no_bonus():
+    assert optimistic(one(0.4), one(2.0), total=10, weight=0.0) == optimistic(one(0.4), one(2.0), total=0, weight=3.0)
+    assert optimistic(one(0.4), one(2.0), total=0, weight=3.0).tolist() == [0.4]

@@ -1,4 +1,4 @@
-"""Presets: what they set, and which one some parameters are."""
+"""Presets: what they set, which one some parameters are, and presets as files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.domain.errors import ParameterError, UnknownNameError
 from core.routers import ROUTERS
 from core.routers.ehrr import EhrrParameters
 from core.routers.expected_value import ExpectedValueParameters
-from core.routers.presets import PRESETS, applied, preset, preset_of, preset_values
+from core.routers.presets import PRESETS, PresetFile, applied, from_toml, preset, preset_of, preset_values, to_toml
 from tests.cases import each
 
 
@@ -43,3 +43,45 @@ def test_an_unknown_preset_or_value_is_refused() -> None:
         applied(EhrrParameters, "cheap")
     with pytest.raises(ParameterError):
         applied(EhrrParameters, "paper", {"kappa": "much"})
+
+
+HEAD = 'router = "ehrr"\n'
+
+
+@each("router", list(ROUTERS))
+def test_what_is_exported_is_imported_the_same(router) -> None:
+    defaults = ROUTERS[router].parameters()
+    texts = {info.name: 'a "b"\n\x7f\\c' for info in defaults.knobs() if info.free_text}
+    numbers = {info.name: info.high for info in defaults.knobs() if info.high is not None}
+    preset = PresetFile('A "name" \x7f=\\', "<b>\nnote</b>", defaults.replaced({**texts, **numbers}))
+    assert from_toml(to_toml(preset, router), "x.toml", router, defaults) == preset
+
+
+def test_what_a_file_does_not_name_has_its_default_and_not_what_the_knobs_were() -> None:
+    found = from_toml(HEAD + "[parameters]\nk = 7\n", "x.toml", "ehrr", EhrrParameters(alpha_t=1.0))
+    assert found.parameters == EhrrParameters(k=7)
+
+
+@each(
+    ("text", "said"),
+    [
+        ("a = = 1", "it is not TOML (Invalid value"),
+        ("[" * 5000, "it is not TOML"),
+        (HEAD + 'colour = "red"\n[parameters]\nk = 3', "it has no 'colour'; correct the name or leave it out."),
+        ("name = 3\n" + HEAD + "[parameters]\nk = 3", "name is 3; give a text of at most 80 characters."),
+        (f'note = "{"a" * 401}"\n{HEAD}[parameters]\nk = 3', "aaa…; give a text of at most 400 characters."),
+        ('router = "rag_mcp"\n[parameters]\nk = 3', "it is for the router 'rag_mcp', not 'ehrr'; choose that router first."),
+        (HEAD, "parameters is missing; give it."),
+        (HEAD + "[parameters]\nalpha_t = 99", "[parameters] alpha_t = 99.0 is outside 0.0 to 2.0; choose a value"),
+        (HEAD + "[parameters]\nalpha_z = 1", "[parameters] There is no parameter 'alpha_z'"),
+        (HEAD + "[parameters]\nk = [1]", "parameters.k is a list; give a number, a text, true or false."),
+        (HEAD + "[parameters]\nkappa = nan", "[parameters] kappa = nan is not a finite number"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_taken_is_one_sentence_with_its_place(text, said) -> None:
+    with pytest.raises(ParameterError) as caught:
+        from_toml(text, "bad\u202e.toml", "ehrr", EhrrParameters())
+    sentence = str(caught.value)
+    assert sentence.startswith("bad⟨U+202E⟩.toml: ")
+    assert said in sentence
+    assert "\n" not in sentence

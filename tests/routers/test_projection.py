@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.catalog import Catalog
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Source
 from core.routers.ema import Priors, Rates
@@ -105,16 +104,6 @@ def test_a_rebuilt_book_equals_one_that_was_read_at_every_step(two_servers, even
     assert step_by_step.snapshot().version == at_once.snapshot().version
 
 
-def test_the_order_of_the_events_counts(two_servers, event):
-    first, second = StatisticsProjection(two_servers), StatisticsProjection(two_servers)
-    for kind in ("ok", "crash"):
-        first.observe(event(kind=kind))
-    for kind in ("crash", "ok"):
-        second.observe(event(kind=kind))
-    assert first.server(0).success == pytest.approx(0.85 * (0.85 * 0.8 + 0.15))
-    assert second.server(0).success == pytest.approx(0.85 * (0.85 * 0.8) + 0.15)
-
-
 @pytest.mark.parametrize("old", ["a", "b"])
 def test_an_older_snapshot_does_not_change(two_servers, event, old):
     projection = StatisticsProjection(two_servers)
@@ -129,42 +118,6 @@ def test_an_older_snapshot_does_not_change(two_servers, event, old):
 def test_without_news_the_snapshot_is_the_same_object(two_servers):
     projection = StatisticsProjection(two_servers)
     assert projection.snapshot() is projection.snapshot()
-
-
-@each(
-    ("kind", "success", "failure", "call_s"),
-    [
-        ("ok", 0.85 * 0.8 + 0.15, 0.085, 0.85 * 0.5 + 0.15 * 2.5),
-        ("tool_error", 0.85 * 0.8, 0.085, 0.85 * 0.5 + 0.15 * 2.5),
-        ("timeout", 0.85 * 0.8, 0.085 + 0.15, 0.85 * 0.5 + 0.15 * 2.5),
-        ("crash", 0.85 * 0.8, 0.085 + 0.15, 0.85 * 0.5 + 0.15 * 2.5),
-        ("not_connected", 0.85 * 0.8, 0.085 + 0.15, 0.5),  # no call was made: its time says nothing
-    ],
-)
-def test_each_kind_of_outcome_counts_latency_and_its_two_bits(two_servers, event, kind, success, failure, call_s):
-    projection = StatisticsProjection(two_servers)
-    projection.observe(event(kind=kind, latency_s=2.5))
-    running = projection.server(0)
-    assert running.success == pytest.approx(success)
-    assert running.post_accept_failure == pytest.approx(failure)
-    assert running.call_s == pytest.approx(call_s)
-
-
-@each(("kind", "simulated"), [("cancelled", False), ("ok", True), ("crash", True)])
-def test_what_was_cancelled_or_simulated_teaches_nothing(two_servers, event, kind, simulated):
-    projection = StatisticsProjection(two_servers)
-    before = copied(projection.snapshot())
-    projection.observe(event(kind=kind, latency_s=9.0, connect_s=9.0, simulated=simulated))
-    assert same(projection.snapshot(), before)
-    assert projection.snapshot().version == 0
-
-
-def test_an_unknown_server_is_passed_over(two_servers, event):
-    projection = StatisticsProjection(two_servers)
-    before = copied(projection.snapshot())
-    projection.observe(event("gone", "x", "crash", 9.0))
-    assert same(projection.snapshot(), before)
-    assert projection.snapshot().version == 0
 
 
 def test_a_tool_that_the_catalog_no_longer_has_teaches_about_its_server_alone(two_servers, event):
@@ -186,14 +139,6 @@ def test_looking_ahead_gives_the_figures_that_folding_then_gives_and_changes_not
     assert same(projection.snapshot(), before)
     projection.observe(outcome)
     assert ahead == (projection.server(0), projection.tool(1))
-
-
-def test_a_call_of_one_tool_leaves_the_others_and_the_other_server_alone(two_servers, event):
-    projection = StatisticsProjection(two_servers)
-    projection.observe(event("a", "x", "crash", 9.0, 3.0))
-    t, s = projection.snapshot().tools, projection.snapshot().servers
-    assert t.calls.tolist() == [1, 0, 0]
-    assert (t.success[1], t.latency_s[1], s.success[1], s.conn_s[1]) == (0.9, 0.6, 0.9, 0.3)
 
 
 def test_without_a_new_connection_the_connection_time_and_its_source_stay(two_servers, event):
@@ -241,12 +186,3 @@ def test_a_call_that_an_injected_network_troubled_teaches_nothing(two_servers, e
     projection.observe(troubled)
     assert same(projection.snapshot(), before)
     assert projection.after(troubled) == (projection.server(0), projection.tool(0))
-
-
-def test_the_default_priors_are_those_of_the_specification():
-    assert Priors() == Priors(success=0.9, variance=0.0, failure=0.02, call_s=1.0, conn_s=0.3)
-
-
-def test_an_empty_catalog_has_empty_statistics():
-    got = StatisticsProjection(Catalog("empty")).snapshot()
-    assert all(column.shape == (0,) for column in arrays(got).values())

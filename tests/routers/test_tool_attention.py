@@ -67,16 +67,6 @@ def test_phase_2_is_the_active_definitions_and_phase_1_all_summaries(context):
     assert decide(context, theta=0.95).exposure == decision.exposure.__class__(0, decision.exposure.cached)
 
 
-def test_shorter_summaries_make_a_smaller_phase_1():
-    tool = worlds.tool("x", description="One two three four. " * 8)
-    context = worlds.context(worlds.catalog(Server("a", tools=(tool,))), {}, {"a::x": 0.9})
-    assert decide(context, summary_tokens=20).exposure.cached < decide(context).exposure.cached
-
-
-def test_a_state_that_nobody_gave_holds_everything(context):
-    assert decide(context).remarks == {}
-
-
 @each(
     ("state", "held_back"),
     [

@@ -1,4 +1,6 @@
-"""EHRR (3), (7), (9): utility, ranking and selections; Propositions 4 and 5."""
+"""EHRR (3), (7), (9): utility, ranking and selections; Propositions 4 and 5; similarity with its contrast raised."""
+
+from __future__ import annotations
 
 from itertools import combinations
 from math import prod
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.routers.utility import best_rows, highest, money_cost, ranking, utility
+from core.routers.utility import best_rows, calibrated, highest, money_cost, ranking, utility
 
 promise = settings(derandomize=True, max_examples=40)
 utilities = st.lists(st.floats(-5.0, 1.0), min_size=1, max_size=8)
@@ -89,3 +91,33 @@ def test_utility_is_linear_in_alpha_with_the_cost_as_slope():
 def test_an_unpriced_tool_costs_no_money_in_either_variant():
     for per_attempt in (False, True):
         assert money_cost(np.array([np.nan]), np.array([0.5]), kappa=3.0, per_attempt=per_attempt).tolist() == [0.0]
+
+
+shares = st.floats(0.0, 1.0)
+
+
+@given(st.lists(shares, min_size=2, max_size=20), st.floats(0.01, 1.0), st.floats(1.0, 8.0))
+def test_it_stays_in_the_unit_interval_and_keeps_the_order(similarities, midpoint, steepness):
+    raw = np.array(similarities)
+    raised = calibrated(raw, midpoint=midpoint, steepness=steepness)
+    assert ((raised >= 0) & (raised <= 1)).all()
+    order = np.argsort(raw, kind="stable")
+    assert (np.diff(raised[order]) >= -1e-12).all()  # but for rounding
+
+
+@given(st.floats(0.2, 1.0), st.floats(0.01, 1.0), st.floats(1.0, 8.0))
+def test_the_share_midpoint_of_the_best_counts_one_half(best, midpoint, steepness):
+    raised = calibrated(np.array([best, midpoint * best]), midpoint=midpoint, steepness=steepness)
+    assert abs(raised[1] - 0.5) < 1e-12
+    assert abs(raised[0] - 1 / (1 + midpoint**steepness)) < 1e-12
+
+
+def test_nothing_to_compare_stays_nothing():
+    assert calibrated(np.array([]), midpoint=0.7, steepness=6.0).shape == (0,)
+    assert calibrated(np.zeros(3), midpoint=0.7, steepness=6.0).tolist() == [0, 0, 0]
+
+
+@given(st.lists(shares, min_size=1, max_size=5))
+def test_midpoint_zero_is_the_papers_cosine(similarities):
+    raw = np.array(similarities)
+    assert (calibrated(raw, midpoint=0.0, steepness=3.0) == raw).all()

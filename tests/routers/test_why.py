@@ -1,4 +1,6 @@
-"""The sentences that say why a server or a tool ended where it did, on Tables I and II."""
+"""The sentences that say why a server or a tool ended where it did, on Tables I and II, and why another one fits better."""
+
+from __future__ import annotations
 
 from dataclasses import replace
 
@@ -6,7 +8,8 @@ import pytest
 
 from core.domain.catalog import Server
 from core.routers.ehrr import Ehrr
-from core.routers.why import why_server, why_tool
+from core.routers.rag_mcp import RagMcp
+from core.routers.why import fit_note, why_server, why_tool
 from tests.cases import each
 from tests.routers import worlds
 
@@ -81,3 +84,26 @@ def test_places_are_said_in_english(place, word):
     servers = [Server(f"s{i:03}", tools=(worlds.tool("a"),)) for i in range(1, 22)]
     decision = Ehrr().route("x", worlds.context(worlds.catalog(*servers), {}, {}), worlds.table_v(k=100))
     assert f" ranks {word} " in why_server(decision, place - 1)
+
+
+TOOLS = (worlds.tool("slow", price_usd=0.001, latency_s=30.0), worlds.tool("quick", price_usd=0.001, latency_s=0.1))
+CATALOG = worlds.catalog(Server("a", "A", tools=TOOLS))
+
+
+def decided(slow: float, quick: float, *, router=Ehrr, **values):
+    context = worlds.context(CATALOG, {"a": 0.9}, {"a::slow": slow, "a::quick": quick})
+    return router().route("do it", context, router.parameters().replaced(values))
+
+
+def test_it_names_the_likelier_tool_and_what_decided_instead() -> None:
+    note = fit_note(decided(0.9, 0.3, alpha_t=0.25))
+    assert note.startswith(" a::slow is likelier to fit, 90 % against 30 %")
+
+
+def test_nothing_is_said_where_the_winner_fits_about_as_well() -> None:
+    assert fit_note(decided(0.5, 0.3, alpha_t=0.25)) == ""
+
+
+def test_nothing_is_said_of_a_router_that_weighs_no_costs_or_where_nobody_won() -> None:
+    assert fit_note(decided(0.9, 0.3, router=RagMcp)) == ""
+    assert fit_note(decided(0.9, 0.3, alpha_t=2.0, kappa=1000.0, p_bs=0.0, p_ofs=0.0)) == ""

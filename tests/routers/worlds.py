@@ -42,9 +42,6 @@ class FixedMatcher:
         self.read.append(text)
         return fixed_fit(self.answer), self.answer.embed_ms
 
-    def bounds(self, text, hint):
-        return None, 0.0
-
     def likeness(self, rows):
         return np.eye(len(rows))
 

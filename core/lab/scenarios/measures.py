@@ -15,6 +15,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,19 +102,21 @@ def measured(
 ) -> ScenarioRun:
     """A run's measures. Decisions are not kept."""
     judge = Judge(world)
-    columns = _Columns()
+    rows: list[tuple[Any, ...]] = []  # a decision holds every tool, so that only what is needed of a step is kept
     right, skill, select_ms = 0, 0.0, 0.0
     utilities: list[float] = []
     for step in steps:
-        columns.add(step)
+        ok = step.kind is OutcomeKind.OK
+        rows.append((step.at, step.task, step.server, step.tool, step.network_s, step.price_usd, ok, step.injected))
         select_ms += step.select_ms
         if step.tool >= 0:
             right += step.server in judge.right(step.task)
             skill += judge.expertise[step.server]
             if step.decision.economic:
                 utilities.append(float(step.decision.tools.utility[step.tool]))
-    count = max(1, len(columns.at))
-    network_s = np.array(columns.network_s, dtype=np.float64)
+    count = max(1, len(rows))
+    at, task, server, tool, network, price, fine, injected = zip(*rows, strict=True) if rows else ((),) * 8
+    network_s = np.array(network, dtype=np.float64)
     called_s = network_s[~np.isnan(network_s)]
     return ScenarioRun(
         router=router,
@@ -124,39 +127,17 @@ def measured(
         al_ms=float(called_s.mean() * 1e3) if len(called_s) else 0.0,
         sl_ms=select_ms / count,
         fr=float(np.mean(called_s >= OUTAGE_S)) if len(called_s) else 0.0,
-        cost_usd=math.fsum(columns.price_usd),
+        cost_usd=math.fsum(price),
         utility=statistics.fmean(utilities) if utilities else None,
-        at=np.array(columns.at, dtype=np.int64),
-        task=np.array(columns.task, dtype=np.int64),
-        server=np.array(columns.server, dtype=np.int64),
-        tool=np.array(columns.tool, dtype=np.int64),
+        at=np.array(at, dtype=np.int64),
+        task=np.array(task, dtype=np.int64),
+        server=np.array(server, dtype=np.int64),
+        tool=np.array(tool, dtype=np.int64),
         network_s=network_s,
-        price_usd=np.array(columns.price_usd, dtype=np.float64),
-        ok=np.array(columns.ok, dtype=np.bool_),
-        injected=tuple(columns.injected),
+        price_usd=np.array(price, dtype=np.float64),
+        ok=np.array(fine, dtype=np.bool_),
+        injected=injected,
     )
-
-
-class _Columns:
-    def __init__(self) -> None:
-        self.at: list[int] = []
-        self.task: list[int] = []
-        self.server: list[int] = []
-        self.tool: list[int] = []
-        self.network_s: list[float] = []
-        self.price_usd: list[float] = []
-        self.ok: list[bool] = []
-        self.injected: list[str] = []
-
-    def add(self, step: Step) -> None:
-        self.at.append(step.at)
-        self.task.append(step.task)
-        self.server.append(step.server)
-        self.tool.append(step.tool)
-        self.network_s.append(step.network_s)
-        self.price_usd.append(step.price_usd)
-        self.ok.append(step.kind is OutcomeKind.OK)
-        self.injected.append(step.injected)
 
 
 class Judge:

@@ -29,10 +29,9 @@ from core.domain.params import Parameters
 from core.domain.tasks import Task
 from core.network.traces import OUTAGE_S, Traces, TraceView
 from core.planning.base import Planner
-from core.relevance.encoder import Vectors
 from core.relevance.relevance_index import asked_text
 from core.routers import ROUTERS
-from core.routers.context import Layer, Match, Matcher, RoutingContext
+from core.routers.context import Match, RoutingContext
 from core.routers.parameters import LearningParameters, MatchingParameters
 from core.routers.projection import StatisticsProjection, known
 
@@ -68,86 +67,67 @@ class LookupCache:
 
 
 @dataclass(eq=False)
-class CachedMatcher:
-    """A matcher with a cache."""
+class Cached:
+    """An object whose methods answer from a cache, by their arguments. `name` tells objects of one cache apart."""
 
-    matcher: Matcher
+    of: Any
     cache: LookupCache
+    name: str = ""
 
-    def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
-        """See `Matcher.match`. Embeddings have entries of their own: a text that several routers use is embedded once."""
-        for text in (subtask, server_hint):
-            if text:
-                self.embed(text)
-        found = self.cache(
-            ("match", subtask, server_hint, parameters),
-            lambda: self.matcher.match(subtask, server_hint, parameters),
-        )
-        return Match(found.servers, found.tools)
-
-    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """See `Matcher.fit`. Embeddings have entries of their own here as well."""
-        self.embed(asked_text(text, hint))
-        fit, _ = self.cache(("fit", text, hint), lambda: self.matcher.fit(text, hint))
-        return fit, 0.0
-
-    def bounds(self, text: str, hint: str) -> tuple[None, float]:  # noqa: ARG002
-        """None: the fit of every tool is kept."""
-        return None, 0.0
-
-    def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `Matcher.likeness`."""
-        return self.cache(("likeness", rows.tobytes()), lambda: self.matcher.likeness(rows))
-
-    def embed(self, text: str) -> Vectors:
-        """See `Matcher.embed`."""
-        return self.cache(("embed", text), lambda: self.matcher.embed(text))
-
-    def cosines(self, layer: Layer, view: str, vector: Vectors) -> NDArray[np.float64]:
-        """See `Matcher.cosines`."""
-        return self.cache(("cosines", layer, view, vector.tobytes()), lambda: self.matcher.cosines(layer, view, vector))
-
-    def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> NDArray[np.float64]:
-        """See `Matcher.cosines_of`."""
-        return self.cache(("own", texts, vector.tobytes()), lambda: self.matcher.cosines_of(texts, vector))
-
-    def bm25(self, layer: Layer, text: str) -> NDArray[np.float64]:
-        """See `Matcher.bm25`."""
-        return self.cache(("bm25", layer, text), lambda: self.matcher.bm25(layer, text))
-
-    def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
-        """See `Matcher.tokens`."""
-        return self.cache(("tokens", tuple(texts)), lambda: self.matcher.tokens(texts))
-
-
-@dataclass(eq=False)
-class CachedPlanner:
-    """A planner with a cache for every method. A given `predicted` replaces tool prediction."""
-
-    planner: Planner
-    cache: LookupCache
-    predicted: str = ""
-
-    def predict_tool(self, question: str) -> str:
-        """See `Planner.predict_tool`."""
-        key = ("predict_tool", self.planner.name, question)
-        return self.predicted or self.cache(key, lambda: self.planner.predict_tool(question))
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.planner, name)
+    def __getattr__(self, attribute: str) -> Any:
+        method = getattr(self.of, attribute)
         if not callable(method):
             return method
 
-        def cached(*arguments: Any, **named: Any) -> Any:
-            key = tuple(tuple(cast(Any, a)) if isinstance(a, list) else a for a in arguments)
-            return self.cache((name, self.planner.name, key, tuple(named.items())), lambda: method(*arguments, **named))
+        def cached(*given: Any, **named: Any) -> Any:
+            key = (attribute, self.name, *map(_key, given), tuple(named.items()))
+            return self.cache(key, lambda: method(*given, **named))
 
         return cached
 
 
+def _key(given: Any) -> Hashable:
+    """What stands for an argument in the key of a cache: lists and arrays have no hash."""
+    if isinstance(given, np.ndarray):
+        return given.tobytes()  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    return tuple(cast("list[Any]", given)) if isinstance(given, list) else given
+
+
+class CachedMatcher(Cached):
+    """A matcher with a cache. Embeddings have entries of their own: a text that several routers use is embedded once."""
+
+    def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
+        """See `Matcher.match`."""
+        for text in (subtask, server_hint):
+            if text:
+                self.embed(text)
+        key = ("match", subtask, server_hint, parameters)
+        found = self.cache(key, lambda: self.of.match(subtask, server_hint, parameters))
+        return Match(found.servers, found.tools)
+
+    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
+        """See `Matcher.fit`."""
+        self.embed(asked_text(text, hint))
+        fit, _ = self.cache(("fit", text, hint), lambda: self.of.fit(text, hint))
+        return fit, 0.0
+
+
+class CachedPlanner(Cached):
+    """A planner with a cache. A given `predicted` replaces tool prediction."""
+
+    predicted = ""
+
+    def predict_tool(self, question: str) -> str:
+        """See `Planner.predict_tool`."""
+        key = ("predict_tool", self.name, question)
+        return self.predicted or self.cache(key, lambda: self.of.predict_tool(question))
+
+
 def cached_planner(planner: Planner, cache: LookupCache, predicted: str = "") -> Planner:
     """The planner with a cache."""
-    return cast(Planner, CachedPlanner(planner, cache, predicted))
+    made = CachedPlanner(planner, cache, planner.name)
+    made.predicted = predicted
+    return cast("Planner", made)
 
 
 # The world and its steps

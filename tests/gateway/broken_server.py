@@ -7,8 +7,32 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 
 KINDS = ("killed", "hung", "stopped", "rubbish", "half", "wrong", "binary", "fine")
+PRICE_USD = 0.001
+MAY_BE = {
+    "killed": {"connection_lost"},
+    "half": {"connection_lost"},
+    "hung": {"timeout"},
+    "stopped": {"timeout"},
+    "rubbish": {"timeout", "connection_lost"},
+    "binary": {"timeout", "connection_lost"},
+    "wrong": {"tool_error", "timeout", "connection_lost"},
+    "fine": {""},
+}
+OUTCOMES = {"": "ok", "connection_lost": "crash", "timeout": "timeout", "tool_error": "tool_error"}
+
+
+def catalog(kinds: Sequence[str], mark: str) -> str:
+    """A server that breaks in each of these ways; `mark` is in the command line of each."""
+
+    def server(kind: str) -> dict[str, object]:
+        tool = {"name": "work", "description": "Work.", "price_usd": PRICE_USD}
+        connection = {"type": "stdio", "command": "${python}", "args": ["-S", __file__, kind, mark]}
+        return {"name": kind, "description": f"Breaks: {kind}.", "tools": [tool], "connection": connection}
+
+    return json.dumps({"servers": [server(kind) for kind in kinds]})
 
 
 def main(kind: str) -> None:
