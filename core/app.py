@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from core.lab.measuring import MeasuringService, TestbedService
     from core.lab.replay import ReplayService
     from core.lab.scenario_runs import ScenarioService
+    from core.lab.scoreboard import ScoreboardService
     from core.lab.sweeps import SweepService
     from core.lab.task_writing import TaskWritingService
     from core.learning.feedback import FeedbackService
@@ -459,6 +460,12 @@ class App:
         from core.lab.sweeps import SweepService
 
         return SweepService(self.store, self.catalogs, self.routing, self.lab_runs, self.settings.now)
+
+    @built
+    def scoreboard(self) -> ScoreboardService:
+        from core.lab.scoreboard import ScoreboardService
+
+        return ScoreboardService(self.catalogs, self.routing, self.lab, self.lab_runs, self.feedback, self.requests)
 
     @built
     def replay(self) -> ReplayService:

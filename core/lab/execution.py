@@ -328,18 +328,19 @@ def _luck(task: Task, part: int, tool: str, seeds: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedOutcome:
-    """For one task: the chance that it is solved, and the expected USD and seconds."""
+    """For one task: the chance that it is solved, and the expected USD, seconds, and calls of tools that cannot do the next step."""
 
     solved: float
     usd: float
     s: float
+    invalid_tools: float
 
 
 def expected_outcome(task: Task, parts: Sequence[Sequence[int]], context: RoutingContext) -> ExpectedOutcome:
     """`parts` has the candidates of each sub-task, rows of tools, best first; `context` holds the figures that outcomes follow."""
     steps = _Steps.of(task)
     states: dict[frozenset[int], float] = {frozenset(): 1.0}  # solved steps: their chance
-    usd, seconds = 0.0, 0.0
+    usd, seconds, invalid_tools = 0.0, 0.0, 0.0
     connected: set[int] = set()
     for part, candidates in enumerate(parts):
         ended: dict[frozenset[int], float] = {}  # for a part that has solved its step
@@ -352,6 +353,7 @@ def expected_outcome(task: Task, parts: Sequence[Sequence[int]], context: Routin
             for done, share in states.items():
                 step = next((s for s in range(len(steps)) if _serves(steps, s, context.tool_ids[row], done)), None)
                 won = share * chance(context, row) if step is not None else 0.0
+                invalid_tools += share if step is None and len(done) < len(steps) else 0.0
                 after[done] = after.get(done, 0.0) + share - won
                 if step is not None:
                     into = after if part == len(parts) - 1 else ended
@@ -359,7 +361,9 @@ def expected_outcome(task: Task, parts: Sequence[Sequence[int]], context: Routin
             states = after
         for done, share in ended.items():
             states[done] = states.get(done, 0.0) + share
-    return ExpectedOutcome(sum(share for done, share in states.items() if len(done) == len(steps)), usd, seconds)
+    return ExpectedOutcome(
+        sum(share for done, share in states.items() if len(done) == len(steps)), usd, seconds, invalid_tools
+    )
 
 
 def _serves(steps: _Steps, step: int, tool: str, done: frozenset[int]) -> bool:

@@ -191,6 +191,8 @@ def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
 SOLVED, USD, SECONDS = "success_rate", "usd_per_task", "s_per_task"
 OBJECTIVES: dict[str, Literal["minimize", "maximize"]] = {SOLVED: "maximize", USD: "minimize", SECONDS: "minimize"}
 COSTS = (USD, SECONDS)
+INVALID = "invalid_tool_calls"
+OUTCOMES = (*OBJECTIVES, INVALID)
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -201,15 +203,16 @@ Result = Mapping[str, Any]
 class PointScorer:
     """The measures of a point from its candidates. `context` holds the figures that outcomes follow, the same for all points.
 
-    `queries` are to be routed: the tasks, then the sub-tasks of those with several steps. Raises WayfareError if no task has a right tool.
+    `queries` are to be routed: the tasks, then the sub-tasks of those with several steps. `possible` are the places of the tasks that name
+    a right tool. Raises WayfareError if none does.
     """
 
     tasks: Sequence[Task]
     context: RoutingContext
 
     def __post_init__(self) -> None:
-        self._possible = [at for at, task in enumerate(self.tasks) if task.relevant]
-        if not self._possible:
+        self.possible = [at for at, task in enumerate(self.tasks) if task.relevant]
+        if not self.possible:
             raise WayfareError("No task names a tool that can do it; a sweep needs some that do.")
         self._known: dict[tuple[int, bytes], tuple[float, ...]] = {}
         self.queries, self._parts = list(self.tasks), list[Sequence[int]]()
@@ -228,8 +231,8 @@ class PointScorer:
     def per_task(self, candidates: Rows) -> dict[str, Floats]:
         """The measures of one point, (Q, n), for each of the T tasks that name a right tool: columns (T,) by name."""
         self.results(candidates[np.newaxis])
-        rows = [self._known[self._key(at, candidates)] for at in self._possible]
-        return dict(zip((*MEASURES, *OBJECTIVES), np.array(rows)[:, 1:].T, strict=True))
+        rows = [self._known[self._key(at, candidates)] for at in self.possible]
+        return dict(zip((*MEASURES, *OUTCOMES), np.array(rows)[:, 1:].T, strict=True))
 
     def _key(self, at: int, candidates: Rows) -> tuple[int, bytes]:
         """Returns a task and all candidates that its measures follow from: its own, then those of its sub-tasks."""
@@ -249,11 +252,11 @@ class PointScorer:
         for place, (key, task, (_, *parts)) in enumerate(zip(fresh, tasks, lists, strict=True)):
             outcome = expected_outcome(task, parts, self.context)
             retrieval = (float(scores[name][place]) for name in (JUDGED["judged@10"], *MEASURES.values()))
-            self._known[key] = (*retrieval, outcome.solved, outcome.usd, outcome.s)
+            self._known[key] = (*retrieval, outcome.solved, outcome.usd, outcome.s, outcome.invalid_tools)
 
     def _result(self, keys: Sequence[tuple[int, bytes]]) -> Result:
-        names = (*MEASURES, *OBJECTIVES)
-        judged, *columns = zip(*(self._known[keys[at]] for at in self._possible), strict=True)
+        names = (*MEASURES, *OUTCOMES)
+        judged, *columns = zip(*(self._known[keys[at]] for at in self.possible), strict=True)
         ranked = [share for share in judged if not math.isnan(share)]  # only rankings that are not empty
         refused = [
             float(not rows.strip(b"\xff"))

@@ -97,7 +97,7 @@ class SweepService:
         sweep = Sweep(
             **asdict(conditions), id=lab_id(conditions, described), at=self.now(), plan_json=json.dumps(described)
         )
-        asked = _Asked(self.catalogs, self.routing, tasks, catalog, router, hints)
+        asked = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints)
         known = self.store.lab_runs.begin(sweep, self.runs.inputs(conditions, tasks))
         progress(len(known), total)
         if points is None:
@@ -122,7 +122,7 @@ class SweepService:
         self, tasks: Sequence[Task], points: Sequence[Parameters], *, catalog: str, router: str, hints: bool
     ) -> list[Result]:
         """The measures of each point over these tasks. Nothing is stored."""
-        return _Asked(self.catalogs, self.routing, tasks, catalog, router, hints).results(points)
+        return TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints).results(points)
 
     def changes(
         self,
@@ -136,7 +136,7 @@ class SweepService:
         tests: int = 1,
     ) -> list[Change]:
         """The named measures before and after a change of parameters, task by task; `tests` as in `core.lab.sweep.changes`."""
-        asked = _Asked(self.catalogs, self.routing, tasks, catalog, router, hints=True)
+        asked = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints=True)
         return changes(asked.per_task(before), asked.per_task(after), names, tests=tests)
 
     def document(self, sweep: str) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class SweepService:
         self,
         sweep: Sweep,
         plan: SweepPlan,
-        asked: _Asked,
+        asked: TasksAsked,
         parameters: Parameters,
         known: Mapping[int, SweepPoint],
         progress: Progress,
@@ -188,8 +188,8 @@ class SweepService:
 
 
 @dataclass(eq=False)
-class _Asked:
-    """A router over the tasks of a sweep, under one set of parameters after another."""
+class TasksAsked:
+    """A router over labelled tasks, under one set of parameters after another. Raises WayfareError if no task names a right tool."""
 
     catalogs: CatalogService
     routing: RoutingService
@@ -210,9 +210,19 @@ class _Asked:
         """The measures of each point, in order."""
         return self._scorer.results(self._candidates(points))
 
+    @property
+    def possible(self) -> list[Task]:
+        """The tasks that name a right tool, in order."""
+        return [self.tasks[at] for at in self._scorer.possible]
+
     def per_task(self, point: Parameters) -> dict[str, Floats]:
-        """The measures of one point task by task."""
-        return self._scorer.per_task(self._candidates([point])[0])
+        """The measures of one point for each possible task."""
+        return self.first_and_measures(point)[1]
+
+    def first_and_measures(self, point: Parameters) -> tuple[Rows, dict[str, Floats]]:
+        """The row of the first tool, -1 for none, (T,), and the measures of one point for each of the T possible tasks."""
+        candidates = self._candidates([point])[0]
+        return candidates[self._scorer.possible, 0], self._scorer.per_task(candidates)
 
     def _candidates(self, points: Sequence[Parameters]) -> list[Rows]:
         """(Q, n) candidates of each point, in order."""

@@ -25,7 +25,9 @@ class Panel {
     this.held = false; // a key or the pointer is down
     this.lane = new Lane(this);
     document.addEventListener("wayfare-shown", ({ detail }) => {
-      if (detail !== this.data.shows || !this.host.isConnected) return;
+      if (!this.host.isConnected) return;
+      if (detail === SCORE) this.lane.score();
+      if (detail !== this.data.shows) return;
       this.lane.forget();
       strips.refresh(this);
     });
@@ -62,6 +64,7 @@ class Panel {
       ahead(false, data.waits);
       if (this.drawnOnTheWay && this.lane.open) this.lane.ask();
       this.drawnOnTheWay = false;
+      this.lane.score();
       this.lane.foreseeSoon();
     }
     strips.refresh(this);

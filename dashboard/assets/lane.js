@@ -5,6 +5,8 @@ const QUIET_MS = 300;
 const TYPING_MS = 1200; // "0." is on the way to "0.3"
 const LIMIT_MS = 5000;
 const SOON_MS = 50;
+const SCORE = "route:score";
+const SCORE_LIMIT_MS = 60000; // the first time, tasks are embedded
 
 class Lane {
   constructor(panel) {
@@ -91,6 +93,26 @@ class Lane {
     return answer;
   }
 
+  // The score over labelled tasks follows in its own time: one request is in flight, and of later values the newest counts.
+  async score() {
+    const { kind, token } = this.panel.data;
+    if (kind !== "decision" || !this.open || partBox(SCORE)?.dataset.lane !== token) return;
+    this.toScore = true;
+    if (this.scoring) return;
+    this.scoring = true;
+    try {
+      while (this.toScore) {
+        this.toScore = false;
+        const { parts } = await this.fetched("score", this.panel.values(), SCORE_LIMIT_MS);
+        if (parts) partBox(SCORE)?.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part: parts[SCORE] } }));
+      }
+    } catch (error) {
+      console.info("The labelled tasks were not scored.", error);
+    } finally {
+      this.scoring = false;
+    }
+  }
+
   // Draw all parts of one answer in one frame, then let the browser show it and handle input.
   async drawn(answer) {
     this.panel.say(answer.error ?? "");
@@ -101,6 +123,7 @@ class Lane {
       if (part !== undefined) box.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part, seen } }));
     }
     this.panel.winnerIs(answer.winner);
+    if (!partBox(SCORE)?.querySelector("[data-slow]")) this.score();
     await new Promise((resolve) => setTimeout(resolve));
   }
 }

@@ -39,6 +39,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
         visit.page.evaluate(FRAME)
     expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
     assert "alpha_t" not in visit.query  # nothing is stored while it is held
+    expect(visit.main.locator("dl.wayfare-score")).to_contain_text("▼ from", timeout=LIMIT_MS)
     why = visit.main.locator("[class*=st-key-route-why-panel]")
     expect(why).to_have_class(re.compile("wayfare-ahead"))  # it is about the stored decision
     visit.page.mouse.up()
@@ -70,7 +71,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     visit.until(lambda: bool(bodies))  # of the strips, later than half a second
     visit.until_query(router="pa_rag")
     visit.settled()
-    expect(visit.main.locator(".wayfare-live[data-lane$=pa_rag]")).to_be_attached()
+    expect(visit.main.locator(".wayfare-live[data-part='route:headline'][data-lane$=pa_rag]")).to_be_attached()
     assert all(".pa_rag" in body for body in bodies)
 
 

@@ -15,6 +15,7 @@ from core.app import App
 from core.decisions.routing import Asked
 from core.domain.errors import ParameterError
 from dashboard.lane import LIMIT_BYTES, PATH, lanes
+from dashboard.pages.route.score import SCORE
 from dashboard.pages.route.view import TOKEN
 from dashboard.theme import CHOSEN
 from tests.cases import each
@@ -127,6 +128,19 @@ def test_it_draws_what_the_page_draws_and_stores_only_what_is_settled_on(app: Ap
     drawn = [json.loads(answer["parts"][f"route:{name}"]) for name in ("servers", "auction", "tools")]
     assert drawn == charts(settled)[:3]
     assert answer["winner"] == "files::read"
+
+
+def test_labelled_tasks_are_scored_under_the_turned_values_and_then_drawn_with_the_page(app: App) -> None:
+    assert SCORE not in live_of(visit())
+    app.feedback.label("send it", "mail::<b>send</b>", right=True, catalog="small")
+    page = visit()
+    assert "Scoring" in live_of(page)[SCORE]
+    panel = knob_panel_of(page)
+    status, answer = asked({"token": panel["token"], "kind": "score", "values": {**panel["values"], "alpha_t": 2.0}})
+    assert status == 200
+    assert "▲ from" in answer["parts"][SCORE]
+    drawn = live_of(turn(page, KNOBS, alpha_t=2.0))
+    assert drawn[SCORE] == answer["parts"][SCORE]
 
 
 def test_winner_strips_have_a_colour_for_each_winner_and_say_who_wins_where(app: App) -> None:

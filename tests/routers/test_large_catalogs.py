@@ -54,7 +54,7 @@ def test_the_winner_is_that_of_scoring_every_tool(monkeypatch: pytest.MonkeyPatc
             if first_candidate(first) != first_candidate(whole):
                 others.append(question)
             assert (first.tokens["baseline"], len(first.tools.ids)) == (whole.tokens["baseline"], TOOLS)
-    assert asked > 20
+    assert asked >= 20
     assert not others
 
 

@@ -1,0 +1,129 @@
+"""The score of a setting of the knobs over labelled tasks, beside that of the defaults, quick enough to follow a dragged knob."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cachetools import LRUCache
+
+from core.catalogs.catalogs import CatalogService
+from core.decisions.routing import RoutingService
+from core.domain.errors import UnknownNameError
+from core.domain.params import Parameters
+from core.domain.tasks import Task
+from core.lab.lab import LabService
+from core.lab.lab_runs import LabRunService
+from core.lab.sweep import INVALID, SECONDS, SOLVED, USD, Floats, Rows
+from core.lab.sweeps import TasksAsked
+from core.learning.feedback import FeedbackService
+from core.learning.requests import RequestService
+from core.routers.context import RoutingContext
+
+FIRST = "hit@1"
+MEASURES = (FIRST, SOLVED, USD, SECONDS, INVALID)
+LABELS, REQUESTS = "your labels", "example requests"
+MOST_TASKS, BOARDS = 300, 4
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedAnswer:
+    """A question that gets another first tool than at the defaults. None is no tool; `right` says whether the tool can do it, before and now."""
+
+    query: str
+    before: str | None
+    now: str | None
+    right: tuple[bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The mean of each of MEASURES over `tasks` tasks at the defaults and now, and the questions that get another first tool."""
+
+    tasks: int
+    before: Mapping[str, float]
+    now: Mapping[str, float]
+    changed: tuple[ChangedAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Board:
+    context: RoutingContext
+    defaults: Parameters
+    asked: TasksAsked
+    before: tuple[Rows, Mapping[str, Floats]]
+
+
+@dataclass(eq=False)
+class ScoreboardService:
+    """Scores settings. The tasks of a set are embedded once, and the outcome of one list of candidates is computed once. Thread-safe."""
+
+    catalogs: CatalogService
+    routing: RoutingService
+    lab: LabService
+    lab_runs: LabRunService
+    feedback: FeedbackService
+    requests: RequestService
+    _boards: LRUCache[tuple[str, str, str], _Board] = field(default_factory=lambda: LRUCache(BOARDS))
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def task_sets(self, catalog: str) -> Sequence[str]:
+        """The names of the task sets of a catalog: shipped, given here, generated or of stored runs, and its example requests."""
+        stored = self.lab_runs.task_sets(catalog).values()
+        own = [LABELS] if any(query.right for query in self.feedback.queries(catalog)) else []
+        asked = [REQUESTS] if self.requests.of_catalog(catalog) else []
+        return list(dict.fromkeys([*self.lab.task_sets(catalog), *own, *stored, *asked]))
+
+    def score(self, task_set: str, *, catalog: str, router: str, parameters: Parameters) -> Score:
+        """Scores a setting. Raises WayfareError if the set is unknown or none of its tasks names a tool that can do it."""
+        with self._guard:
+            board = self._board(task_set, catalog, router)
+            rows, now = board.asked.first_and_measures(parameters)
+        first, before = board.before
+        ids = board.context.tool_ids
+        changed: list[ChangedAnswer] = []
+        for at, task in enumerate(board.asked.possible):
+            if first[at] != rows[at]:
+                was, is_now = (ids[int(row)] if row >= 0 else None for row in (first[at], rows[at]))
+                right = bool(before[FIRST][at]), bool(now[FIRST][at])
+                changed.append(ChangedAnswer(task.question or task.subtask, was, is_now, right))
+        means = [{name: float(values[name].mean()) for name in MEASURES} for values in (before, now)]
+        return Score(len(rows), means[0], means[1], tuple(changed))
+
+    def ready(self, task_set: str, catalog: str, router: str) -> bool:
+        """Whether the tasks are embedded, so that a score takes milliseconds with EHRR."""
+        board = self._boards.get((task_set, catalog, router))
+        return board is not None and board.context is self.catalogs.context(catalog)
+
+    def _board(self, task_set: str, catalog: str, router: str) -> _Board:
+        key, context = (task_set, catalog, router), self.catalogs.context(catalog)
+        known = self._boards.get(key)
+        defaults = self.routing.parameters(router)
+        if known is None or known.context is not context or known.defaults != defaults:
+            asked = TasksAsked(self.catalogs, self.routing, self._tasks(task_set, catalog), catalog, router, hints=True)
+            known = self._boards[key] = _Board(context, defaults, asked, asked.first_and_measures(defaults))
+        return known
+
+    def _tasks(self, task_set: str, catalog: str) -> Sequence[Task]:
+        """At most MOST_TASKS tasks, evenly drawn."""
+        tasks = self._all_tasks(task_set, catalog)
+        return tasks[:: -(-len(tasks) // MOST_TASKS)]
+
+    def _all_tasks(self, task_set: str, catalog: str) -> Sequence[Task]:
+        if (path := self.lab.task_sets(catalog).get(task_set)) is not None:
+            return self.lab.read_tasks(path)
+        if task_set == LABELS:
+            return self.lab.parse_tasks(self.feedback.export(catalog).encode(), source=LABELS)
+        if task_set == REQUESTS:
+            return [
+                Task(f"{tool}:{at}", request.text, relevant=(tool,))
+                for tool, requests in self.requests.of_catalog(catalog).items()
+                for at, request in enumerate(requests)
+            ]
+        found = {source: one for one, source in self.lab_runs.task_sets(catalog).items()}
+        if task_set not in found:
+            raise UnknownNameError(
+                f"The catalog {catalog} has no tasks {task_set!r}; choose among {', '.join(self.task_sets(catalog))}."
+            )
+        return self.lab_runs.stored_tasks(found[task_set], task_set)

@@ -1,0 +1,65 @@
+"""The scoreboard: what a sweep says of the same setting, and the questions that get another first tool."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.app import App
+from core.domain.errors import UnknownNameError
+from core.domain.feedback import By
+from core.lab.scoreboard import FIRST, LABELS, MEASURES, REQUESTS
+from tests.dashboard.harness import app_with
+
+TESTBED, TASKS = "search-15", "tasks of the testbed"
+OWN = {"servers": [{"name": "files", "tools": [{"name": "read", "description": "Reads a file."}, {"name": "say"}]}]}
+
+app = app_with({"own": OWN}, scope="module")
+
+
+def test_a_score_is_that_of_a_sweep_and_names_each_question_with_another_first_tool(app: App) -> None:
+    defaults = app.routing.parameters("ehrr")
+    tasks = [task for task in app.lab.read_tasks(app.lab.task_sets(TESTBED)[TASKS]) if task.relevant]
+    for parameters in (defaults, defaults.replaced({"alpha_t": 0.3, "kappa": 500.0})):
+        score = app.scoreboard.score(TASKS, catalog=TESTBED, router="ehrr", parameters=parameters)
+        (swept,) = app.sweeps.measured(tasks, [parameters], catalog=TESTBED, router="ehrr", hints=True)
+        assert score.now == {name: pytest.approx(swept[name]) for name in MEASURES}
+        assert score.tasks == len(tasks)
+    assert (score.before[FIRST], score.now[FIRST]) == pytest.approx(
+        [sum(one.right[at] for one in score.changed) / score.tasks + same(app, score, tasks) for at in (0, 1)]
+    )
+    first = score.changed[0]
+    task = next(task for task in tasks if first.query == (task.question or task.subtask))
+    now = app.routing.route(task.subtask, catalog=TESTBED, parameters=parameters, server_hint=task.server_hint)
+    assert first.now == (now.winner.tool if now.winner else None)
+    assert first.before != first.now
+
+
+def same(app: App, score, tasks) -> float:
+    """The share of the tasks that have the same right first tool in both settings."""
+    changed = {one.query for one in score.changed}
+    kept = [task for task in tasks if (task.question or task.subtask) not in changed]
+    firsts = (
+        app.routing.route(task.subtask, catalog=TESTBED, server_hint=task.server_hint, record=False) for task in kept
+    )
+    right = [
+        first.winner is not None and first.winner.tool in task.relevant
+        for first, task in zip(firsts, kept, strict=True)
+    ]
+    return sum(right) / score.tasks
+
+
+def test_an_own_catalog_is_scored_over_its_labels_and_example_requests(app: App) -> None:
+    assert app.scoreboard.task_sets("own") == []
+    app.feedback.label("what is in it", "files::read", right=True, catalog="own")
+    app.requests.add_by_hand("own", "files::read", ["show me the notes"], By())
+    assert app.scoreboard.task_sets("own") == [LABELS, REQUESTS]
+    for name in (LABELS, REQUESTS):
+        assert not app.scoreboard.ready(name, "own", "ehrr")
+        score = app.scoreboard.score(name, catalog="own", router="ehrr", parameters=app.routing.parameters("ehrr"))
+        assert (score.tasks, score.changed) == (1, ())
+        assert app.scoreboard.ready(name, "own", "ehrr")
+    app.feedback.label("and in that", "files::say", right=True, catalog="own")
+    score = app.scoreboard.score(LABELS, catalog="own", router="ehrr", parameters=app.routing.parameters("ehrr"))
+    assert score.tasks == 2
+    with pytest.raises(UnknownNameError, match="choose among your labels, example requests"):
+        app.scoreboard.score("others", catalog="own", router="ehrr", parameters=app.routing.parameters("ehrr"))
