@@ -3,6 +3,7 @@
 
 const panels = new Map(); // by their element
 const FEW = 4;
+const MOST_NEAR = 4;
 const UNHEARD_MS = 5000; // then a message is sent again; the time doubles
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -88,8 +89,9 @@ class Panel {
       return fold;
     });
     this.changes = changesList(this);
+    this.influence = influenceList(this);
     const few = this.controls.size < FEW; // all are in sight
-    this.host.replaceChildren(...(few ? [] : [this.changes.box, searchField(this, folds)]), ...folds, this.status);
+    this.host.replaceChildren(...(few ? [] : [this.changes.box, this.influence.box, searchField(this, folds)]), ...folds, this.status);
   }
 
   // Set a knob back to its default, and store it at once.
@@ -256,6 +258,38 @@ function changesList(panel) {
     );
     fold.hidden = !count;
     none.hidden = count > 0;
+  };
+  return { box, show };
+}
+
+// The knobs that change the winner of this question, the nearest change first, each as a button that leads to it. A knob that changes
+// nothing of this decision is faint.
+function influenceList(panel) {
+  const box = element("div", { className: "wayfare-influence", hidden: true });
+  const show = (values) => {
+    const near = [];
+    for (const { row, spec } of panel.controls.values()) {
+      const strip = strips.known.get(row);
+      const idle = Boolean(strip) && !strip.ticks.length;
+      row.classList.toggle("wayfare-idle", idle);
+      row.title = idle ? "No value of this knob changes this decision." : "";
+      if (!strip || strip.bands.length < 2) continue;
+      const now = shareOf(spec, values[spec.name] ?? spec.high);
+      const away = Math.min(...strip.bands.slice(1).map(([from]) => Math.abs(shareOf(spec, from) - now)));
+      near.push({ row, spec, away });
+    }
+    near.sort((one, other) => one.away - other.away);
+    const links = near.slice(0, MOST_NEAR).map(({ row, spec }) => {
+      const link = element("button", { type: "button", textContent: spec.title });
+      link.addEventListener("click", () => {
+        row.closest("details").open = true;
+        (row.querySelector("input[type=range]:not([disabled])") ?? row.querySelector("input"))?.focus();
+        row.scrollIntoView({ block: "nearest" });
+      });
+      return link;
+    });
+    box.replaceChildren(element("span", {}, links.length ? "Changes the winner here:" : "No knob alone changes the winner here."), ...links);
+    box.hidden = ![...panel.controls.values()].some(({ row }) => strips.known.get(row));
   };
   return { box, show };
 }

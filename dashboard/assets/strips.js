@@ -37,6 +37,7 @@ const strips = {
       if (epoch !== panel.lane.epoch || asked !== JSON.stringify(panel.values()) || found.error) return;
       for (const [name, { row, spec }] of panel.controls) strips.draw(row, spec, found[name]);
       panel.host.classList.remove("wayfare-stale");
+      panel.influence.show(values);
     } catch (error) {
       console.info("The winner strips could not be had yet.", error);
       strips.refresh(panel, 2 * wait);
@@ -48,6 +49,7 @@ const strips = {
     const { token, shows } = panel.data;
     const shown = shows && partBox(shows);
     if (shown && shown.dataset.lane !== token) for (const { row, spec } of panel.controls.values()) strips.draw(row, spec, null);
+    panel.influence.show(panel.values());
   },
 
   draw(row, spec, strip) {
