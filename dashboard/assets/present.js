@@ -1,54 +1,62 @@
-// A decision to present from: a dialog over the whole window, one step at a time. Arrow keys, Page keys and Space turn, Escape closes.
-// The page below stays laid out, so that its charts are drawn.
+// Presents the live page: large, one part at a time, with the knobs at the left. Arrow keys, Page keys and Space turn, Escape ends.
+// In a field or slider the arrows are its own. The step is an attribute of the document; present.css draws it.
 
-const given = new WeakMap(); // the steps, by button
+const root = document.documentElement;
+let shown = null; // the bar, while the page is presented
 
 export default function ({ data, parentElement }) {
   const button = parentElement.querySelector(".wayfare-present-open");
-  given.set(button, data.steps);
-  button.onclick = () => open(button);
+  button.onclick = () => (shown ? shown.end() : present(button, data.steps));
 }
 
-function open(button) {
-  const steps = given.get(button);
+function present(button, steps) {
   let place = 0;
-  const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
-  const dialog = made("dialog", { className: "wayfare-present" });
-  dialog.setAttribute("role", "dialog");
-  dialog.setAttribute("aria-label", "The decision, step by step");
-  const title = made("h2", { tabIndex: -1 });
-  const body = made("div", { className: "wayfare-present-body" });
-  const [back, next, close] = ["← Back", "Next →", "Close"].map((textContent) => made("button", { type: "button", textContent }));
-  const where = made("span");
+  const made = (tag, properties, ...children) => {
+    const one = Object.assign(document.createElement(tag), properties);
+    one.append(...children);
+    return one;
+  };
+  const [back, next, close] = ["← Back", "Next →", "End"].map((text) => made("button", { type: "button", textContent: text }));
+  const title = made("b", { tabIndex: -1 });
+  const bar = made("div", { className: "wayfare-present-bar" }, back, title, next, close);
+  bar.setAttribute("role", "toolbar");
+  bar.setAttribute("aria-label", "The decision, step by step");
   const turn = (to) => {
     place = Math.min(steps.length - 1, Math.max(0, to));
-    title.textContent = steps[place].title;
-    body.innerHTML = steps[place].html;
-    body.scrollTop = 0;
-    where.textContent = `${place + 1} of ${steps.length}`;
-    back.style.visibility = place ? "" : "hidden";
-    next.style.visibility = place < steps.length - 1 ? "" : "hidden";
-    title.focus(); // the step is read out, and no button is left that has gone
+    const [name, said] = steps[place];
+    root.dataset.present = name;
+    title.textContent = `${place + 1} of ${steps.length} · ${said}`;
+    back.disabled = !place;
+    next.disabled = place === steps.length - 1;
+    title.focus({ preventScroll: true }); // the step is read out
+    partOf(name)?.scrollIntoView({ block: "center" });
   };
-  back.onclick = () => turn(place - 1);
-  next.onclick = () => turn(place + 1);
-  close.onclick = () => dialog.close();
-  const bar = made("footer", {});
-  bar.append(back, where, next, close);
-  dialog.append(title, body, bar);
-  dialog.addEventListener("keydown", (event) => {
+  const keys = (event) => {
+    if (event.key === "Escape") return end();
+    if (event.defaultPrevented || event.target.closest?.("input, select, textarea, [role=slider], [role=combobox]")) return;
     const by = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 }[event.key];
     const to = by ? place + by : { Home: 0, End: steps.length - 1 }[event.key];
-    event.stopPropagation(); // the keys of the page rest
     if (to === undefined || (event.key === " " && event.target.matches("button"))) return;
     event.preventDefault();
     turn(to);
-  });
-  dialog.addEventListener("close", () => {
-    dialog.remove();
+  };
+  const end = () => {
+    document.removeEventListener("keydown", keys);
+    delete root.dataset.present;
+    bar.remove();
+    shown = null;
     button.focus();
-  });
-  button.after(dialog);
-  dialog.showModal();
+  };
+  back.onclick = () => turn(place - 1);
+  next.onclick = () => turn(place + 1);
+  close.onclick = end;
+  document.addEventListener("keydown", keys);
+  document.body.append(bar);
+  shown = { end };
   turn(0);
+}
+
+// The parts of a step: charts and texts by their key, columns and panels by the key of their container.
+function partOf(name) {
+  return document.querySelector(`[data-part="route:${name}"], .st-key-route-${name}`);
 }

@@ -81,16 +81,23 @@ def test_the_guide_goes_on_with_what_is_done_and_a_decision_is_presented_with_ke
     visit.press("Do not show the first minute again")
     visit.open("", q=question)
     visit.press("Present")
-    shown = visit.page.get_by_role("dialog")
-    for title in ("The question", "The candidates", "The auction", "The winner"):
-        expect(shown.get_by_role("heading")).to_have_text(title)
+    bar, winner = (
+        visit.page.get_by_role("toolbar", name="The decision, step by step"),
+        visit.main.locator(".wayfare-winner strong"),
+    )
+    for title in ("1 of 8", "The servers", "The auction", "The tools"):
+        expect(bar).to_contain_text(title)
         visit.page.keyboard.press("ArrowRight")
-    expect(shown).to_contain_text("5 of 5")
-    visit.page.keyboard.press("ArrowLeft")
-    expect(shown).to_contain_text(FIRST)
-    assert shown.evaluate("one => one.scrollWidth <= innerWidth && one.clientHeight >= innerHeight")
+    expect(bar).to_contain_text("The candidates")
+    opacity = "name => getComputedStyle(document.querySelector(name)).opacity"
+    assert [
+        visit.page.evaluate(opacity, name) for name in ("[data-part='route:tools']", ".st-key-route-candidates")
+    ] == ["0.15", "1"]
+    expect(winner).to_have_text(FIRST)
+    route.slider("αt").fill("0.08")  # the page is live
+    expect(winner).to_have_text(SECOND)
     visit.page.keyboard.press("Escape")
-    expect(shown).to_have_count(0)
+    expect(bar).to_have_count(0)
     assert visit.page.evaluate("document.activeElement.textContent") == "Present"
     visit.settled()  # the charts below were drawn meanwhile
     expect(guide).to_be_hidden()

@@ -11,7 +11,6 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.feedback import By
 from core.domain.untrusted_text import one_line
@@ -19,7 +18,6 @@ from core.relevance.refusal import limit_of, measured_curve, shipped_curve
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PRESETS
 from dashboard.pages.route.charts import refusal_curve, tool_breakdown, tool_scores
-from dashboard.pages.route.decision import steps
 from dashboard.pages.route.drawing import HEADLINE, card_key, drawing
 from dashboard.ui.question import _apply
 from dashboard.ui.text import escaped
@@ -139,21 +137,3 @@ def test_where_no_try_is_worth_it_the_next_tool_and_its_worth_are_named() -> Non
     said = one_line(text_of(visit(catalog="tries", router="expected_value", worth_usd="0.0")))
     assert "Together 0 % solved" in said
     assert "is worth a try from V = " in said
-
-
-def test_a_decision_has_five_steps_and_no_markup_of_strangers(app: App) -> None:
-    for router, third in (("ehrr", "The auction"), ("rag_mcp", "The stages")):
-        decision = app.routing.preview(Asked(f"read a file {HOSTILE}", app.routing.parameters(router), "evil", router))
-        shown = steps(decision)
-        assert [one["title"] for one in shown] == ["The question", "The candidates", third, "The winner", "Why"]
-        text = "".join(one["html"] for one in shown)
-        assert "<img" not in text
-        assert "&lt;img" in text
-        assert decision.winner is not None
-        assert decision.winner.tool.rpartition("::")[2] in shown[3]["html"]
-
-
-def test_without_a_winner_the_steps_say_why(app: App) -> None:
-    nothing = app.routing.parameters("ehrr", {"budget_usd": 0.0})
-    shown = steps(app.routing.preview(Asked("read a file", nothing, "evil")))
-    assert "No tool" in shown[3]["html"]
