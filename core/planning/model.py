@@ -106,6 +106,11 @@ Was the question done by these calls? Each has its tool, and what came back. It 
 what they need, and the last that was tried for each thing went well. Give "why" in at most 15 words, then "solved".
 """
 
+GRADE = """\
+How good is "answer" to "question"? "truth" is the right answer. Give "why" in at most 15 words, then "score" from 0 to 10: 10 if the
+answer says all that the truth says, 0 if it says none of it or contradicts it. Style and length do not count.
+"""
+
 
 def with_data(task: str, data: Mapping[str, str | int | Sequence[object]]) -> str:
     """Returns a task with its data. Data cannot close the tags, because angle brackets become JSON escapes. What is the same in many
@@ -206,6 +211,11 @@ class ModelPlanner:
     def judge(self, question: str, attempts: Sequence[Attempt]) -> bool:
         calls = [{"tool": one.tool, "error": one.error, "said": one.said[:SAID_CHARACTERS]} for one in attempts]
         return self._ask(replies.Verdict, JUDGE, {"question": _cut(question), "calls": calls}).solved
+
+    def grade(self, question: str, answer: str, truth: str) -> float:
+        """Returns the quality of an answer against the right one, in [0, 1] (NetMCP, module 5)."""
+        data = {"question": _cut(question), "answer": answer[:ANSWER_CHARACTERS], "truth": truth[:ANSWER_CHARACTERS]}
+        return replies.share(self._ask(replies.Grade, GRADE, data).score / 10)
 
     def act(self, turn: Turn) -> Action:
         """See `Planner.act`. A tool that was not offered is counted; the loop decides whether it may be called."""

@@ -101,6 +101,13 @@ class Verdict(ModelReply):
     solved: bool
 
 
+class Grade(ModelReply):
+    """The quality of an answer."""
+
+    why: str
+    score: float
+
+
 class ToolRequests(ModelReply):
     """The example requests of one tool."""
 

@@ -24,8 +24,9 @@ from core.domain.tasks import Task
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
 from core.papers import RESULTS, netmcp
 from core.papers.by_model import FILE, KEPT, kept_rows
-from core.papers.report import SAMPLE, Kind, Material, Row, pair
+from core.papers.report import SAMPLE, SEARCH, Kind, Material, Row, pair
 from core.planning.base import Action, Attempt, Planner, Turn
+from core.planning.model import ModelPlanner
 from tests.benchmarks.measuring import report
 
 Z = 1.96  # of 95 %
@@ -68,6 +69,57 @@ def asked(material: Material, model: Planner, name: str, router: str, **settings
     why = f"Questions: {few(found, netmcp.QUESTIONS, 'SSR')} By rules, on the same questions: {100 * by_rules.ssr:.0f}."
     values = {"ssr": pair(None, 100 * run.ssr), "sl": pair(None, run.sl_ms)}
     return Row(f"{name}, by a model", Kind.MODEL, values, why=why, model=model.name)
+
+
+# NetMCP's step 5: the model answers with what the chosen tool returned, and judges the answer against the truth. The paper's scale
+# and prompt are not printed: ours is 0 to 10. A right tool returns the truth, because the paper's servers are not public.
+
+TRUTHS = {
+    "search-007": "Marie Tharp mapped the ocean floor.",
+    "search-012": "In 1990, when the federal court ordered it for Appenzell Innerrhoden.",
+    "search-022": "12,262 metres, the Kola borehole in Russia; the heat of about 180 degrees stopped it.",
+    "search-026": "It ends in an inland delta in Botswana, where most of the water evaporates.",
+    "search-070": "The New Testament in the translation of Oddur Gottskalksson, printed in Roskilde in 1540.",
+    "search-081": "17 to 20 kilograms; the granite comes from Ailsa Craig in Scotland and from Trefor in Wales.",
+    "search-085": "One million, from at least seven member states.",
+    "search-093": "On 1 January 2027, because the term is 70 years after the author's death.",
+}
+"""Right answers by question of search-15."""
+
+
+def answered(material: Material, model: ModelPlanner) -> Row:
+    """Questions with a known answer, routed by SONAR: SSR, and what the judge says of the answers and, as a check, of swapped ones."""
+    every = [task for task in material.tasks(SEARCH) if task.id in TRUTHS]
+    tasks = every[: material.model_tasks]
+    found, grades, swapped = list[float](), list[float](), list[float]()
+    unreadable = 0
+    for at, task in enumerate(tasks):
+        chosen = material.decide(task.subtask, SEARCH, "sonar").winner
+        right = chosen is not None and chosen.tool in task.relevant
+        found.append(float(right))
+        said = TRUTHS[task.id] if right else "Nothing was found."
+        tool = chosen.tool if chosen else ""
+        other = TRUTHS[every[(at + 1) % len(every)].id]
+        try:
+            answer = model.act(Turn(task.question, task.question, (), attempts=(Attempt(tool, said),))).words
+            pair_of = [model.grade(task.question, text, TRUTHS[task.id]) for text in (answer, other)]
+        except PlannerError:
+            unreadable += 1
+            continue
+        grades.append(pair_of[0])
+        swapped.append(pair_of[1])
+    means = [f"{10 * fmean(of):.1f}" if of else "none" for of in (grades, swapped)]
+    why = (
+        f"Questions with a known answer: {few(found, len(every), 'SSR')} A right tool returns the truth. The judge gives the answers {means[0]} of 10, "
+        f"and answers to other questions {means[1]}. Unreadable: {unreadable}."
+    )
+    return Row(
+        "SONAR, answers judged by a model",
+        Kind.MODEL,
+        {"ssr": pair(None, 100 * fmean(found))},
+        why=why,
+        model=model.name,
+    )
 
 
 # PA-RAG: the model takes complex questions apart, the cascade finds the tools of each part, rules select
@@ -210,11 +262,12 @@ def _judged(model: Planner, task: Task, trace: Trace) -> bool:
 
 # All experiments
 
-Experiment = Callable[[Material, Planner], Row]
+Experiment = Callable[[Material, ModelPlanner], Row]
 EXPERIMENTS: Mapping[str, Mapping[str, tuple[str, Experiment]]] = {
     "netmcp": {
         "prag": ("fig7", partial(asked, name="PRAG", router="prag")),
         "sonar": ("fig7", partial(asked, name="SONAR", router="sonar")),
+        "judge": ("fig7", answered),
         "rerank": ("fig7", partial(asked, name="RerankRAG", router="rerank_rag", reranker="planner")),
     },
     "pa_rag": {"decompose": ("1", decomposed)},
@@ -239,7 +292,7 @@ def made(names: list[str], tasks: int, *, kept: bool) -> None:
         return
     with open_app(replace(Settings.from_environment(db=":memory:"), encoder_difference="", reranker="")) as app:
         material = app.papers.material(model_tasks=tasks)
-        assert material.model is not None
+        assert isinstance(material.model, ModelPlanner)
         for name in names:
             paper, _, experiment = name.partition(".")
             table, make = EXPERIMENTS[paper][experiment]
