@@ -9,6 +9,7 @@ import argparse
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,10 +25,12 @@ from core.domain.tasks import Task
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
 from core.papers import RESULTS, netmcp
 from core.papers.by_model import FILE, KEPT, kept_rows
+from core.papers.etom import FILES
 from core.papers.report import SAMPLE, SEARCH, Kind, Material, Row, pair
 from core.planning.base import Action, Attempt, Planner, Turn
 from core.planning.model import ModelPlanner
 from tests.benchmarks.measuring import report
+from tests.benchmarks.reacting import CYCLES, SERVERS, WAYS, react
 
 Z = 1.96  # of 95 %
 
@@ -260,6 +263,34 @@ def _judged(model: Planner, task: Task, trace: Trace) -> bool:
         return False
 
 
+# ETOM: ReAct without retrieval, its best of N trajectories
+
+
+def reacted(material: Material, model: ModelPlanner, attempts: int) -> Row:
+    """ReAct's row of Table 3: a few tasks of each level, at least one."""
+    every = [task for name in FILES.values() for task in material.tasks(name)]
+    few_each = replace(material, model_tasks=max(1, material.model_tasks // len(FILES)))
+    catalog, scores = material.context(SAMPLE).catalog, dict[str, list[float]]()
+    errors = Counter[str]()
+    for level in FILES:
+        for task in few_each.asked_of_model([task for task in every if task.level == level]):
+            made = [react(catalog, model, task.question or task.subtask, way) for way in WAYS[:attempts]]
+            scores.setdefault(level, []).append(max(one.score(task) for one in made))
+            for one in made:
+                errors.update(one.errors)
+    kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items()) or "none"
+    asked = [score for of in scores.values() for score in of]
+    why = f"Tasks: {few(asked, len(every), 'score')} At most {CYCLES} cycles, {SERVERS} servers each. Errors: {kinds}."
+    name = "ReAct, by a model" if attempts == 1 else f"ReAct@{attempts}, by a model"
+    return Row(
+        name,
+        Kind.MODEL,
+        {level: pair(None, 100 * fmean(of)) for level, of in scores.items()},
+        why=why,
+        model=model.name,
+    )
+
+
 # All experiments
 
 Experiment = Callable[[Material, ModelPlanner], Row]
@@ -271,6 +302,11 @@ EXPERIMENTS: Mapping[str, Mapping[str, tuple[str, Experiment]]] = {
         "rerank": ("fig7", partial(asked, name="RerankRAG", router="rerank_rag", reranker="planner")),
     },
     "pa_rag": {"decompose": ("1", decomposed)},
+    "etom": {
+        "react": ("3", partial(reacted, attempts=1)),
+        "react3": ("3", partial(reacted, attempts=3)),
+        "react5": ("3", partial(reacted, attempts=5)),
+    },
     "ehrr": {"play": ("ablation", played)},
 }
 """By paper and name: the table of the row, and the function that makes it."""

@@ -107,3 +107,20 @@ def test_the_judge_scores_an_answer_against_the_truth_and_a_swapped_one_below(tm
     ((_, ssr),) = row.values.values()
     assert ssr == 100
     assert "gives the answers 9.0 of 10, and answers to other questions 1.0." in row.why
+
+
+def test_react_at_3_counts_the_best_trajectory_and_names_the_errors(tmp_path, endpoint, of_model) -> None:
+    def says(data: dict[str, Any]) -> object:
+        if "done" not in data:
+            return {"why": "", "kind": "TOOLS"} if "tools" not in data else {"reason": "", "tools": []}
+        other_way = by_model.WAYS[2] in endpoint.asked[-1].user
+        ends = other_way or len(data["done"]) == 2
+        return {"reasoning": "", "status": "finish" if ends else "continue", "next_action": "do"}
+
+    endpoint.reactions = [by(endpoint, says)]
+    with opened(tmp_path, of_model) as app:
+        material = app.papers.material(model_tasks=1)
+        once, thrice = (by_model.reacted(material, material.model, attempts) for attempts in (1, 3))
+    assert (once.name, once.values["L5"], thrice.values["L5"]) == ("ReAct, by a model", (None, 0.0), (None, 100.0))
+    assert thrice.values["L1"] == (None, 0.0)
+    assert "server_selection_error 10." in once.why
