@@ -11,9 +11,11 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean
+from unittest import mock
 
 import numpy as np
 
@@ -30,6 +32,7 @@ from core.papers.report import SAMPLE, SEARCH, Kind, Material, Row, pair
 from core.planning.base import Action, Attempt, Planner, Turn
 from core.planning.model import ModelPlanner
 from tests.benchmarks.measuring import report
+from tests.benchmarks.model import served
 from tests.benchmarks.reacting import CYCLES, SERVERS, WAYS, react
 
 Z = 1.96  # of 95 %
@@ -316,15 +319,22 @@ TASKS = 3
 ALL = [f"{paper}.{name}" for paper, of in EXPERIMENTS.items() for name in of]
 
 
+LONG = ("etom.react3", "etom.react5")  # hours
+
+
 def by_model() -> None:
-    """All experiments over a few tasks, without keeping the rows."""
-    made(ALL, TASKS, kept=False)
+    """Most experiments over a few tasks, without keeping the rows. By the model that is set, or else by the one that `make model` has fetched,
+    which is served meanwhile."""
+    with ExitStack() as stack:
+        if not os.environ.get("WAYFARE_LLM_MODEL"):
+            stack.enter_context(mock.patch.dict(os.environ, stack.enter_context(served())))
+        made([name for name in ALL if name not in LONG], TASKS, kept=False)
 
 
 def made(names: list[str], tasks: int, *, kept: bool) -> None:
     """Makes rows, one after the other."""
     if not os.environ.get("WAYFARE_LLM_MODEL"):
-        print("left out: WAYFARE_LLM_MODEL names no model (see make model)")
+        print("left out: WAYFARE_LLM_MODEL names no model and none is in .model (see make model)")
         return
     with open_app(replace(Settings.from_environment(db=":memory:"), encoder_difference="", reranker="")) as app:
         material = app.papers.material(model_tasks=tasks)
