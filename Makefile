@@ -44,8 +44,9 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/pyright & oldest=$$!; $(BIN)/pyright --pythonversion 3.14; newest=$$?; wait $$oldest && exit $$newest
 	$(BIN)/lint-imports
 
+# what a language model does is measured with the one that WAYFARE_LLM_MODEL names, or else with the one that `make model` has fetched
 bench: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.benchmarks.bench
+	$(BIN)/python -m tests.benchmarks.bench $(ARGS)
 
 # what the Papers page shows, made again: a few minutes; rows that need a model ask the one that WAYFARE_LLM_MODEL names
 papers: $(VENV)/.installed

@@ -106,6 +106,23 @@ Was the question done by these calls? Each has its tool, and what came back. It 
 what they need, and the last that was tried for each thing went well. Give "why" in at most 15 words, then "solved".
 """
 
+GRADE = """\
+How good is "answer" to "question"? "truth" is the right answer. Give "why" in at most 15 words, then "score" from 0 to 10: 10 if the
+answer says all that the truth says, 0 if it says none of it or contradicts it. Style and length do not count.
+"""
+
+NEEDED = """\
+Does the question need tools ("TOOLS": current or stored data, files, services, actions) or can it be answered from what is generally
+known ("CONVERSATIONAL": explanations, advice, texts to write, things that no software can do)? Give "why" in at most 15 words, then
+"kind".
+"""
+
+NEXT = """\
+Say which one action, done by one tool, comes next for the question: "reasoning" in at most 20 words, "status" "continue", and
+"next_action" in at most 15 words. "done" are the actions so far, each with its tool or the error of a step that failed; do none
+twice. If all that the question asks is done, or nothing can do the rest, "status" is "finish" and "next_action" is empty. {way}
+"""
+
 
 def with_data(task: str, data: Mapping[str, str | int | Sequence[object]]) -> str:
     """Returns a task with its data. Data cannot close the tags, because angle brackets become JSON escapes. What is the same in many
@@ -206,6 +223,22 @@ class ModelPlanner:
     def judge(self, question: str, attempts: Sequence[Attempt]) -> bool:
         calls = [{"tool": one.tool, "error": one.error, "said": one.said[:SAID_CHARACTERS]} for one in attempts]
         return self._ask(replies.Verdict, JUDGE, {"question": _cut(question), "calls": calls}).solved
+
+    def grade(self, question: str, answer: str, truth: str) -> float:
+        """Returns the quality of an answer against the right one, in [0, 1] (NetMCP, module 5)."""
+        data = {"question": _cut(question), "answer": answer[:ANSWER_CHARACTERS], "truth": truth[:ANSWER_CHARACTERS]}
+        return replies.share(self._ask(replies.Grade, GRADE, data).score / 10)
+
+    def needs_tools(self, question: str) -> bool:
+        """Returns whether a question needs tools: TOOLS or CONVERSATIONAL (ETOM, appendix J.1)."""
+        return self._ask(replies.Needed, NEEDED, {"question": _cut(question)}).kind == "TOOLS"
+
+    def next_action(self, question: str, done: Sequence[tuple[str, str]], way: str = "") -> str:
+        """Returns the next action after those that are `done`, each with what was observed, and "" at the end (ETOM, appendix C.1). `way` is
+        added to the prompt."""
+        seen = [{"action": action, "observed": said[:PART_CHARACTERS]} for action, said in done]
+        reply = self._ask(replies.NextAction, NEXT.format(way=way), {"question": _cut(question), "done": seen})
+        return one_line(reply.next_action, PART_CHARACTERS) if reply.status == "continue" else ""
 
     def act(self, turn: Turn) -> Action:
         """See `Planner.act`. A tool that was not offered is counted; the loop decides whether it may be called."""

@@ -101,6 +101,28 @@ class Verdict(ModelReply):
     solved: bool
 
 
+class Grade(ModelReply):
+    """The quality of an answer."""
+
+    why: str
+    score: float
+
+
+class Needed(ModelReply):
+    """Whether a question needs tools."""
+
+    why: str
+    kind: Literal["TOOLS", "CONVERSATIONAL"]
+
+
+class NextAction(ModelReply):
+    """The next action of a plan, or its end."""
+
+    reasoning: str
+    status: Literal["continue", "finish"]
+    next_action: str
+
+
 class ToolRequests(ModelReply):
     """The example requests of one tool."""
 

@@ -30,6 +30,7 @@ from tests.benchmarks import (
     searching,
     sizes,
     spreading,
+    touring,
     turning,
     whatif,
     words_alone,
@@ -73,6 +74,7 @@ SECTIONS = {
     "outages": outages.outages,
     "reading": reading.reading,
     "by_model": by_model.by_model,
+    "tour": touring.tour,
 }
 
 

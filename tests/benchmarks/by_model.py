@@ -9,10 +9,13 @@ import argparse
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean
+from unittest import mock
 
 import numpy as np
 
@@ -24,9 +27,13 @@ from core.domain.tasks import Task
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
 from core.papers import RESULTS, netmcp
 from core.papers.by_model import FILE, KEPT, kept_rows
-from core.papers.report import SAMPLE, Kind, Material, Row, pair
+from core.papers.etom import FILES
+from core.papers.report import SAMPLE, SEARCH, Kind, Material, Row, pair
 from core.planning.base import Action, Attempt, Planner, Turn
+from core.planning.model import ModelPlanner
 from tests.benchmarks.measuring import report
+from tests.benchmarks.model import served
+from tests.benchmarks.reacting import CYCLES, SERVERS, WAYS, react
 
 Z = 1.96  # of 95 %
 
@@ -68,6 +75,57 @@ def asked(material: Material, model: Planner, name: str, router: str, **settings
     why = f"Questions: {few(found, netmcp.QUESTIONS, 'SSR')} By rules, on the same questions: {100 * by_rules.ssr:.0f}."
     values = {"ssr": pair(None, 100 * run.ssr), "sl": pair(None, run.sl_ms)}
     return Row(f"{name}, by a model", Kind.MODEL, values, why=why, model=model.name)
+
+
+# NetMCP's step 5: the model answers with what the chosen tool returned, and judges the answer against the truth. The paper's scale
+# and prompt are not printed: ours is 0 to 10. A right tool returns the truth, because the paper's servers are not public.
+
+TRUTHS = {
+    "search-007": "Marie Tharp mapped the ocean floor.",
+    "search-012": "In 1990, when the federal court ordered it for Appenzell Innerrhoden.",
+    "search-022": "12,262 metres, the Kola borehole in Russia; the heat of about 180 degrees stopped it.",
+    "search-026": "It ends in an inland delta in Botswana, where most of the water evaporates.",
+    "search-070": "The New Testament in the translation of Oddur Gottskalksson, printed in Roskilde in 1540.",
+    "search-081": "17 to 20 kilograms; the granite comes from Ailsa Craig in Scotland and from Trefor in Wales.",
+    "search-085": "One million, from at least seven member states.",
+    "search-093": "On 1 January 2027, because the term is 70 years after the author's death.",
+}
+"""Right answers by question of search-15."""
+
+
+def answered(material: Material, model: ModelPlanner) -> Row:
+    """Questions with a known answer, routed by SONAR: SSR, and what the judge says of the answers and, as a check, of swapped ones."""
+    every = [task for task in material.tasks(SEARCH) if task.id in TRUTHS]
+    tasks = every[: material.model_tasks]
+    found, grades, swapped = list[float](), list[float](), list[float]()
+    unreadable = 0
+    for at, task in enumerate(tasks):
+        chosen = material.decide(task.subtask, SEARCH, "sonar").winner
+        right = chosen is not None and chosen.tool in task.relevant
+        found.append(float(right))
+        said = TRUTHS[task.id] if right else "Nothing was found."
+        tool = chosen.tool if chosen else ""
+        other = TRUTHS[every[(at + 1) % len(every)].id]
+        try:
+            answer = model.act(Turn(task.question, task.question, (), attempts=(Attempt(tool, said),))).words
+            pair_of = [model.grade(task.question, text, TRUTHS[task.id]) for text in (answer, other)]
+        except PlannerError:
+            unreadable += 1
+            continue
+        grades.append(pair_of[0])
+        swapped.append(pair_of[1])
+    means = [f"{10 * fmean(of):.1f}" if of else "none" for of in (grades, swapped)]
+    why = (
+        f"Questions with a known answer: {few(found, len(every), 'SSR')} A right tool returns the truth. The judge gives the answers {means[0]} of 10, "
+        f"and answers to other questions {means[1]}. Unreadable: {unreadable}."
+    )
+    return Row(
+        "SONAR, answers judged by a model",
+        Kind.MODEL,
+        {"ssr": pair(None, 100 * fmean(found))},
+        why=why,
+        model=model.name,
+    )
 
 
 # PA-RAG: the model takes complex questions apart, the cascade finds the tools of each part, rules select
@@ -208,16 +266,50 @@ def _judged(model: Planner, task: Task, trace: Trace) -> bool:
         return False
 
 
+# ETOM: ReAct without retrieval, its best of N trajectories
+
+
+def reacted(material: Material, model: ModelPlanner, attempts: int) -> Row:
+    """ReAct's row of Table 3: a few tasks of each level, at least one."""
+    every = [task for name in FILES.values() for task in material.tasks(name)]
+    few_each = replace(material, model_tasks=max(1, material.model_tasks // len(FILES)))
+    catalog, scores = material.context(SAMPLE).catalog, dict[str, list[float]]()
+    errors = Counter[str]()
+    for level in FILES:
+        for task in few_each.asked_of_model([task for task in every if task.level == level]):
+            made = [react(catalog, model, task.question or task.subtask, way) for way in WAYS[:attempts]]
+            scores.setdefault(level, []).append(max(one.score(task) for one in made))
+            for one in made:
+                errors.update(one.errors)
+    kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items()) or "none"
+    asked = [score for of in scores.values() for score in of]
+    why = f"Tasks: {few(asked, len(every), 'score')} At most {CYCLES} cycles, {SERVERS} servers each. Errors: {kinds}."
+    name = "ReAct, by a model" if attempts == 1 else f"ReAct@{attempts}, by a model"
+    return Row(
+        name,
+        Kind.MODEL,
+        {level: pair(None, 100 * fmean(of)) for level, of in scores.items()},
+        why=why,
+        model=model.name,
+    )
+
+
 # All experiments
 
-Experiment = Callable[[Material, Planner], Row]
+Experiment = Callable[[Material, ModelPlanner], Row]
 EXPERIMENTS: Mapping[str, Mapping[str, tuple[str, Experiment]]] = {
     "netmcp": {
         "prag": ("fig7", partial(asked, name="PRAG", router="prag")),
         "sonar": ("fig7", partial(asked, name="SONAR", router="sonar")),
+        "judge": ("fig7", answered),
         "rerank": ("fig7", partial(asked, name="RerankRAG", router="rerank_rag", reranker="planner")),
     },
     "pa_rag": {"decompose": ("1", decomposed)},
+    "etom": {
+        "react": ("3", partial(reacted, attempts=1)),
+        "react3": ("3", partial(reacted, attempts=3)),
+        "react5": ("3", partial(reacted, attempts=5)),
+    },
     "ehrr": {"play": ("ablation", played)},
 }
 """By paper and name: the table of the row, and the function that makes it."""
@@ -227,19 +319,26 @@ TASKS = 3
 ALL = [f"{paper}.{name}" for paper, of in EXPERIMENTS.items() for name in of]
 
 
+LONG = ("etom.react3", "etom.react5")  # hours
+
+
 def by_model() -> None:
-    """All experiments over a few tasks, without keeping the rows."""
-    made(ALL, TASKS, kept=False)
+    """Most experiments over a few tasks, without keeping the rows. By the model that is set, or else by the one that `make model` has fetched,
+    which is served meanwhile."""
+    with ExitStack() as stack:
+        if not os.environ.get("WAYFARE_LLM_MODEL"):
+            stack.enter_context(mock.patch.dict(os.environ, stack.enter_context(served())))
+        made([name for name in ALL if name not in LONG], TASKS, kept=False)
 
 
 def made(names: list[str], tasks: int, *, kept: bool) -> None:
     """Makes rows, one after the other."""
     if not os.environ.get("WAYFARE_LLM_MODEL"):
-        print("left out: WAYFARE_LLM_MODEL names no model (see make model)")
+        print("left out: WAYFARE_LLM_MODEL names no model and none is in .model (see make model)")
         return
     with open_app(replace(Settings.from_environment(db=":memory:"), encoder_difference="", reranker="")) as app:
         material = app.papers.material(model_tasks=tasks)
-        assert material.model is not None
+        assert isinstance(material.model, ModelPlanner)
         for name in names:
             paper, _, experiment = name.partition(".")
             table, make = EXPERIMENTS[paper][experiment]

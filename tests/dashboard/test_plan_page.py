@@ -7,13 +7,14 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.catalogs.decision_log import DecisionLog
 from core.decisions.routing import RoutingService
-from core.planning.base import Usage
+from core.domain.errors import PlannerError
+from core.planning.base import SubQuery, Usage, who_waits
 from core.planning.plans import Plan, PlannedStep
 from core.planning.rules import RulesPlanner
 from dashboard import session
 from dashboard.pages.route.charts import plan_steps
 from tests.cases import each
-from tests.dashboard.harness import app_with, checked, metrics_of, open_page, with_services
+from tests.dashboard.harness import app_with, checked, metrics_of, open_page, press, with_services
 
 CATALOG = {
     "servers": [
@@ -110,6 +111,40 @@ def test_where_no_server_accepts_no_step_can_be_done(app: App) -> None:
     assert "No tool can do step 1, 2" in page.warning[0].value
 
 
+def use_model(app: App, model: RulesPlanner) -> None:
+    planners = {"rules": RulesPlanner(), "model": model}
+    routing = RoutingService(app.catalogs, DecisionLog(app.store), planners, app.simulated_networks)
+    session.use_app(with_services(app, routing=routing))
+
+
+def test_a_model_that_takes_long_shows_its_tokens_and_is_stopped(app: App) -> None:
+    class Slow(RulesPlanner):
+        """Writes until it is stopped; answers at once from the second time on."""
+
+        name = "slow"
+        asked = 0
+
+        def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
+            self.asked += 1
+            if self.asked == 1 and (watch := who_waits()) is not None:
+                watch.tokens = 57
+                if watch.stop.wait(20):
+                    raise PlannerError("stopped")
+            return super().decompose(question, limit)
+
+    use_model(app, Slow())
+    page = visit(q=TWO, plan="model")
+    assert "tokens so far: 57" in page.get("progress")[0].proto.text
+    assert "Steps" not in metrics(page)
+    press(page, "route:split:stop")
+    app.background.close(60)  # waits for its end
+    page = checked(page.run())
+    assert "stopped before it had split" in page.info[0].value
+    press(page, "route:split:again")
+    session.use_app(app)
+    assert metrics(page)["Steps"] == "2"
+
+
 def test_what_the_model_has_taken_stands_below_and_a_plan_by_it_is_offered(app: App) -> None:
     page = visit(q=TWO, plan="model")
     assert "Price a call" in metrics(page)  # a planner that is not there: one decision
@@ -119,12 +154,7 @@ def test_what_the_model_has_taken_stands_below_and_a_plan_by_it_is_offered(app: 
         name = "<b>small</b>"
         usage = Usage("<b>small</b>", calls=2, cost_usd=None)
 
-    planners = {"rules": RulesPlanner(), "model": Model()}
-    session.use_app(
-        with_services(
-            app, routing=RoutingService(app.catalogs, DecisionLog(app.store), planners, app.simulated_networks)
-        )
-    )
+    use_model(app, Model())
     page = visit(q=TWO, plan="model")
     session.use_app(app)
     assert metrics(page)["Steps"] == "2"

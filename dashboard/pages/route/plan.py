@@ -8,15 +8,18 @@ from typing import Any
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job
 from core.domain import units
 from core.domain.decision import Decision
 from core.domain.params import NOTHING
 from core.domain.preconditions import EVERYTHING, AgentState, Precondition
+from core.planning.base import Watch, watched
 from core.planning.plans import Plan
 from core.routers.attention import HeldBack, StateView
 from dashboard.pages.route.charts import plan_steps
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
+from dashboard.ui.long_work import job_progress
 from dashboard.ui.network import network_line
 from dashboard.ui.question import Question
 from dashboard.ui.text import counted, escaped
@@ -187,6 +190,8 @@ def plan_body(question: Question, planner: str) -> None:
     """Plan the question and show the steps over time, each with buttons to its decision and its call. Raises WayfareError if the planner
     fails."""
     app, query = question.app, question.query
+    if planner != "rules" and not _split(app, query.subtask, planner):
+        return
     plan = app.routing.plan(
         query.subtask, visitor=visitor(), planner=planner, catalog=query.catalog, router=query.router,
         parameters=question.parameters, at_once=True, network=question.asked.network,
@@ -201,6 +206,43 @@ def plan_body(question: Question, planner: str) -> None:
     with grid.cell():
         for position in range(len(plan.steps)):
             _step(app, plan, position, question.texts)
+
+
+SOON_S = 0.3
+
+
+def _split(app: App, question: str, planner: str) -> bool:
+    """Have a model split the question, and draw how far it is, with Stop. Returns whether its answer is there, which its cache keeps. Raises
+    WayfareError if it fails."""
+    jobs, key, about = app.background, f"split {visitor()}", (planner, question)
+
+    def work(job: Job) -> object:
+        watch = Watch(job.stop)
+        job.reported.append(watch)
+        with watched(watch):
+            return app.routing.parts(question, planner=planner)
+
+    job = jobs.of(key, about)
+    if job is None:
+        if (earlier := jobs.under_way(key)) is not None:
+            earlier.stop.set()  # nobody waits for another question's parts
+        job = jobs.start(key, work, about, several=True)
+        job.wait(SOON_S)
+    if job.under_way:
+        job_progress(job, _told, stop="route:split:stop")
+        return False
+    if job.error is not None and job.stop.is_set():
+        st.info("The model was stopped before it had split the question.", icon=":material/stop_circle:")
+        st.button("Split again", key="route:split:again", icon=":material/refresh:", on_click=jobs.forget, args=(job,))
+        return False
+    jobs.forget(job)
+    job.future.result()
+    return True
+
+
+def _told(job: Job) -> tuple[float, str]:
+    words = job.reported[0].words() if job.reported else ""
+    return 0.0, f"Splitting the question: {words}" if words else "Splitting the question"
 
 
 def _option(name: str, title: str, count: int) -> str:
