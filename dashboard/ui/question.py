@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.app import App
 from core.decisions.routing import Asked
+from core.decisions.strips import Strip
 from core.domain.decision import Decision
 from core.domain.errors import ParameterError
 from core.domain.params import Parameters
@@ -73,11 +74,11 @@ def query_row(app: App, state: UrlState, linked: Mapping[str, str], first_catalo
         help="The kind of server. It is compared only with the texts of servers.",
     )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
-    start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog))
+    start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog), first_catalog)
     catalog = row.selectbox("Catalog", catalogs, start, key=state.key("catalog"), width=150)
     _warn_if_missing("catalog", catalog, catalogs, linked)
     routers = {router.id: router.title for router in app.routing.routers()}
-    start = _start(state, "router", list(routers), linked.get("router", DEFAULT_ROUTER))
+    start = _start(state, "router", list(routers), linked.get("router", DEFAULT_ROUTER), DEFAULT_ROUTER)
     router = row.selectbox(
         "Router", list(routers), start, key=state.key("router"), format_func=routers.__getitem__, width=140,
     )  # fmt: skip
@@ -109,9 +110,9 @@ def _text(state: UrlState, linked: Mapping[str, str], name: str) -> str:
     return ""
 
 
-def _start(state: UrlState, name: str, options: Sequence[str], value: str) -> int:
-    """Returns the place of the default option. Gives a choice without a usable value its first value."""
-    start = value if value in options else options[0]
+def _start(state: UrlState, name: str, options: Sequence[str], value: str, default: str) -> int:
+    """Returns the place of the option to start with: `value`, else `default`, else the first. Gives a choice without a usable value that option."""
+    start = next((one for one in (value, default) if one in options), options[0])
     if not state.begins and st.session_state.get(state.key(name)) not in options:
         st.session_state[state.key(name)] = start
     return options.index(start) if state.begins else 0
@@ -195,6 +196,13 @@ def winner_colours(asked: Asked) -> WinnerColours:
         colours = WinnerColours()
         st.session_state[COLOURS] = text, colours
     return colours
+
+
+def strip_colours(asked: Asked, winner: str, strips: Mapping[str, Strip]) -> Mapping[str | None, str]:
+    """Returns the colours of the winner and of all winners on the tracks of the knobs."""
+    return winner_colours(asked).of(
+        [winner or None, *(one.winner for strip in strips.values() for one in strip.segments)]
+    )
 
 
 def ask(asks: Asks) -> Question | None:

@@ -22,9 +22,9 @@ from core.routers.presets import PRESETS
 from dashboard.pages.whatif.charts import payoff_chart, reports_chart, tornado_chart
 from dashboard.pages.whatif.winners import plane_view, winners_view
 from dashboard.ui.chart import chart
-from dashboard.ui.charts.shared import curve_chart
+from dashboard.ui.charts.shared import MARKS, TRACKS, curve_chart
 from dashboard.ui.long_work import show_preparing
-from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks, imported_presets
+from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks, imported_presets, strip_colours
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments, select
@@ -215,12 +215,20 @@ def _row(one: Offer) -> dict[str, object]:
 def curves_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
     """Draw the curves, three in a row. Other routers than EHRR have only the curve of expected value."""
     grid = st.grid(3, min_column_width=330, gap="small")
+    winner = app.what_if.decision(asked).winner
+    of_tools = strip_colours(asked, winner.tool if winner else "", app.what_if.strips(asked))
+    of_servers = {tool.split("::")[0]: colour for tool, colour in reversed(list(of_tools.items())) if tool}
+    colours = {**of_servers, **of_tools}
     for number, curve in enumerate(_curves(app, asked)):
+        several = any(line.name in colours and not line.marks for line in curve.lines)
         with grid.cell(), st.container(border=True, gap="xxsmall"):
-            chart(curve_chart(curve), key=f"whatif:curve:{number}")
+            chart(curve_chart(curve, colours if several else None), key=f"whatif:curve:{number}")
             st.latex(curve.formula)
             if curve.filled:
                 st.markdown(f":small[{escaped(curve.filled, 300)}]")
+            if any(line.marks for line in curve.lines):
+                st.caption(MARKS)
+    st.caption(TRACKS)
 
 
 def _curves(app: App, asked: Asked) -> list[Curve]:
