@@ -32,7 +32,8 @@ from dashboard.pages.lab.writing import choose_written, write_tasks
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
 from dashboard.ui.long_work import show_preparing
-from dashboard.ui.question import AGENTS, DEFAULT_ROUTER, agents_scope, preset_choice
+from dashboard.ui.presets import preset_choice
+from dashboard.ui.question import AGENTS, DEFAULT_ROUTER, agents_scope
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments, select
 
