@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from core.relevance.index_files import IndexFiles
     from core.relevance.learnt_models import LearntModels
     from core.relevance.packaged_vectors import PackagedVectors
+    from core.routers.saved_presets import SavedPresets
     from core.servers.lazy_pool import LazyPool
     from core.servers.secrets import SecretVault
     from core.store import Store
@@ -352,6 +353,12 @@ class App:
         from core.governance.agent_knobs import AgentKnobs
 
         return AgentKnobs(self.store)
+
+    @built
+    def saved_presets(self) -> SavedPresets:
+        from core.routers.saved_presets import SavedPresets
+
+        return SavedPresets(self.store)
 
     @built
     def governed(self) -> GovernedCalls:

@@ -18,6 +18,17 @@ def price(value_usd: float | None) -> str:
     return f"${value_usd:,.2f}" if abs(value_usd) >= 0.9995 else f"{value_usd * 1e3:.3g} m$"
 
 
+def spent(value_usd: float, calls: int, unpriced: int) -> str:
+    """The money of calls, `unpriced` of them without a price.
+
+    >>> spent(0.0249, 5, 0), spent(0.0249, 5, 2), spent(0.0, 3, 3), spent(0.0, 0, 0)
+    ('24.9 m$', '24.9 m$ + 2 unpriced', 'unpriced', '0 m$')
+    """
+    if not unpriced:
+        return price(value_usd)
+    return "unpriced" if unpriced == calls else f"{price(value_usd)} + {unpriced:,} unpriced"
+
+
 def seconds(value_s: float | None) -> str:
     """A time.
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any, cast
 
-from core.domain.errors import ParameterError
 from core.domain.params import Parameters, Value
-from core.routers import ROUTERS
+from core.routers.saved_presets import usable
 from core.store import Store
 
 
 class AgentKnobs:
     """For each router the values that differ from its defaults. Thread-safe.
 
+    >>> from core.routers import ROUTERS
     >>> knobs = AgentKnobs(Store(None))
     >>> knobs.put("ehrr", ROUTERS["ehrr"].parameters(alpha_t=0.08))
     >>> knobs.of("ehrr"), knobs.of("rag_mcp")
@@ -30,7 +29,7 @@ class AgentKnobs:
         """Returns the changed values of a router, none of an unknown one. A stored value that it no longer takes has its default."""
         with self._lock:
             if router not in self._known:
-                self._known[router] = _usable(router, self._store.get_setting(_setting(router)))
+                self._known[router] = usable(router, self._store.get_setting(_setting(router)))
             return self._known[router]
 
     def put(self, router: str, parameters: Parameters) -> None:
@@ -48,17 +47,3 @@ class AgentKnobs:
 
 def _setting(router: str) -> str:
     return f"agent_knobs:{router}"
-
-
-def _usable(router: str, stored: object) -> dict[str, Value]:
-    usable = dict[str, Value]()
-    if router not in ROUTERS:
-        return usable
-    parameters = ROUTERS[router].parameters()
-    for name, value in cast("dict[str, Any]", stored if isinstance(stored, dict) else {}).items():
-        try:
-            parameters.replaced({name: value})
-        except ParameterError:
-            continue
-        usable[name] = value
-    return usable

@@ -8,6 +8,10 @@
 
 const UNHEARD_MS = 5000; // then a click is sent to the page host again; the time doubles
 
+const NARROW_PX = 480;
+const FEW_NAMES = 4;
+const ROW_PX = 18;
+
 const SETTLED_MS = 250; // after a zoom or a move
 
 let loading;
@@ -68,9 +72,12 @@ function begin(box) {
 
 const sizeOf = (box) => `${box.clientWidth} x ${box.clientHeight}`;
 
-// The height of the figure, or of the screen.
+// The height of the figure, or of the screen. In a narrow box a long legend has a row for each name.
 function fit(box, chart) {
-  box.style.height = document.fullscreenElement?.contains(box) ? "100vh" : `${chart.figure.layout.height}px`;
+  const { data, layout } = chart.figure;
+  const named = layout.showlegend && box.clientWidth < NARROW_PX ? data.filter((trace) => trace.name && trace.showlegend !== false) : [];
+  const height = layout.height + (named.length > FEW_NAMES ? named.length * ROW_PX : 0);
+  box.style.height = document.fullscreenElement?.contains(box) ? "100vh" : `${height}px`;
 }
 
 function end(box) {

@@ -160,7 +160,7 @@ def draw_knobs(
             "said": session.get(f"{prefix}:said", ""),
             **({} if lane is None else asdict(lane)),
         },
-        on_turned_change=lambda: _turned(st.session_state[key].get("turned"), infos, prefix, redraws),
+        on_turned_change=lambda: _turned(st.session_state.get(key, {}).get("turned"), infos, prefix, redraws),
     )
 
 

@@ -4,37 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import streamlit as st
 
 from core.app import App
 from core.decisions.routing import Asked
+from core.decisions.strips import Strip
 from core.domain.decision import Decision
-from core.domain.errors import ParameterError
 from core.domain.params import Parameters
-from core.domain.untrusted_text import one_line
 from core.importers.shipped_catalogs import starting_subtasks
-from core.routers.presets import (
-    DEFAULT_PRESET,
-    LONGEST_NAME,
-    LONGEST_NOTE,
-    PRESETS,
-    PresetFile,
-    applied,
-    from_toml,
-    preset_of,
-    preset_text,
-    preset_values,
-    to_toml,
-)
 from core.routers.tool_attention import STATE
 from dashboard.session import current_app, first_catalog, visitor
 from dashboard.theme import WinnerColours
 from dashboard.ui.knobs import LaneLink, history_key, knob_panel, knob_title, read_knobs, reset_and_history, start_knobs
 from dashboard.ui.layer import supposed
 from dashboard.ui.network import chosen_network, network_choice, network_line, network_texts, start_network
-from dashboard.ui.text import escaped, file_name
+from dashboard.ui.presets import preset_choice
+from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, open_page
 
 DEFAULT_ROUTER = "ehrr"
@@ -73,11 +59,11 @@ def query_row(app: App, state: UrlState, linked: Mapping[str, str], first_catalo
         help="The kind of server. It is compared only with the texts of servers.",
     )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
-    start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog))
+    start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog), first_catalog)
     catalog = row.selectbox("Catalog", catalogs, start, key=state.key("catalog"), width=150)
     _warn_if_missing("catalog", catalog, catalogs, linked)
     routers = {router.id: router.title for router in app.routing.routers()}
-    start = _start(state, "router", list(routers), linked.get("router", DEFAULT_ROUTER))
+    start = _start(state, "router", list(routers), linked.get("router", DEFAULT_ROUTER), DEFAULT_ROUTER)
     router = row.selectbox(
         "Router", list(routers), start, key=state.key("router"), format_func=routers.__getitem__, width=140,
     )  # fmt: skip
@@ -109,9 +95,9 @@ def _text(state: UrlState, linked: Mapping[str, str], name: str) -> str:
     return ""
 
 
-def _start(state: UrlState, name: str, options: Sequence[str], value: str) -> int:
-    """Returns the place of the default option. Gives a choice without a usable value its first value."""
-    start = value if value in options else options[0]
+def _start(state: UrlState, name: str, options: Sequence[str], value: str, default: str) -> int:
+    """Returns the place of the option to start with: `value`, else `default`, else the first. Gives a choice without a usable value that option."""
+    start = next((one for one in (value, default) if one in options), options[0])
     if not state.begins and st.session_state.get(state.key(name)) not in options:
         st.session_state[state.key(name)] = start
     return options.index(start) if state.begins else 0
@@ -197,6 +183,13 @@ def winner_colours(asked: Asked) -> WinnerColours:
     return colours
 
 
+def strip_colours(asked: Asked, winner: str, strips: Mapping[str, Strip]) -> Mapping[str | None, str]:
+    """Returns the colours of the winner and of all winners on the tracks of the knobs."""
+    return winner_colours(asked).of(
+        [winner or None, *(one.winner for strip in strips.values() for one in strip.segments)]
+    )
+
+
 def ask(asks: Asks) -> Question | None:
     """Draw the frame above a view. Returns the question, or None if its catalog has no tools: then the frame says so and has no knobs."""
     app, state = current_app(), UrlState(asks.view, asks=True, of_answer=asks.of_answer)
@@ -263,121 +256,3 @@ def agents_scope(app: App, router: str, defaults: Parameters, prefix: str, *, le
         if theirs and st.button("Agents back to the defaults", key=f"{AGENTS}:reset", width="stretch"):
             app.agent_knobs.put(router, defaults.replaced({info.name: info.default for info in defaults.knobs()}))
             st.rerun()
-
-
-def own_preset(parameters: Parameters, prefix: str) -> PresetFile | None:
-    """Returns the file that was imported last if the knobs still have its values, else None."""
-    found: PresetFile | None = st.session_state.get(_own_key(prefix))
-    return found if found is not None and found.parameters == parameters else None
-
-
-def imported_presets(prefix: str) -> tuple[PresetFile, ...]:
-    """Returns the files imported for this router during the visit, the newest of each name."""
-    found: dict[str, PresetFile] = st.session_state.get(_all_key(prefix), {})
-    return tuple(found.values())
-
-
-def preset_files(defaults: Parameters, prefix: str) -> None:
-    """A button that opens the export and import of presets."""
-    with st.container(key=f"preset-files:{prefix}", width="content"):  # its name is heard, not seen: page.css
-        opened = st.popover(
-            "Preset files", icon=":material/save:", key=f"{prefix}:files", on_change="rerun", help="Export or import a preset",
-            width="content",
-        )  # fmt: skip
-    if not opened.open:
-        return
-    router, parameters = prefix.rpartition(".")[2], read_knobs(defaults, prefix)
-    own = own_preset(parameters, prefix)
-    with opened:
-        name = st.text_input(
-            "Name", own.name if own else "My preset", max_chars=LONGEST_NAME, key=f"{prefix}:file name"
-        )
-        note = st.text_area(
-            "Note", own.note if own else "", max_chars=LONGEST_NOTE, key=f"{prefix}:file note", height=80
-        )
-        st.download_button(
-            "Export", to_toml(PresetFile(name, note, parameters), router), f"{file_name(name, 'preset')}.toml",
-            "application/toml", icon=":material/download:", on_click="ignore", key=f"{prefix}:export", width="stretch",
-        )  # fmt: skip
-        upload = f"{prefix}:import:{st.session_state.get(f'{prefix}:imports', 0)}"  # another one after each file
-        st.file_uploader(
-            "Import", type="toml", key=upload, on_change=_import, args=(defaults, prefix, router, upload), max_upload_size=1,
-        )  # fmt: skip
-        if problem := st.session_state.get(f"{prefix}:import problem"):
-            st.error(escaped(problem), icon=":material/error:")
-
-
-def _import(defaults: Parameters, prefix: str, router: str, upload: str) -> None:
-    file: Any = st.session_state.get(upload)
-    if file is None:
-        return
-    st.session_state[f"{prefix}:imports"] = st.session_state.get(f"{prefix}:imports", 0) + 1
-    st.session_state[f"{prefix}:import problem"] = ""
-    try:
-        preset = from_toml(preset_text(file.getvalue(), file.name), file.name, router, defaults)
-    except ParameterError as error:
-        st.session_state[f"{prefix}:import problem"] = str(error)
-        return
-    st.session_state[_own_key(prefix)] = preset
-    st.session_state[_all_key(prefix)] = {
-        **st.session_state.get(_all_key(prefix), {}),
-        preset.name or file.name: preset,
-    }
-    for name, value in preset.parameters.values().items():
-        st.session_state[f"{prefix}.{name}"] = value
-    st.rerun()
-
-
-def _own_key(prefix: str) -> str:
-    return f"{prefix}:own"
-
-
-def _all_key(prefix: str) -> str:
-    """Returns a key that all pages with knobs of this router share. Following a link keeps it."""
-    return f"presets:{prefix.rpartition('.')[2]}"
-
-
-OWN = "own"
-
-
-def preset_choice(defaults: Parameters, prefix: str) -> None:
-    """Draws the choice of a preset. Draws nothing for a router without presets."""
-    offered = [name for name in PRESETS if name == DEFAULT_PRESET or preset_values(type(defaults), name).keys() - {"n"}]
-    if len(offered) == 1:
-        return
-    parameters = read_knobs(defaults, prefix)
-    current = preset_of(parameters) or OWN
-    key = _key(prefix, current)
-    st.session_state[key] = current
-    own = own_preset(parameters, prefix)
-    title = one_line(own.name, 40) if own and own.name else "Your own"
-    with st.container(horizontal=True, gap="xxsmall", vertical_alignment="bottom", wrap=False):
-        st.selectbox(
-            "Preset", [*offered, *([OWN] if current == OWN else [])], key=key,
-            format_func=lambda name: PRESETS[name].title if name in PRESETS else title, on_change=_apply,
-            args=(defaults, prefix, key, current), help="A named set of parameters. A choice sets the knobs below.",
-        )  # fmt: skip
-        preset_files(defaults, prefix)
-    by_hand = (own and own.note) or "The knobs below are set by hand."
-    st.caption(escaped(PRESETS[current].sentence if current in PRESETS else by_hand, 200))
-
-
-def _apply(defaults: Parameters, prefix: str, key: str, shown: str) -> None:
-    name = st.session_state.get(key, shown)  # a late message of the browser may come when the key is gone
-    if name == shown or name not in PRESETS:
-        return
-    before = read_knobs(defaults, prefix).values()
-    chosen = applied(type(defaults), name, {"n": before["n"]} if "n" in before else {})
-    for parameter, value in chosen.values().items():
-        st.session_state[f"{prefix}.{parameter}"] = value
-    st.rerun()
-
-
-def _key(prefix: str, current: str) -> str:
-    """Returns the key of the choice. The key changes when the knobs become `current` without the choice: a late message of the
-    browser about the old state then reaches an old key and changes no knob."""
-    turns = st.session_state.get(f"{prefix}:preset turns", 0)
-    if st.session_state.get(f"{prefix}:preset.{turns}", current) != current:
-        turns += 1
-        st.session_state[f"{prefix}:preset turns"] = turns
-    return f"{prefix}:preset.{turns}"

@@ -56,7 +56,10 @@ class Route:
 
     def figures(self) -> dict[str, str]:
         """The figures of the winner, without how long it took to decide."""
-        return {name: self.metric(name) for name in ("Price a call", "Expected time", "Success", "Tokens exposed")}
+        return {
+            name: self.metric(name)
+            for name in ("Price a call", "Expected time", "One attempt succeeds", "Tokens exposed")
+        }
 
     def metric(self, name: str) -> str:
         """One figure of the winner by its label."""

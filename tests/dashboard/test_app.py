@@ -185,6 +185,7 @@ def test_the_first_catalog_of_the_environment_is_shown_and_not_in_the_url_with_i
     assert page.selectbox(key="ask.catalog").value == "small"
     assert page.query_params == {}
     assert visit(catalog="hollow").query_params == {"catalog": "hollow"}
+    assert visit(catalog="nowhere").selectbox(key="ask.catalog").value == "small"
     for image in (told["icon"], told["logo"]):
         assert Path(image).is_relative_to(MAIN.parent)
         assert Path(image).read_bytes().startswith(b"\x89PNG")

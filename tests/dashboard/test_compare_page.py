@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from types import SimpleNamespace as Some
 
 from core.app import App
 from core.domain.trace import Drop
 from core.routers import ROUTERS
-from dashboard.pages.compare.view import LABELS, OWN_FILE
+from dashboard.pages.compare.view import LABELS, OWN_FILE, votes_words
 from dashboard.ui.charts.shared import frontier
 from dashboard.ui.text import DROPPED
 from dashboard.ui.variants import MOST
@@ -46,8 +47,18 @@ def test_every_router_can_be_compared(app: App) -> None:
         few = list(ROUTERS)[at : at + MOST]
         page = visit(**ASKED, **{"with": ",".join(few)})
         assert not page.error, few
-        assert f" of {len(few)}** choose" in markdown_of(page), few
+        assert f" of {len(few)}** " in markdown_of(page), few
         assert page.dataframe[0].value.columns.tolist()[0] == "tool"
+
+
+def test_a_tie_of_routers_is_said() -> None:
+    def words(winners: str) -> str:
+        return votes_words([Some(winner=None if name == "-" else Some(tool=name)) for name in winners])
+
+    assert words("aab") == "**2 of 3** choose a."
+    assert words("aab-b") == "**A tie**: **2 of 5** choose a, **2 of 5** choose b."
+    assert words("ab-") == "**No two of 3** agree."
+    assert words("a") == "**1 of 1** choose a."
 
 
 def test_a_link_pins_parameters_what_does_not_fit_is_named_and_nothing_is_recorded(app: App) -> None:

@@ -111,7 +111,8 @@ def test_routers_are_measured_in_the_background_and_stored(app: App) -> None:
     assert {run.router for run in runs} == {"rag_mcp", "tool_attention"}
     assert {run.parameters["n"] for run in runs} == {10}
     board = table(page, "Judged@10")
-    assert sorted(board["run"]) == ["RAG-MCP", "Tool Attention"]
+    assert sorted(board["run"]) == ["RAG-MCP (present knobs)", "Tool Attention"]
+    assert list(board)[:3] == ["run", "solved, simulated", "money each"]
     assert set(board["Success@1"].str[:5]) <= {f"{share / 4:.3f}" for share in range(5)}  # of 4 possible tasks
     assert page.query_params["tasks"] == "a file of mine"
     assert app.store.activity.decision_count() == 0

@@ -21,6 +21,7 @@ from dashboard.pages.network.charts.latency import (
     server_look,
 )
 from dashboard.pages.network.charts.timeline import NOWHERE, TOTALS, event_strip, server_history, totals_so_far
+from dashboard.pages.network.tables import measures_frame
 from dashboard.theme import LOOKED_AT, MUTED
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts
@@ -66,6 +67,14 @@ def timeline(name: str = "alpha") -> RunTimeline:
         lead_in=LEAD_IN,
         step_s=STEP_S,
     )  # fmt: skip
+
+
+def test_calls_without_a_price_are_unpriced_and_not_free() -> None:
+    first, other = timeline().runs
+    mixed = replace(other, price_usd=np.array([0.5, np.nan, 0.5, 0.0, 0.0, np.nan]), cost_usd=1.0)
+    of_two = replace(timeline(), runs=(replace(first, price_usd=np.full(STEPS, np.nan), cost_usd=0.0), mixed))
+    assert list(measures_frame(of_two)["cost"]) == ["unpriced", "$1.00 + 2 unpriced"]
+    assert totals_so_far(of_two, "cost", STEPS - 1).data[-1].y.tolist() == [0.5, 0.5, 1.0, 1.0, 1.0, 1.0]
 
 
 def drawn(name: str = "alpha", at: int = 2) -> list[go.Figure]:

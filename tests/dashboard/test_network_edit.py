@@ -97,7 +97,7 @@ def test_a_changed_network_is_simulated_anew_and_a_deleted_one_is_gone(networks:
     assert (page.selectbox(key="network.profile").value, page.query_params["profile"]) == ("hybrid_default",) * 2
     assert "mine is deleted." in page.toast[0].value.replace("\\", "")
     assert "There is no network" not in text_of(page)
-    assert "There is no network mine here" in text_of(visit(profile="mine"))
+    assert "There is no network mine; this is hybrid default" in text_of(visit(profile="mine"))
 
 
 def test_one_more_of_a_state_keeps_what_was_changed_before(networks: NetworkProfiles) -> None:

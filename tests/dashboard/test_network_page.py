@@ -191,8 +191,9 @@ def test_fewer_steps_than_the_chosen_one(app: App) -> None:
 
 def test_a_link_that_asks_for_what_is_not_there(app: App) -> None:
     page = visit(profile="/etc/x.json", routers="none,sonar", seed="-4", steps="1", step="x", setting="s9t9")
-    for wanted in ("/etc/x.json", "none", "s9t9"):
-        assert f"{wanted} here" in text_of(page)
+    for wanted in ("/etc/x.json; this is hybrid default", "none; this is SONAR", "s9t9; this is s3t6"):
+        assert wanted in text_of(page)
+        assert wanted in text_of(checked(page.run()))
     assert page.query_params == {
         "profile": "hybrid_default", "catalog": "search-15", "routers": "sonar,sonar", "setting": "s3t6", "seed": "0",
         "steps": "10", "step": str(page.session_state[JOB].future.result().first_step),

@@ -16,7 +16,7 @@ from core.papers import PAPERS
 from core.papers.papers import PaperService
 from core.papers.report import Column, Kind, Link, Report, Row, Table
 from dashboard import session
-from dashboard.pages.papers.view import address, table_html
+from dashboard.pages.papers.view import EXACT, UNLIKE, WITHIN, address, table_html
 from tests.cases import each
 from tests.dashboard.harness import app_with, open_page, text_of, titles, with_services
 
@@ -108,20 +108,21 @@ def test_paper_and_view_stand_in_the_url() -> None:
 
 
 def test_a_table_says_how_each_row_came_about_and_marks_what_does_not_agree() -> None:
-    columns = (Column("v", "Value", 1),)
+    columns = (Column("v", "Value", 1, slack=0.001),)
     rows = (
         Row("same", Kind.EXACT, {"v": (1.0, 1.04)}),
-        Row("other", Kind.EXACT, {"v": (1.0, 1.06)}),
+        Row("near", Kind.EXACT, {"v": (1.0, 1.05)}),
+        Row("other", Kind.EXACT, {"v": (1.0, 1.08)}),
         Row("ours", Kind.OURS, {"v": (1.0, 7.0)}),
         Row("asked", Kind.MODEL, {"v": (None, 2.0)}, model="<b>m</b>"),
         Row("asks", Kind.MODEL, {"v": (1.0, None)}, why="Needs <i>it</i>."),
         Row("gone", Kind.NOT, {"v": (1.0, None)}),
     )
-    lines = table_html(Table("t", "T", "", "a", "b", columns, rows), lambda _: "").split("<tr>")[-6:]
-    words = ("exact ✓", "exact ≠", "our data", "by &lt;b&gt;m&lt;/b&gt;", "needs a model", "not made")
-    assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * 6
-    assert ["differs" in line for line in lines] == [False, True, False, False, False, False]
-    assert "Needs &lt;i&gt;it&lt;/i&gt;." in lines[4]
+    lines = table_html(Table("t", "T", "", "a", "b", columns, rows), lambda _: "").split("<tr>")[-7:]
+    words = (EXACT, WITHIN, UNLIKE, "our data", "by &lt;b&gt;m&lt;/b&gt;", "needs a model", "not made")
+    assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * 7
+    assert ["differs" in line for line in lines] == [False, False, True, False, False, False, False]
+    assert "Needs &lt;i&gt;it&lt;/i&gt;." in lines[5]
 
 
 def test_numbers_without_texts_do_not_claim_to_be_tried_on_a_page(app: App) -> None:

@@ -106,7 +106,7 @@ def test_a_question_gives_charts_cards_and_why_for_every_tool_and_server(app: Ap
         "Fits": units.share(float(decision.fit.tools[decision.candidates[0]])),
         "Price a call": units.price(winner.price_usd),
         "Expected time": units.seconds(winner.time_cost_s),
-        "Success": units.share(winner.success),
+        "One attempt succeeds": units.share(winner.success),
         "Tokens exposed": f"{decision.tokens['exposed']:,}",
     }
     assert decision.reason in text_of(page)

@@ -16,10 +16,10 @@ from core.domain.feedback import By
 from core.domain.untrusted_text import one_line
 from core.relevance.refusal import limit_of, measured_curve, shipped_curve
 from core.routers.ehrr import EhrrParameters
-from core.routers.presets import PRESETS
+from core.routers.presets import PRESETS, PresetFile
 from dashboard.pages.route.charts import refusal_curve, tool_breakdown, tool_scores
 from dashboard.pages.route.drawing import HEADLINE, card_key, drawing
-from dashboard.ui.question import _apply
+from dashboard.ui.presets import _apply
 from dashboard.ui.text import escaped
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, live_of, markdown_of, open_page, text_of, titles, words_of
@@ -66,6 +66,22 @@ def test_a_link_that_is_a_preset_says_so_and_one_that_is_none_is_ones_own() -> N
     assert preset(page).value == "own"
     checked(preset(page).set_value("balanced").run())
     assert page.session_state[ALPHA] == 0.02
+
+
+def test_saved_presets_stand_beside_the_shipped_ones_in_every_window(app: App) -> None:
+    for name in ("<b>mine</b>", "twin"):
+        app.saved_presets.put("ehrr", PresetFile(name, "for *noon*", EhrrParameters(alpha_t=0.5, n=9)))
+    page = visit(n="7")
+    assert preset(page).options[-2:] == ["<b>mine</b>", "twin"]
+    for choice in ("saved:twin", "balanced", "saved:<b>mine</b>"):
+        checked(preset(page).set_value(choice).run())
+        assert preset(page).value == choice
+        assert (page.session_state[ALPHA], page.session_state[N]) == (0.02 if choice == "balanced" else 0.5, 7)
+    assert escaped("for *noon*") in markdown_of(page)
+    assert preset(visit(alpha_t="0.5")).value == "saved:<b>mine</b>"
+    for name in ("<b>mine</b>", "twin"):
+        app.saved_presets.delete("ehrr", name)
+    assert preset(checked(page.run())).value == "own"
 
 
 def test_a_late_message_about_a_choice_that_is_gone_changes_nothing() -> None:

@@ -16,7 +16,8 @@ from core.decisions.routing import Asked
 from dashboard.pages.whatif import winners
 from dashboard.pages.whatif.charts import strips_chart
 from dashboard.pages.whatif.winners import set_both
-from dashboard.theme import WinnerColours
+from dashboard.theme import MUTED, WinnerColours
+from dashboard.ui.charts.shared import curve_chart
 from dashboard.ui.layer import LAYER, suppose
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of
@@ -198,6 +199,19 @@ def test_a_strip_has_a_bar_for_each_segment_and_a_needle_at_the_current_value(ap
     assert list(track.marker.color) == [colours[one.winner] for one in strip.segments]
     place = next(at for at, one in enumerate(strip.segments) if one == strip.at(0.02))
     assert track.base[place] <= needle.x[0] <= track.base[place] + track.x[place]
+
+
+def test_a_tool_has_the_colour_of_its_strips_in_the_curves_and_stands_in_their_legend(app: App) -> None:
+    now = asked(app)
+    strip = app.what_if.strips(now)["alpha_t"]
+    winner = strip.at(0.02).winner
+    assert winner is not None
+    colours = WinnerColours().of(["another::winner_before", winner])
+    lines = curve_chart(utilities(app.what_if.case(now), strip), colours).data
+    drawn = {line.name: (line.line.color, line.showlegend) for line in lines}
+    assert drawn.pop(winner) == (colours[winner], True)
+    assert set(drawn.values()) == {(MUTED, False)}
+    assert lines[-1].name == winner  # on top
 
 
 def test_a_row_has_the_scale_of_its_knob(app: App) -> None:

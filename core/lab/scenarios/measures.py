@@ -11,7 +11,6 @@ the paper's servers have together more than 1, so that it is no share of one sof
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,7 +54,7 @@ SETTINGS = (Setting(3, 6), Setting(4, 8), Setting(5, 10), Setting(6, 12))
 class ScenarioRun:
     """One router under one setting. Columns are by step, (N,): rows of servers and tools (-1 without one), s, USD.
 
-    `cost_usd` is the sum of the prices of the calls, `utility` the mean of the chosen tools, None without utilities. `injected` (N,)
+    `price_usd` is NaN for a call without a price, `cost_usd` the sum of the other prices, `utility` the mean of the chosen tools, None without utilities. `injected` (N,)
     is the fault that the network gave each call of a live run.
     """
 
@@ -127,7 +126,7 @@ def measured(
         al_ms=float(called_s.mean() * 1e3) if len(called_s) else 0.0,
         sl_ms=select_ms / count,
         fr=float(np.mean(called_s >= OUTAGE_S)) if len(called_s) else 0.0,
-        cost_usd=math.fsum(price),
+        cost_usd=float(np.nansum(np.array(price, dtype=np.float64))),
         utility=statistics.fmean(utilities) if utilities else None,
         at=np.array(at, dtype=np.int64),
         task=np.array(task, dtype=np.int64),

@@ -94,16 +94,19 @@ def _budget(text: str) -> float | None:
 COLUMNS = (
     Column("step", "sub-task"),
     Column("do", "action"),
-    Column("exposed", "definitions shown", help="New definitions for the planner.", format="localized"),
+    Column("exposed", "definitions shown, tokens", help="New definitions for the planner.", format="localized"),
     Column(
         "cached",
-        "of the prefix",
+        "of the prefix, tokens",
         help="Phase 1 of Tool Attention: one line for each tool, cached by a provider.",
         format="localized",
     ),
-    Column("baseline", "all definitions", help="The tokens of each turn without routing.", format="localized"),
+    Column("baseline", "all definitions, tokens", help="The tokens of each turn without routing.", format="localized"),
     Column(
-        "model", help="Tokens that the planner's model read and wrote in this turn; 0 with rules.", format="localized"
+        "model",
+        "model, tokens",
+        help="Tokens that the planner's model read and wrote in this turn; 0 with rules.",
+        format="localized",
     ),
 )
 
@@ -123,9 +126,9 @@ def totals(run: SupervisedAgent) -> None:
     for name, value, note in (
         ("Sub-tasks done", f"{done} of {len(begun)}", "Out of the started sub-tasks."),
         ("Calls", f"{len(calls)}", f"{simulated} of them simulated."),
-        ("Calls cost", units.price(loop.calls_usd), f"Declared prices.{unpriced}{left}"),
+        ("Calls cost", units.spent(loop.calls_usd, len(calls), loop.unpriced), f"Declared prices.{unpriced}{left}"),
         ("Model", units.price(loop.model_usd), f"{loop.model_tokens:,} tokens read and written."),
-        ("Definitions shown", f"{shown:,}", f"cl100k_base tokens over {len(turns)} turns; all definitions in each would be {everything:,}."),
+        ("Definitions shown, tokens", f"{shown:,}", f"cl100k_base: the sum over {len(turns)} turns, without the cached prefix; all definitions in each would be {everything:,}."),
     ):  # fmt: skip
         row.metric(name, value, help=escaped(note, 300), width="content")
 

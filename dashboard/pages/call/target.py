@@ -202,7 +202,7 @@ def _metrics(app: App, target: Target) -> None:
         delta=_source(int(tools.latency_source[row]), calls), help=f"{EXPECTED_TIME} {MEANS}{decided}",
     )  # fmt: skip
     grid.metric(
-        "Success", units.share(success), border=True, delta_color="off", delta_arrow="off",
+        "One attempt succeeds", units.share(success), border=True, delta_color="off", delta_arrow="off",
         delta=_source(Source.SIMULATED if network.simulated else int(tools.success_source[row]), calls), help=f"{ATTEMPT_SUCCESS} {MEANS}{decided}",
     )  # fmt: skip
 

@@ -249,7 +249,7 @@ def server_statistics(server: Server, statistics: Statistics, row: int) -> list[
             "Call time", units.seconds(known.call_s[row]),
             source_word(known.call_source[row], calls, known.decayed[row]), units.seconds(server.call_s),
         ),
-        ("Success", units.share(known.success[row]), learnt, units.share(server.success)),
+        ("Success r", units.share(known.success[row]), learnt, units.share(server.success)),
         ("Variance of success", f"{known.success_variance[row]:.3g}", learnt, variance),
         (
             "Post-accept failure", units.share(known.post_accept_failure[row]),
@@ -269,7 +269,7 @@ def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statis
             source_word(known.latency_source[row], calls, known.decayed[row]),
             units.seconds(tool.latency_s),
         ),
-        ("Success", units.share(known.success[row]), learnt, units.share(tool.success)),
+        ("Success r", units.share(known.success[row]), learnt, units.share(tool.success)),
     ]
 
 

@@ -135,11 +135,23 @@ def _place(placing: Placing) -> str:
     return DROPPED[placing.dropped_by] if placing.dropped_by is not None else "not in its catalog"
 
 
+def votes_words(decisions: Sequence[Decision]) -> str:
+    """Returns Markdown: the choice of most routers, or each choice of a tie."""
+    votes = winners(decisions)
+    most = max(votes.values())
+    leading = [
+        f"choose {escaped(tool, 90)}" if tool else "find no candidate" for tool, count in votes.items() if count == most
+    ]
+    if len(leading) == 1:
+        return f"**{most} of {len(decisions)}** {leading[0]}."
+    if most == 1:
+        return f"**No two of {len(decisions)}** agree."
+    return "**A tie**: " + ", ".join(f"**{most} of {len(decisions)}** {choice}" for choice in leading) + "."
+
+
 def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...], texts: dict[str, str]) -> None:
     """Draw the comparison. `texts` are those of a link to the query."""
-    favourite, votes = next(iter(winners(decisions).items()))
-    choice = f"choose {escaped(favourite, 90)}" if favourite else "find no candidate"
-    st.markdown(f"**{votes} of {len(decisions)}** {choice}.{badge(decisions[0].catalog)}")
+    st.markdown(f"{votes_words(decisions)}{badge(decisions[0].catalog)}")
     grid = st.grid(len(decisions), min_column_width=190, gap="xsmall")
     for variant, decision in zip(variants, decisions, strict=True):
         with grid.cell():

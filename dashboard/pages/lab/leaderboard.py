@@ -27,7 +27,7 @@ from dashboard.pages.lab.charts import intervals
 from dashboard.pages.lab.run import MEASURE_WORDS, ShownRuns, begin, choose_some, measure_name, result, start_button
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import COSTS, MONEY, frontier
-from dashboard.ui.table import table
+from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import select
 
@@ -74,6 +74,8 @@ def _part_figure(part: Part) -> str:
 
 
 MOST, FIRST = 6, 4
+RUN_COLUMNS = (Column("run", width=230),)
+PAIR_COLUMNS = (Column("run", width=230), Column("against", width=230))
 TESTS = "lab:tests"
 JUDGED_AFTER = {"hit@1": 1, "recall@3": 3, "ndcg@10": 10}  # measure: the depth of the judged share behind it
 Results = Mapping[str, Mapping[str, Any]]
@@ -95,7 +97,7 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
     frame = pd.DataFrame(
         [_line(run, shown.names[run.id], results[run.id], run.catalog_fingerprint == now) for run in ordered]
     )
-    table(frame, key="lab:leaderboard")
+    table(frame, RUN_COLUMNS, key="lab:leaderboard")
     st.caption(
         "Means over answerable tasks, with 95 % intervals by bootstrap over tasks. Names are those of ir_measures. "
         "**Refused rightly**: impossible tasks without a candidate. **Judged@k**: share of the first k tools with a judgment; "
@@ -143,22 +145,21 @@ def _compare(shown: ShownRuns, results: Results, measure: str) -> dict[str, str]
 
 
 def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
-    runs = shown.runs
+    # the later run of a pair is tested against the earlier one: the present setting, then the worst
+    runs = sorted(reversed(shown.runs), key=lambda run: run.id != shown.present)
     asked = (measure, *(run.id for run in runs))
     known: tuple[object, tuple[Compared, ...]] | None = st.session_state.get(TESTS)
     if known is None or known[0] != asked:
-        values = [
-            task_values(shown.tasks, results[run.id], MEASURES[measure]) for run in reversed(runs)
-        ]  # the better run is b
+        values = [task_values(shown.tasks, results[run.id], MEASURES[measure]) for run in runs]
         known = st.session_state[TESTS] = (asked, compared(values, MEASURES[measure]))
-    pairs, worst_first = known[1], list(reversed(runs))
+    pairs = known[1]
     if not pairs:
         st.info("No task has a right tool, so there is nothing to test.", icon=":material/info:")
         return
     st.markdown(f"**Are the differences significant?** {escaped(measure_name(measure))}")
-    rows = sorted(pairs, key=lambda pair: pair.p_holm)
-    frame = pd.DataFrame([_pair(pair, [shown.names[run.id] for run in worst_first]) for pair in rows])
-    table(frame, key="lab:tests-table")
+    rows = sorted(pairs, key=lambda pair: (runs[pair.a].id != shown.present, pair.p_holm))
+    frame = pd.DataFrame([_pair(pair, [shown.names[run.id] for run in runs]) for pair in rows])
+    table(frame, PAIR_COLUMNS, key="lab:tests-table")
     st.caption(
         f"Paired randomisation test over {pairs[0].n:,} tasks; p is corrected by Holm for the {len(pairs)} pair{'s' if len(pairs) > 1 else ''} "
         "shown. **Tasks needed**: the number of tasks that shows a difference of this size at 5 % with a power of 80 %."
@@ -167,12 +168,11 @@ def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
 
 def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool) -> dict[str, str]:
     return {
-        "run": one_line(name, 120), **{column: text for key in MEASURE_WORDS for column, text in _measure(result, key)},
-        "refused rightly": _figure(result, "rejection"), "median": f"{result['latency_ms_p50']:.1f} ms",
-        "solved, simulated": _figure(result, "success_rate"),
-        "steps solved": _figure(result, "step_success_rate"),
+        "run": one_line(name, 120), "solved, simulated": _figure(result, "success_rate"),
         "money each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
-        "catalog": "unchanged" if same_catalog else "changed since", "when": f"{run.at:%Y-%m-%d %H:%M}",
+        **{column: text for key in MEASURE_WORDS for column, text in _measure(result, key)},
+        "refused rightly": _figure(result, "rejection"), "median": f"{result['latency_ms_p50']:.1f} ms",
+        "steps solved": _figure(result, "step_success_rate"), "catalog": "unchanged" if same_catalog else "changed since", "when": f"{run.at:%Y-%m-%d %H:%M}",
         "id": run.id[:8],
     }  # fmt: skip
 

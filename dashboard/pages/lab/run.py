@@ -108,6 +108,8 @@ class ShownRuns:
     runs: Sequence[LabRun]
     names: Mapping[str, str]
     tasks: Sequence[Task]
+    present: str = ""
+    """The newest run with the router and the knobs of the sidebar, "" without one: the baseline."""
 
 
 def changed(app: App, run: LabRun) -> dict[str, Value] | None:

@@ -48,13 +48,15 @@ def task_by_task(shown: ShownRuns) -> dict[str, str]:
         st.info("One run has no baseline. Measure another router or other knobs first.", icon=":material/science:")
         return {}
     ids = [run.id for run in shown.runs]
+    start = shown.present or ids[1]
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     base = select(
-        row, shown.state, shown.linked, "base", "Baseline", ids, start=ids[1], show=shown.names.__getitem__, width=235
+        row, shown.state, shown.linked, "base", "Baseline", ids, start=start, show=shown.names.__getitem__, width=235
     )
     mine = select(
-        row, shown.state, shown.linked, "against", "Run", ids, start=ids[0], show=shown.names.__getitem__, width=235
-    )
+        row, shown.state, shown.linked, "against", "Run", ids, start=next(one for one in ids if one != start),
+        show=shown.names.__getitem__, width=235,
+    )  # fmt: skip
     measure = select(
         row, shown.state, shown.linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name, width=330,
         note="A task is won if this measure is higher. An impossible task is won if it is refused now.",

@@ -16,6 +16,7 @@ from dashboard.pages.lab.run import (
     RUN,
     Chosen,
     ShownRuns,
+    changed,
     example_button,
     job_panel,
     knob_prefix,
@@ -31,7 +32,8 @@ from dashboard.pages.lab.writing import choose_written, write_tasks
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
 from dashboard.ui.long_work import show_preparing
-from dashboard.ui.question import AGENTS, DEFAULT_ROUTER, agents_scope, preset_choice
+from dashboard.ui.presets import preset_choice
+from dashboard.ui.question import AGENTS, DEFAULT_ROUTER, agents_scope
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments, select
 
@@ -144,7 +146,12 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
         example_button(app, chosen, [router for router, *_ in EXAMPLE])
         example_runs({router.id: router.title for router in app.routing.routers()})
         return texts
-    shown = ShownRuns(app, state, linked, runs, run_names(app, runs), chosen.tasks.tasks)
+    mine = chosen.router, chosen.parameters.changed()
+    present = next((run.id for run in runs if (run.router, changed(app, run)) == mine), "")
+    names = run_names(app, runs)
+    if present:
+        names[present] += " (present knobs)"
+    shown = ShownRuns(app, state, linked, runs, names, chosen.tasks.tasks, present)
     if view == RUNS:
         texts |= leaderboard(shown)
         texts |= failed_tasks(shown)

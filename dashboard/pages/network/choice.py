@@ -92,6 +92,9 @@ PROFILE = "hybrid_default"  # has intermittent outages
 ROUTERS = ("sonar", "ehrr")
 STEPS, MOST_STEPS, FEWEST_STEPS, MOST_SEED = 300, 2000, 10, 2**31 - 1
 LIVE_STEPS, MOST_LIVE = 60, 300
+MISSING = (
+    ".missing"  # the end of the key of a sentence about an unknown name in a link, shown until another one is chosen
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
     titles = {router.id: router.title for router in app.routing.routers()}
     wanted: dict[str, str] = dict(zip(("one", "other"), linked.get("routers", "").split(","), strict=False))
     after_editing(state.key("profile"))
+    notices = st.container()
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with row:
         profile = _select("Network", "profile", app.networks.names(), PROFILE, state, linked, 170, _spaced)
@@ -153,6 +157,9 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
         live = _select("Calls", "mode", (SIMULATED, LIVE), SIMULATED, state, linked, 125) == LIVE
         name, start, most, by = ("calls", LIVE_STEPS, MOST_LIVE, 10) if live else ("steps", STEPS, MOST_STEPS, 50)
         steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, linked, "One query in each step of 10 s.")
+    for missing in ("profile", "catalog", "one", "other", "setting", "mode"):
+        if sentence := st.session_state.get(f"{state.key(missing)}{MISSING}"):
+            notices.warning(escaped(sentence, 200), icon=":material/link_off:")
     editor(app, catalog, seed, PROFILE)
     network = app.networks.load(profile)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -182,14 +189,14 @@ def _select(
     width: int, show: Callable[[str], str] = str, *, note: str | None = None,
 ) -> str:  # fmt: skip
     key, wanted = state.key(name), linked.get(name) or start
-    if st.session_state.get(key) in options:
-        wanted = st.session_state[key]
-    elif wanted in options:
-        st.session_state[key] = wanted
-    else:
-        st.session_state[key] = start
-        st.warning(f"There is no {label.lower()} {escaped(wanted, 80)} here.", icon=":material/link_off:")
-    return st.selectbox(label, options, key=key, format_func=show, width=width, help=note)
+    if st.session_state.get(key) not in options:
+        st.session_state[key] = wanted if wanted in options else start
+        if wanted not in options:
+            st.session_state[f"{key}{MISSING}"] = f"There is no {label.lower()} {wanted}; this is {show(start)}."
+    chosen = st.selectbox(label, options, key=key, format_func=show, width=width, help=note)
+    if chosen != start:
+        st.session_state.pop(f"{key}{MISSING}", None)
+    return chosen
 
 
 def _number(

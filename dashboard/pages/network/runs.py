@@ -215,7 +215,7 @@ def runs_styler(frame: pd.DataFrame) -> Styler:
     style.format(
         {
             "ssr": units.share, "fr": units.share, "ee": "{:.3f}", "al_ms": "{:,.1f} ms", "sl_ms": "{:.2f} ms",
-            "cost_usd": units.price, "utility": units.plain, "steps": "{:,}",
+            "cost_usd": lambda usd: units.price(usd) if usd else "–", "utility": units.plain, "steps": "{:,}",
         },
         na_rep="–",
     )  # fmt: skip

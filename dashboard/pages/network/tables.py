@@ -126,7 +126,9 @@ MEASURES = (
     Column("al_ms", SPELLED["al"], help=HELPS["al"], format="%.1f", unit="ms"),
     Column("sl_ms", SPELLED["sl"], help=HELPS["sl"], format="%.2f", unit="ms"),
     Column("fr", SPELLED["fr"], help=HELPS["fr"], format="%.1f", unit="%"),
-    Column("cost", help="Sum of the calls' prices in the catalog."),
+    Column(
+        "cost", help="Sum of the calls' prices in the catalog. Calls of tools without a price are counted beside it."
+    ),
     Column("utility", help="Mean utility of the chosen tools, EHRR (7). Empty for routers without it.", format="%.3f"),
 )
 
@@ -151,7 +153,10 @@ def measures_frame(timeline: RunTimeline) -> pd.DataFrame:
             "without": [int((~run.ok).sum()) for run in timeline.runs],
             "ee": [run.ee for run in timeline.runs], "al_ms": [run.al_ms for run in timeline.runs],
             "sl_ms": [run.sl_ms for run in timeline.runs], "fr": [run.fr * 100 for run in timeline.runs],
-            "cost": [units.price(run.cost_usd) for run in timeline.runs],
+            "cost": [
+                units.spent(run.cost_usd, int((run.server >= 0).sum()), int(np.isnan(run.price_usd).sum()))
+                for run in timeline.runs
+            ],
             "utility": pd.array([run.utility for run in timeline.runs], dtype="Float64"),
         }
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +21,7 @@ from core.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Report, Row,
 from dashboard.pages.papers.charts import paper_chart
 from dashboard.session import current_app
 from dashboard.ui.chart import chart
-from dashboard.ui.text import errors_shown, escaped
+from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments
 
 DEFAULT_PAGE = "route"
@@ -42,14 +43,18 @@ def address(app: App, link: Link) -> str:
 
 
 FEWEST_DIGITS, WHOLE = 3, 1000
+EXACT, WITHIN, UNLIKE = "exact ✓", "within rounding ≈", "paper ≠ itself"
 Address = Callable[[Link], str]
 
 
 def kind_words(table: Table, row: Row) -> str:
     """Returns the origin of a row in a word or two."""
     if row.kind is Kind.EXACT:
-        same = all(agrees(column, *row.values[column.key]) for column in table.columns if column.key in row.values)
-        return "exact ✓" if same else "exact ≠"
+        cells = [(column, *row.values[column.key]) for column in table.columns if column.key in row.values]
+        if not all(agrees(*cell) for cell in cells):
+            return UNLIKE
+        same = all(theirs is None or shown(theirs, of.digits) == shown(ours, of.digits) for of, theirs, ours in cells)
+        return EXACT if same else WITHIN
     if row.kind is Kind.OURS:
         return "our data"
     if row.kind is Kind.MODEL:
@@ -186,7 +191,8 @@ def _heading(app: App, report: Report) -> None:
     model = f"model {report.model}" if report.model else "no model"
     with st.expander("How to read this, and how to repeat it", icon=":material/info:"):
         st.markdown(
-            "**exact ✓**: a formula of the paper gives the printed digits for the paper's numbers; **exact ≠**: it does not. "
+            f"Checks take the paper's formula and its printed numbers. **{EXACT}**: they give the printed digits. **{WITHIN}**: they do within "
+            f"the rounding of the numbers that go in. **{UNLIKE}**: figures of the paper do not follow from each other; the table says why. "
             "**our data**: the same experiment on catalogs and tasks of Wayfare. Compare directions, not levels. "
             "**needs a model**, **not made**: the row gives the reason. Our figures without a model are simulated "
             "or counted. Times are measured on the machine that made the file."
@@ -199,13 +205,20 @@ def _heading(app: App, report: Report) -> None:
 
 def _counted(report: Report) -> str:
     rows = [(table, row) for table in report.tables for row in table.rows]
-    exact = [kind_words(table, row) for table, row in rows if row.kind is Kind.EXACT]
+    checks = Counter(kind_words(table, row) for table, row in rows if row.kind is Kind.EXACT)
     ours = sum(row.kind is Kind.OURS for _, row in rows)
     model = sum(kind_words(table, row) == "needs a model" for table, row in rows)
-    said = [f"{exact.count('exact ✓')} of {len(exact)} exact rows agree"] if exact else []
+    meant = {
+        EXACT: "give the printed digits", WITHIN: "do within rounding",
+        UNLIKE: "show figures of the paper that do not follow from each other",
+    }  # fmt: skip
+    found = [f"{checks[kind]} {words}" for kind, words in meant.items() if checks[kind]]
+    said = (
+        [f"Of {counted(checks.total(), 'check')} of the paper by its own numbers {', '.join(found)}"] if found else []
+    )
     said += [f"{ours} rows are on our data"] if ours else []
     said += [f"{model} need a model"] if model else []
-    return f":gray[{escaped(', '.join(said))}\\.]" if said else ""
+    return f":gray[{escaped('; '.join(said))}\\.]" if said else ""
 
 
 def _tables(app: App, report: Report) -> None:

@@ -323,6 +323,9 @@ def _tools(
     rows = decision.tools_at(shown)
     names = [f"{sign(row)} {label(row.tool, NAME_CHARS)}" for row in rows]
     beside = "" if decision.fit is None else condition(decision.fit)
+    axis = f"{score} · fits{beside}" if beside else score
+    if any(lessened(decision, row) for row in shown):
+        axis += "<br>÷ 5: it writes, and the question asks to know"
     return figure(
         [
             *traces,
@@ -330,7 +333,7 @@ def _tools(
             row_texts(_figures(decision, shown), range(len(rows)), right=True),
         ],
         title=title, height=height, xaxis2=EDGES, yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
-        xaxis={"title": {"text": f"{score} · fits{beside}" if beside else score, "font": {"size": 11}}}, **layout,
+        xaxis={"title": {"text": axis, "font": {"size": 11}}}, **layout,
     )  # fmt: skip
 
 
@@ -349,12 +352,12 @@ def _alpha(decision: Decision) -> float:
 
 
 def _figures(decision: Decision, rows: Sequence[int]) -> list[str]:
-    """Returns the score of each tool, after its fit where that is known: "/5" where a fifth of it counts (`why_tool` says why)."""
+    """Returns the score of each tool, after its fit where that is known, "÷ 5" if a fifth of it counts."""
     scores = [f"<b>{decision.tools.utility[row]:z.3f}</b>" for row in rows]
     if decision.fit is None:
         return scores
     return [
-        f"fits {float(decision.fit.tools[row]):.0%}{'/5' if lessened(decision, row) else ''} {score}"
+        f"fits {float(decision.fit.tools[row]):.0%}{' ÷ 5' if lessened(decision, row) else ''} {score}"
         for row, score in zip(rows, scores, strict=True)
     ]
 

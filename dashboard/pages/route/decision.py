@@ -39,9 +39,9 @@ from dashboard.pages.route.plan import agent_state
 from dashboard.pages.route.score import changed_answers, scoreboard, scores
 from dashboard.pages.route.why import explain, why_panel
 from dashboard.ui.chart import chart, component
-from dashboard.ui.charts.shared import curve_chart
+from dashboard.ui.charts.shared import MARKS, TRACKS, curve_chart
 from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like, label_bar, label_notice, labelling, moved_words
-from dashboard.ui.question import Question, winner_colours
+from dashboard.ui.question import Question, strip_colours, winner_colours
 from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
 from dashboard.ui.url_state import open_page
@@ -153,7 +153,7 @@ def decision_body(question: Question, token: str) -> None:
         why_panel(known, WHY)
     changed_answers(question, score)
     refusing(app, decision, parameters)
-    _cost_curves(app, asked)
+    _cost_curves(app, asked, decision.winner.tool if decision.winner else "")
     folded_meter(app, question.state, read_meter(question.state), decision)
 
 
@@ -185,23 +185,27 @@ def _stages(decision: Decision, parts: Parts) -> None:
             st.markdown(f":small[**{escaped(stage.name, 40)}**{by}: {escaped(stage.note, 240)}]")
 
 
-def _cost_curves(app: App, asked: Asked) -> None:
+def _cost_curves(app: App, asked: Asked, winner: str) -> None:
     """Draw the cost curves with the interval of the winner. Draws nothing for other routers than EHRR."""
     case = app.what_if.case(asked)
     if case is None:
         return
     strips, knobs = app.what_if.strips(asked), {knob.name: knob for knob in asked.parameters.knobs()}
+    colours = strip_colours(asked, winner, strips)
     grid = st.grid(3, min_column_width=235, gap="xsmall")
     for axis in ("alpha_t", "kappa"):
         with grid.cell():
-            chart(curve_chart(utilities(case, strips[axis]), height=HEIGHT_PX), key=f"route:{axis}")
+            chart(curve_chart(utilities(case, strips[axis]), colours, height=HEIGHT_PX), key=f"route:{axis}")
             st.caption(winning_interval(strips[axis], knobs[axis], getattr(asked.parameters, axis)))
     with grid.cell():
         chart(curve_chart(posted(case), height=HEIGHT_PX), key="route:posted")
+        st.caption(MARKS)
+    st.caption(TRACKS)
 
 
 CARDS_HELP = f"Calibrated probability that the tool fits{IF_ANYTHING}, price of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"
+HARDLY = 0.05  # below this fit the button of a further candidate is quiet
 ACTIONS = "route:actions"
 
 
@@ -220,7 +224,8 @@ def candidate_cards(known: Labelling, parts: Parts, linked: Mapping[str, str], *
                 with about:
                     show(parts, card_key(place))
                 with button, st.container(key=f"{ACTIONS}:call:{place}"):
-                    _call(known, decision.tool_at(row), texts)
+                    hardly = decision.fit is not None and float(decision.fit.tools[row]) < HARDLY
+                    _call(known, decision.tool_at(row), texts, quiet=hardly and place > 0)
                 show(parts, numbers_key(place))
                 with st.container(gap="xxsmall", key=f"{ACTIONS}:{place}"):
                     _judge(known, decision.tool_at(row), asked)
@@ -239,10 +244,10 @@ def _links(texts: dict[str, str]) -> None:
             open_page("map", **texts)
 
 
-def _call(known: Labelling, tool: ToolRow, texts: dict[str, str]) -> None:
-    """Draw the button to the Call page, with the decision if it is recorded."""
+def _call(known: Labelling, tool: ToolRow, texts: dict[str, str], *, quiet: bool) -> None:
+    """Draw the button to the Call page, with the decision if it is recorded. A `quiet` one is a plain word."""
     decision = known.decision
-    kind = "primary" if tool.rank == 1 else "secondary"
+    kind = "tertiary" if quiet else "primary" if tool.rank == 1 else "secondary"
     if st.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):
         recorded = {} if known.hypothetical else {"decision": decision.id}
         open_page("call", **{**texts, "catalog": decision.catalog, "tool": tool.tool, **recorded})

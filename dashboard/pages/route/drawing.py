@@ -132,7 +132,7 @@ def _metrics(decision: Decision) -> list[Metric]:
         *([] if decision.fit is None else [_fit_metric(decision.candidates[0], decision.fit)]),
         ("Price a call", units.price(winner.price_usd), "Declared or set price of one call."),
         ("Time, simulated" if simulated else "Expected time", units.seconds(winner.time_cost_s), EXPECTED_TIME),
-        ("Success, simulated" if simulated else "Success", units.share(winner.success), ATTEMPT_SUCCESS),
+        ("One attempt succeeds, simulated" if simulated else "One attempt succeeds", units.share(winner.success), ATTEMPT_SUCCESS),
         (
             "Tokens exposed", f"{tokens['exposed']:,}",
             f"cl100k_base tokens of the candidates' definitions; all definitions of the catalog have {tokens['baseline']:,}.",

@@ -22,9 +22,9 @@ from core.routers.presets import PRESETS
 from dashboard.pages.whatif.charts import payoff_chart, reports_chart, tornado_chart
 from dashboard.pages.whatif.winners import plane_view, winners_view
 from dashboard.ui.chart import chart
-from dashboard.ui.charts.shared import curve_chart
+from dashboard.ui.charts.shared import MARKS, TRACKS, curve_chart
 from dashboard.ui.long_work import show_preparing
-from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks, imported_presets
+from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks, strip_colours
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments, select
@@ -34,7 +34,7 @@ OWN = "own:"  # no shipped preset has such a name
 BAR = "whatif:bar"
 
 
-def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
+def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
     """Draw the effects of knobs on the tasks of the catalog. The sub-task of the page is not used."""
     sets = app.lab.task_sets(asked.catalog)
     if not sets:
@@ -55,7 +55,7 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     still = [knobs[name].symbol for name in dict.fromkeys(bar.name for bar in found.bars) if name not in moving]
     if still:
         st.caption(f"Turned by up to 50 %, {', '.join(still)} {'change' if len(still) > 1 else 'changes'} no winner.")
-    _presets(app, asked, app.lab.read_tasks(sets[name]), prefix)
+    _presets(app, asked, app.lab.read_tasks(sets[name]))
     symbols = {name: knob.symbol for name, knob in knobs.items()}
     _effects(found, symbols)
     _tasks_of(found, st.session_state.get(state.key("bar"), ""), symbols)
@@ -66,17 +66,15 @@ def _choose(name: str, *, state: UrlState) -> None:
     st.session_state[state.key("bar")] = name
 
 
-def _presets(app: App, asked: Asked, tasks: Sequence[Task], prefix: str) -> None:
-    """Draw shipped and imported presets beside the current knobs. They are computed when the fold is opened."""
+def _presets(app: App, asked: Asked, tasks: Sequence[Task]) -> None:
+    """Draw shipped and saved presets beside the current knobs. They are computed when the fold is opened."""
     fold = st.expander("Presets beside these knobs", icon=":material/compare:", key="whatif:presets", on_change="rerun")
     if not fold.open:
         return
     with fold:
-        own = {f"{OWN}{place}": one for place, one in enumerate(imported_presets(prefix))}
+        own = {f"{OWN}{place}": one for place, one in enumerate(app.saved_presets.of(asked.router).values())}
         now, *others = app.what_if.presets(asked, tasks, {name: one.parameters for name, one in own.items()})
-        titles = {name: one.name or "imported" for name, one in own.items()} | {
-            name: one.title for name, one in PRESETS.items()
-        }
+        titles = {name: one.name for name, one in own.items()} | {name: one.title for name, one in PRESETS.items()}
         notes = {name: one.note for name, one in own.items()} | {name: one.sentence for name, one in PRESETS.items()}
         rows = [
             {
@@ -91,7 +89,7 @@ def _presets(app: App, asked: Asked, tasks: Sequence[Task], prefix: str) -> None
         ]
         table(rows)
         st.caption(
-            "Imported presets are listed, too. In brackets: the difference from these knobs over the same tasks, with its 95 % interval (paired bootstrap). Time is the "
+            "Saved presets are listed, too. In brackets: the difference from these knobs over the same tasks, with its 95 % interval (paired bootstrap). Time is the "
             "expected time until the winner succeeds, with the statistics of the catalog. Nothing is called."
         )
 
@@ -215,12 +213,20 @@ def _row(one: Offer) -> dict[str, object]:
 def curves_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
     """Draw the curves, three in a row. Other routers than EHRR have only the curve of expected value."""
     grid = st.grid(3, min_column_width=330, gap="small")
+    winner = app.what_if.decision(asked).winner
+    of_tools = strip_colours(asked, winner.tool if winner else "", app.what_if.strips(asked))
+    of_servers = {tool.split("::")[0]: colour for tool, colour in reversed(list(of_tools.items())) if tool}
+    colours = {**of_servers, **of_tools}
     for number, curve in enumerate(_curves(app, asked)):
+        several = any(line.name in colours and not line.marks for line in curve.lines)
         with grid.cell(), st.container(border=True, gap="xxsmall"):
-            chart(curve_chart(curve), key=f"whatif:curve:{number}")
+            chart(curve_chart(curve, colours if several else None), key=f"whatif:curve:{number}")
             st.latex(curve.formula)
             if curve.filled:
                 st.markdown(f":small[{escaped(curve.filled, 300)}]")
+            if any(line.marks for line in curve.lines):
+                st.caption(MARKS)
+    st.caption(TRACKS)
 
 
 def _curves(app: App, asked: Asked) -> list[Curve]:

@@ -17,24 +17,39 @@ from dashboard.theme import ACCEPTED, CHOSEN, GRID, MUTED, REJECTED, SERIES, SIM
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 
 LONGEST_TITLE = 90
-NAMED = 4  # up to so many lines have a legend
+NAMED, LEGEND_ROW_PX = 4, 16  # lines in a legend
+MARKS = "◆ is offered, ● asks or stands here; green accepts, orange rejects."
+TRACKS = "A tool has the colour of its knobs' tracks; a grey one wins at no value of a knob."
 KINDS = {"chosen": CHOSEN, "accepted": ACCEPTED, "rejected": REJECTED, "muted": MUTED}
 
 
-def curve_chart(curve: Curve, *, height: int = 300) -> go.Figure:
-    """Draws the lines of a curve. A dotted line marks the current value, a band the values with the same winner."""
-    others = [colour for colour in SERIES if colour != CHOSEN]
-    drawn = [_line(line, others[number % len(others)]) for number, line in enumerate(curve.lines)]
-    named = 1 < sum(not line.marks for line in curve.lines) <= NAMED
+def curve_chart(curve: Curve, colours: Mapping[str | None, str] | None = None, *, height: int = 300) -> go.Figure:
+    """Draws the lines of a curve. A dotted line marks the current value, a band the values with the same winner.
+
+    Lines with a name in `colours` have that colour. The first of them are in the legend, and the others are grey.
+    """
+    own = colours or {}
+    named = [line.name for line in curve.lines if (line.name in own if own else not line.marks)][:NAMED]
+    drawn = [
+        _line(line, own.get(line.name) or KINDS.get(line.kind, MUTED), named=line.name in named)
+        for line in (curve.lines[::-1] if own else curve.lines)  # winners lie on top
+    ]
     shapes = [] if curve.current is None else [dotted("x", curve.current, MUTED)]
     shapes += [] if curve.holds is None else [_band(*curve.holds)]
     return figure(
         drawn,
         title=label(curve.title, LONGEST_TITLE),
-        height=height,
+        height=height + (LEGEND_ROW_PX * len(named) if own else 0),
         shapes=shapes,
-        showlegend=named,
-        legend={"orientation": "h", "y": -0.28, "yanchor": "top", "x": 0, "font": {"size": 10}},
+        showlegend=bool(own) or len(named) > 1,
+        legend={
+            "orientation": "v",
+            "y": -0.28,
+            "yanchor": "top",
+            "x": 0,
+            "font": {"size": 10},
+            "traceorder": "reversed" if own else "normal",
+        },
         xaxis={
             "title": {"text": curve.x, "font": {"size": 11}},
             **({"range": [0, curve.longest]} if curve.longest else {}),
@@ -43,11 +58,10 @@ def curve_chart(curve: Curve, *, height: int = 300) -> go.Figure:
     )
 
 
-def _line(line: Line, otherwise: str) -> dict[str, Any]:
-    colour = KINDS.get(line.kind, otherwise)
+def _line(line: Line, colour: str, *, named: bool) -> dict[str, Any]:
     name = label(line.name, 50)
     return {
-        "type": "scatter", "mode": "markers" if line.marks else "lines", "name": name, "showlegend": not line.marks, "x": list(line.x), "y": list(line.y),
+        "type": "scatter", "mode": "markers" if line.marks else "lines", "name": name, "showlegend": named, "x": list(line.x), "y": list(line.y),
         "line": {"color": colour, "width": 3 if line.kind == "chosen" else 1.6, "dash": "dash" if line.dashed else "solid",
                  "shape": "hv" if line.steps else "linear"},
         "marker": {"size": 10, "color": colour, "symbol": line.marks or "circle"},

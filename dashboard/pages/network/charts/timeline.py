@@ -159,7 +159,7 @@ def mean_latency_ms(run: ScenarioRun) -> NDArray[np.float64]:
 
 def cost_usd(run: ScenarioRun) -> NDArray[np.float64]:
     """Returns the cost of the calls so far (N,)."""
-    return np.cumsum(run.price_usd)
+    return np.nancumsum(run.price_usd)
 
 
 TOTALS = {
