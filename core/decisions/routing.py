@@ -284,11 +284,13 @@ class RoutingService:
         return algorithm.by_fit(algorithm.checked(parameters))
 
     def context(self, asked: Asked) -> RoutingContext:
-        """The catalog with its statistics as the parameters weigh them, and the open sessions of the client. Without supposed and
+        """The catalog with its statistics as the parameters and the network weigh them, and the open sessions of the client. Without supposed and
         simulated figures."""
         learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
         at_once = asked.at_once and self.by_fit(asked.router, asked.parameters)
-        context = self._catalogs.context(asked.catalog, learning, at_once=at_once)
+        context = self._catalogs.context(
+            asked.catalog, learning, at_once=at_once, with_simulated=asked.network.with_simulated
+        )
         return self._sessions.context(context, SESSION_OWNER.get().key or CONSOLE)
 
     def figures(self, asked: Asked) -> RoutingContext:
