@@ -343,7 +343,8 @@ def _next(asked: Asked) -> None:
     form = "  \n".join(
         f":small[{escaped(name, 40)} = {escaped(str(value), 120)}]" for name, value in call["arguments"].items()
     )
-    less = f"{escaped(units.seconds(saving['time_s']))} and {escaped(units.price(saving['usd']))}"
+    time, money = (escaped(text) for text in (units.seconds(saving["time_s"]), units.price(abs(saving["usd"]))))
+    less = f"save {time} and {'cost' if saving['usd'] < 0 else 'save'} {money}{' more' if saving['usd'] < 0 else ''}"
     with st.container(border=True, gap="xsmall", key="route:story:next"):
         st.markdown("**What happens next** :gray-badge[simulated]", help=known["about"])
         st.markdown(
@@ -353,9 +354,9 @@ def _next(asked: Asked) -> None:
             f"**Answer** after {escaped(units.seconds(call['took_s']))}.  \n:small[{escaped(call['answer'], 200)}]"
         )
         st.markdown(
-            f"**Learnt** for the next decision.  \n:small[success {success[0]} → {success[1]}, call time {escaped(call_s[0])} → "
-            f"{escaped(call_s[1])}]"
+            f"**Simulated statistics** change, no measured one does.  \n:small[success {success[0]} → {success[1]}, call time "
+            f"{escaped(call_s[0])} → {escaped(call_s[1])}]"
         )
         st.markdown(
-            f"**{saving['calls']} such calls** save {less} :gray-badge[projected]  \n:small[beside {escaped(known['winners'][0], 60)}]"
+            f"**{saving['calls']} such calls** {less} :gray-badge[projected]  \n:small[beside {escaped(known['winners'][0], 60)}]"
         )
