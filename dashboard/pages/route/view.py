@@ -36,7 +36,7 @@ from dashboard.ui.url_state import UrlState
 STEPS = (
     ("Ask", "enter a sub-task, or choose an example."),
     ("Turn", "a knob on the left: every chart follows."),
-    ("Call", "a candidate: its outcome counts in later decisions."),
+    ("Call", "a candidate: a real outcome counts in later decisions."),
 )
 
 _guide = component(
@@ -93,7 +93,7 @@ EXAMPLES = (
 LOOK_AT = (
     (":material/arrow_right_alt:", "**From left to right:** servers, auction, tools, candidates, and the reason for each dropped one."),
     (":material/tune:", "**On the left,** behind » in a narrow window: the knobs. Every chart follows while you move them. Rare ones are under Advanced."),
-    (":material/play_arrow:", "**Call** opens the call. Its outcome counts in the next decision."),
+    (":material/play_arrow:", "**Call** opens the call. The outcome of a real call counts in the next decision."),
 )  # fmt: skip
 
 
@@ -332,8 +332,8 @@ def _next(asked: Asked) -> None:
     if (asked.catalog, asked.subtask) != (known["catalog"], known["question"]):
         st.markdown("**What happens next**")
         st.markdown(
-            "**Ask this** opens the decision with its candidates. **Call** fills in the form of a candidate and shows the answer. Its "
-            "outcome counts in the next decision."
+            "**Ask this** opens the decision with its candidates. **Call** fills in the form of a candidate and shows the answer. The "
+            "outcome of a real call counts in the next decision."
         )
         return
     call, saving = known["call"], known["saving"]
