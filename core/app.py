@@ -289,10 +289,13 @@ class App:
     @built
     def routing(self) -> RoutingService:
         from core.catalogs.decision_log import DecisionLog
+        from core.decisions.open_sessions import OpenSessions
         from core.decisions.routing import RoutingService
 
         log = DecisionLog(self.store, self.telemetry)
-        return RoutingService(self.catalogs, log, self._planners, self.simulated_networks)
+        return RoutingService(
+            self.catalogs, log, self._planners, self.simulated_networks, OpenSessions(self.pool.states)
+        )
 
     @built
     def trace_removals(self) -> TraceRemovals:

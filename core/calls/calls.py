@@ -81,13 +81,15 @@ def simulated_outcome(
 
 @dataclass(frozen=True, slots=True)
 class CallReport:
-    """An outcome with the running statistics of its server and tool before and after it."""
+    """An outcome with the running statistics of its server and tool before and after it. A simulated one changes only those that
+    count simulated calls, too: `simulated` has them."""
 
     outcome: Outcome
     server_before: Running
     server_after: Running
     tool_before: Running
     tool_after: Running
+    simulated: CallReport | None = None
 
 
 MOST_CALLS = 128
@@ -264,7 +266,7 @@ class CallService:
 
     def _injection(self, call: ToolCall) -> Injection | None:
         """The faults of the call's network, None if it is as measured."""
-        if not call.network.simulated:
+        if not call.network.has_profile:
             return None
         return self.networks.injection(self.catalogs.catalog(call.catalog), call.network)
 
@@ -301,12 +303,19 @@ class CallService:
                 return CallReport(outcome, at_start.server, at_start.server, at_start.tool, at_start.tool)
             server, tool = self.catalogs.projection(call.catalog).after(event)
             append(event, _statistics(event, server, tool))
+            simulated = self._simulated(outcome, event) if outcome.simulated else None
             self.catalogs.observe(event)
+        return CallReport(outcome, before.server, server, before.tool, tool, simulated)
+
+    def _simulated(self, outcome: Outcome, event: OutcomeEvent) -> CallReport:
+        before = self._before(outcome.call, with_simulated=True)
+        server, tool = self.catalogs.projection(event.catalog, with_simulated=True).after(event)
         return CallReport(outcome, before.server, server, before.tool, tool)
 
-    def _before(self, call: ToolCall) -> _Before:
+    def _before(self, call: ToolCall, *, with_simulated: bool = False) -> _Before:
         self.catalogs.catalog(call.catalog).find(call.server, call.tool)
-        catalog, projection = self.catalogs.catalog(call.catalog), self.catalogs.projection(call.catalog)
+        catalog = self.catalogs.catalog(call.catalog)
+        projection = self.catalogs.projection(call.catalog, with_simulated=with_simulated)
         server_row, tool_row = catalog.server_row[call.server], catalog.tool_row[f"{call.server}::{call.tool}"]
         return _Before(projection.server(server_row), projection.tool(tool_row), projection.price_usd(tool_row))
 

@@ -229,9 +229,9 @@ class CatalogService:
         with self._lock:
             self._loaded_catalog(name).answered(server, self._now())
 
-    def projection(self, name: str, learning: LearningParameters | None = None) -> StatisticsProjection:
+    def projection(self, name: str, learning: LearningParameters | None = None, *, with_simulated: bool = False) -> StatisticsProjection:  # fmt: skip
         with self._lock:
-            return self._loaded_catalog(name).projection(learning)
+            return self._loaded_catalog(name).projection(learning, with_simulated=with_simulated)
 
     def statistics(self, name: str, parameters: Parameters | None = None) -> Statistics:
         """A snapshot of a catalog's statistics, under the priors and rates of the parameters where these have any."""
@@ -240,8 +240,8 @@ class CatalogService:
             return self._loaded_catalog(name).snapshot(learning, self._statistics_at(learning))
 
     def context(
-        self, name: str, learning: LearningParameters | None = None, *, at_once: bool = False
-    ) -> RoutingContext:
+        self, name: str, learning: LearningParameters | None = None, *, at_once: bool = False, with_simulated: bool = False
+    ) -> RoutingContext:  # fmt: skip
         """The input of a router: catalog, statistics, index and token counts. Builds a missing index, or goes by words without one if
         it is wanted `at_once`.
 
@@ -265,7 +265,8 @@ class CatalogService:
 
         with self._lock:
             at = self._statistics_at(learning)
-            return loaded.context(learning, at, learnt, matcher, by_words=by_words, cross_encoder=self._cross_encoder)
+            options = {"by_words": by_words, "with_simulated": with_simulated}
+            return loaded.context(learning, at, learnt, matcher, **options, cross_encoder=self._cross_encoder)
 
     def part(self, context: RoutingContext, tools: NDArray[np.int64]) -> RoutingContext:
         """Returns the context of a catalog that has these tools alone: rows of `context`, ascending."""

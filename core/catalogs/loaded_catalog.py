@@ -96,8 +96,10 @@ class LoadedCatalog:
     relevance: RelevanceIndex | None = None
     learnt: Learnt = NOTHING_LEARNT
     tokens: NDArray[np.int64] | None = None
-    projections: LRUCache[Learning, StatisticsProjection] = field(default_factory=lambda: LRUCache(PROJECTIONS_CACHED))
-    contexts: LRUCache[tuple[Learning, bool], RoutingContext] = field(
+    projections: LRUCache[tuple[Learning, bool], StatisticsProjection] = field(
+        default_factory=lambda: LRUCache(PROJECTIONS_CACHED)
+    )
+    contexts: LRUCache[tuple[Learning, bool, bool], RoutingContext] = field(
         default_factory=lambda: LRUCache(PROJECTIONS_CACHED)
     )
     latest: RoutingContext | None = None
@@ -125,18 +127,22 @@ class LoadedCatalog:
         else:
             self.down.pop(outcome.server, None)
 
-    def projection(self, learning: LearningParameters | None) -> StatisticsProjection:
-        key = _key(learning)
+    def projection(self, learning: LearningParameters | None, *, with_simulated: bool = False) -> StatisticsProjection:
+        (priors, rates), _ = key = _key(learning), with_simulated
         if key not in self.projections:
-            projection = StatisticsProjection(self.catalog, overrides=self.overrides, priors=key[0], rates=key[1])
+            projection = StatisticsProjection(
+                self.catalog, overrides=self.overrides, priors=priors, rates=rates, with_simulated=with_simulated
+            )
             for outcome in self.outcomes:
                 projection.observe(outcome)
             self.projections[key] = projection
         return self.projections[key]
 
-    def snapshot(self, learning: LearningParameters | None, at: datetime | None) -> Statistics:
+    def snapshot(
+        self, learning: LearningParameters | None, at: datetime | None, *, with_simulated: bool = False
+    ) -> Statistics:
         """The statistics at a time; the same object while nothing changes."""
-        return self.projection(learning).snapshot(at)
+        return self.projection(learning, with_simulated=with_simulated).snapshot(at)
 
     def observe(self, outcome: OutcomeEvent) -> None:
         self.outcomes.append(without_names(outcome))
@@ -156,6 +162,7 @@ class LoadedCatalog:
         matcher: Callable[[], IndexMatcher],
         *,
         by_words: bool = False,
+        with_simulated: bool = False,
         cross_encoder: str = "",
     ) -> RoutingContext:
         """The routing context under these priors and rates: the same object while nothing changes. `by_words` is what `matcher` goes by.
@@ -165,7 +172,8 @@ class LoadedCatalog:
         if learnt is not self.learnt:
             self.learnt = learnt
             self.contexts.clear()  # decisions from before a label are not made again
-        key, statistics = (_key(learning), by_words), self.snapshot(learning, at)
+        key = _key(learning), by_words, with_simulated
+        statistics = self.snapshot(learning, at, with_simulated=with_simulated)
         context = self.contexts.get(key)
         if context is None or context.statistics is not statistics:
             if self.tokens is None:

@@ -64,7 +64,7 @@ class SimulatedNetworks:
 
     def context(self, context: RoutingContext, moment: NetworkMoment) -> RoutingContext:
         """The context at this moment, the same object for the same moment. Raises UnknownNameError, CatalogError for a profile."""
-        if not moment.simulated:
+        if not moment.has_profile:
             return context
         traces = self._traces_of(context.catalog, moment.network)
         key = id(context), id(traces), moment

@@ -233,6 +233,10 @@ class Asked:
     def opened(self, app: App) -> str:
         """Returns the name of the catalog, with its prices and its network. Raises WayfareError."""
         name, under = app.lab_runs.open(self.catalog), moment(self.network, self.at)
+        if under.with_simulated:
+            raise WayfareError(
+                "A benchmark measures a catalog without its calls: give --network the name of a profile."
+            )
         if self.prices == "tiers":
             name = app.lab.priced_by_tiers(name)
         return app.lab.under_network(name, under) if under.simulated else name

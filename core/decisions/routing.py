@@ -16,9 +16,11 @@ from core.catalogs.catalogs import CatalogService
 from core.catalogs.decision_log import ChosenParameters, DecisionLog
 from core.catalogs.simulated_networks import SimulatedNetworks
 from core.decisions.layer import Supposed, layered
+from core.decisions.open_sessions import OpenSessions
 from core.domain.catalog import Catalog
 from core.domain.decision import SURE_FROM, Decision
 from core.domain.errors import UnknownNameError
+from core.domain.execution import SESSION_OWNER
 from core.domain.feedback import LabelledQuery, RefusalCurve
 from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.params import Parameters
@@ -121,9 +123,15 @@ class RoutingService:
     """Asks the routers, records decisions, and keeps the latest ones. Thread-safe."""
 
     def __init__(
-        self, catalogs: CatalogService, log: DecisionLog, planners: Mapping[str, Planner], networks: SimulatedNetworks
+        self,
+        catalogs: CatalogService,
+        log: DecisionLog,
+        planners: Mapping[str, Planner],
+        networks: SimulatedNetworks,
+        sessions: OpenSessions | None = None,
     ) -> None:
         self._catalogs = catalogs
+        self._sessions = sessions or OpenSessions()
         self.networks = networks
         self._log = log
         self._planners = planners
@@ -276,10 +284,14 @@ class RoutingService:
         return algorithm.by_fit(algorithm.checked(parameters))
 
     def context(self, asked: Asked) -> RoutingContext:
-        """The catalog with its statistics as the parameters weigh them, without supposed and simulated figures."""
+        """The catalog with its statistics as the parameters and the network weigh them, and the open sessions of the client. Without supposed and
+        simulated figures."""
         learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
         at_once = asked.at_once and self.by_fit(asked.router, asked.parameters)
-        return self._catalogs.context(asked.catalog, learning, at_once=at_once)
+        context = self._catalogs.context(
+            asked.catalog, learning, at_once=at_once, with_simulated=asked.network.with_simulated
+        )
+        return self._sessions.context(context, SESSION_OWNER.get().key or CONSOLE)
 
     def figures(self, asked: Asked) -> RoutingContext:
         """The context with the figures of a simulated network and the supposed ones. Raises UnknownNameError, CatalogError for a network."""

@@ -268,7 +268,7 @@ class ConnectionState:
 
     `last_error` stays after a recovery: `state` says whether it still matters. `stderr_lines` are the newest lines that the
     server wrote to its standard error. `retry_s` is the wait before the next connection. `needs_sign_in`: it asked for a sign-in last.
-    `owner` is the client that the session belongs to.
+    `owner` is the client that the session belongs to; its `owner_key` is "" if any client may have the session.
     """
 
     server: str
@@ -286,6 +286,8 @@ class ConnectionState:
     catalog: str = ""
     needs_sign_in: bool = False
     owner: str = ""
+    owner_key: str = ""
+    connection: Connection | None = None
 
 
 # What an import gives: servers, notes, and secrets that must not reach the store; and what a server listed when it was asked.

@@ -170,7 +170,9 @@ class LabService:
         return self._moments.get(catalog, AS_MEASURED)
 
     def _context(self, catalog: str, network: NetworkMoment) -> RoutingContext:
-        return self.routing.networks.context(self.catalogs.context(catalog), network)
+        return self.routing.networks.context(
+            self.catalogs.context(catalog, with_simulated=network.with_simulated), network
+        )
 
     def _live(self, catalog: str) -> LiveCall:
         load_protocol()

@@ -174,15 +174,24 @@ class RunningTable:
             figures = decayed(figures, self._base[:, row], share)
         return Running(*figures.tolist(), *self._counts[:, row].tolist())
 
-    def put(self, row: int, running: Running, *, at_s: float, version: int, succeeded: bool) -> None:
-        """Write a row: the figures after the outcome number `version`, seen at `at_s`."""
+    def put(
+        self,
+        row: int,
+        running: Running,
+        *,
+        at_s: float,
+        version: int,
+        succeeded: bool,
+        source: Source = Source.MEASURED,
+    ) -> None:
+        """Write a row: the figures after the outcome number `version`, seen at `at_s`. A row with a simulated call stays simulated."""
         if running.connects > self._counts[1, row]:
             self._seen_s[1, row] = at_s
             self._sources[CONN_ROW, row] = Source.MEASURED
         # a late outcome does not make the row older
         self._seen_s[0, row] = np.fmax(self._seen_s[0, row], at_s)
         self._seen_version[row] = version
-        self._sources[:CONN_ROW, row] = Source.MEASURED
+        self._sources[:CONN_ROW, row] = np.maximum(self._sources[:CONN_ROW, row], source)
         self._figures[:, row] = _figures(running)
         self._counts[:, row] = running.calls, running.connects
         if self._rates.fading == "failures":

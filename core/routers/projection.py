@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -25,8 +25,8 @@ T = TypeVar("T", ServerStatistics, ToolStatistics)
 class StatisticsProjection:
     """Statistics of one catalog under given priors and rates. `observe` folds one outcome, `snapshot` is immutable.
 
-    With a half-life, figures fade with the time since the last call (`RunningTable`). Simulated outcomes, cancelled calls and calls
-    that were not tried change nothing here.
+    With a half-life, figures fade with the time since the last call (`RunningTable`). Cancelled calls and calls that were not tried
+    change nothing here, simulated ones only `with_simulated`: then they count beside the real ones, but for the start of their process.
     """
 
     def __init__(
@@ -36,8 +36,10 @@ class StatisticsProjection:
         overrides: Iterable[Override] = (),
         priors: Priors | None = None,
         rates: Rates | None = None,
+        with_simulated: bool = False,
     ) -> None:
         self._catalog = catalog
+        self._with_simulated = with_simulated
         self._rates = rates or Rates()
         priors = priors or Priors()
         self._servers = _table(_server_figures(catalog), astuple(priors), self._rates)
@@ -49,7 +51,8 @@ class StatisticsProjection:
 
     def observe(self, outcome: OutcomeEvent) -> None:
         """Fold one outcome. Servers that the catalog no longer has are passed over."""
-        row = self._catalog.server_row.get(outcome.server)
+        source = Source.SIMULATED if outcome.simulated else Source.MEASURED
+        outcome, row = self._counted(outcome), self._catalog.server_row.get(outcome.server)
         if row is None or not teaches(outcome):
             return
         tool_row = self._catalog.tool_row.get(f"{outcome.server}::{outcome.tool}")
@@ -57,22 +60,27 @@ class StatisticsProjection:
         self._version += 1
         if outcome.kind != OutcomeKind.INVALID_ARGUMENTS:  # else the server has answered as it should
             server = self._after(self._servers.row(row, at_s), outcome, outcome.connect_s)
-            self._servers.put(row, server, at_s=at_s, version=self._version, succeeded=succeeded)
+            self._servers.put(row, server, at_s=at_s, version=self._version, succeeded=succeeded, source=source)
         if tool_row is not None:
             tool = self._after(self._tools.row(tool_row, at_s), outcome, None)
-            self._tools.put(tool_row, tool, at_s=at_s, version=self._version, succeeded=succeeded)
+            self._tools.put(tool_row, tool, at_s=at_s, version=self._version, succeeded=succeeded, source=source)
         self._latest_s = max(self._latest_s, at_s)
         self._snapshot = None
 
     def after(self, outcome: OutcomeEvent) -> tuple[Running, Running]:
         """The figures of its server and tool as if this outcome were folded. Nothing changes."""
-        at_s = outcome.at.timestamp()
+        outcome, at_s = self._counted(outcome), outcome.at.timestamp()
         server = self._servers.row(self._catalog.server_row[outcome.server], at_s)
         tool = self._tools.row(self._catalog.tool_row[f"{outcome.server}::{outcome.tool}"], at_s)
         if not teaches(outcome):
             return server, tool
         rejected = outcome.kind == OutcomeKind.INVALID_ARGUMENTS
         return server if rejected else self._after(server, outcome, outcome.connect_s), self._after(tool, outcome, None)
+
+    def _counted(self, outcome: OutcomeEvent) -> OutcomeEvent:
+        return (
+            replace(outcome, simulated=False, connect_s=None) if self._with_simulated and outcome.simulated else outcome
+        )
 
     def _after(self, running: Running, outcome: OutcomeEvent, connect_s: float | None) -> Running:
         kind = OutcomeKind(outcome.kind)

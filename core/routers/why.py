@@ -104,6 +104,8 @@ def network_note(decision: Decision) -> str:
     """One more sentence of the reason, if the network is simulated."""
     if not decision.network.simulated:
         return ""
+    if decision.network.with_simulated:
+        return " Simulated calls count here as if they were real."
     return f" Times and failures are simulated: the network is {decision.network}."
 
 

@@ -235,6 +235,8 @@ class PooledConnection:
             pid=session.pid if session is not None else None,
             retry_s=self._backoff.wait_s(self._config.clock()),
             needs_sign_in=self._needs_sign_in,
+            connection=self.connection,
+            owner_key=self.owner.key,
             owner=self.owner.name or ("all clients" if self.shared else "Wayfare"),
         )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from core.app import App
-from core.domain.network_moment import AS_MEASURED, MEASURED, NetworkMoment
+from core.domain.network_moment import AS_MEASURED, MEASURED, WITH_SIMULATED, NetworkMoment
 from dashboard.ui.knobs import LaneLink, draw_knobs, read_knobs, start_knobs
 from dashboard.ui.text import escaped
 
@@ -33,7 +33,7 @@ def start_network(app: App, linked: Mapping[str, str]) -> None:
     """Take the network of a link. Warns about an unknown one, which is then as measured."""
     problems = start_knobs(AS_MEASURED, linked, PREFIX)
     name = chosen_network().network
-    if name != MEASURED and name not in app.networks.names():
+    if name not in (MEASURED, WITH_SIMULATED, *app.networks.names()):
         st.session_state[f"{PREFIX}.network"] = MEASURED
         problems.append(f"there is no network {name}; it is as measured")
     for problem in problems:
@@ -43,7 +43,9 @@ def start_network(app: App, linked: Mapping[str, str]) -> None:
 def network_line() -> None:
     """Say that the figures of a view are simulated, also while the knobs are hidden. Draws nothing for the measured network."""
     moment = chosen_network()
-    if moment.simulated:
+    if moment.with_simulated:
+        st.markdown(":violet-badge[simulated] :small[Simulated calls count as if they were real. Nothing is recorded.]")
+    elif moment.simulated:
         st.markdown(
             f":violet-badge[simulated] :small[Times and failures are those of the network {escaped(str(moment))}. Nothing is recorded.]"
         )
@@ -58,7 +60,7 @@ def network_choice(app: App, redraws: Sequence[str], lane: LaneLink | None) -> N
 
 def _choice(app: App, redraws: list[str] | str, lane: LaneLink | None) -> None:
     choice, moment = AS_MEASURED.knobs()
-    choice = replace(choice, choices=(MEASURED, *app.networks.names()))
+    choice = replace(choice, choices=(MEASURED, WITH_SIMULATED, *app.networks.names()))
     name = chosen_network().network
-    infos = [choice] if name == MEASURED else [choice, moment]
+    infos = [choice] if name in {MEASURED, WITH_SIMULATED} else [choice, moment]
     draw_knobs(infos, PREFIX, redraws, lane, title=f"Network: {name}", plays="" if lane is None else moment.name)

@@ -3,8 +3,9 @@
     python -m sample_catalog.authoring.played
 
 writes `played.json`. The sub-task is chosen by computation among the labelled ones of ETOM's level 2: the winner at the defaults and
-the one beyond the change are both right tools, the words of the question fill the form of the second, and the change is near the
-default. Of those it is the one that saves the most time. The call is made on the virtual server, so its answer is simulated.
+the one beyond the change are both right tools that the decision is sure of, the words of the question fill the form of the
+second, and the change is near the default. Of those it is the one that saves the most time. The call is made on the virtual server, so
+its answer is simulated.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from core.domain.trace import ToolRow
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
 from core.planning.arguments import filled
-from core.routers.ema import Rates
 from sample_catalog import PLAYED, TASKS_DIR
 from sample_catalog.authoring.build import pretty
 
@@ -35,15 +35,21 @@ FARTHEST = 8  # times the knob's default
 CALLS = 100
 ABOUT = (
     "Written by python -m sample_catalog.authoring.played. The winners and the value at which they change are computed from the sample's "
-    "declared figures, without any call. The call is one call of the virtual server, whose answer is simulated; what is learnt is what "
-    "a real call of this result would change, EHRR (8) with rates of 0.15. The saving is projected: the calls, times the difference of the two tools' expected time "
+    "declared figures, without any call. The call is one call of the virtual server, whose answer is simulated; it changes "
+    "the simulated statistics by EHRR (8) with rates of 0.15, and no measured one. The saving is projected: the calls, times the difference of the two tools' expected time "
     "to success and price a call, as declared."
 )
 """How the figures were computed. The file says it, too."""
 
 
-def decided(app: App, question: str) -> Decision:
-    return app.routing.preview(Asked(question, app.routing.parameters(ROUTER), router=ROUTER))
+def decided(app: App, question: str, **values: float) -> Decision:
+    return app.routing.preview(Asked(question, app.routing.parameters(ROUTER, values), router=ROUTER))
+
+
+def sure(app: App, question: str, beyond: float) -> bool:
+    """Whether the decision is sure at the default, and where the knob is past the change."""
+    at = decided(app, question), decided(app, question, **{KNOB: 1.25 * beyond})
+    return all(one.fit is not None and one.fit.confidence == "sure" for one in at)
 
 
 def rows(decision: Decision, *tools: str) -> list[ToolRow]:
@@ -82,7 +88,7 @@ def played(app: App) -> dict[str, Any]:
     for task, beyond, first, second in changing(app, tasks):
         schema = app.catalogs.catalog(SAMPLE).find(*second.split("::"))[1].input_schema
         _, missing = filled(schema, task.subtask)
-        if not missing:
+        if not missing and sure(app, task.subtask, beyond):
             decision = decided(app, task.subtask)
             found.append((saving(decision, first, second)["time_s"], task, beyond, first, second))
     if not found:
@@ -102,10 +108,9 @@ def _call(app: App, question: str, tool: str) -> dict[str, Any]:
     arguments, _ = filled(app.catalogs.catalog(SAMPLE).find(server, name)[1].input_schema, question)
     handle = app.calls.start(ToolCall(server, name, arguments, catalog=SAMPLE), mode=CallMode.VIRTUAL, origin="played")
     report = handle.report(60)
-    if report.outcome.kind is not OutcomeKind.OK:
+    if report.outcome.kind is not OutcomeKind.OK or report.simulated is None:
         raise ValueError(f"The call of {tool} failed: {report.outcome.error}")
-    before = report.tool_before
-    after = before.after(y=True, latency_s=report.outcome.latency_s, fail=False, connect_s=None, rates=Rates())
+    before, after = report.simulated.tool_before, report.simulated.tool_after
     return {
         "tool": tool, "arguments": arguments, "answer": report.outcome.content[0].text, "took_s": round(report.outcome.latency_s, 3),
         "success": [round(before.success, 4), round(after.success, 4)], "call_s": [round(before.call_s, 3), round(after.call_s, 3)],

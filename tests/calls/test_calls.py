@@ -57,12 +57,12 @@ def test_a_call_begins_on_one_catalog_though_it_is_replaced_just_then(
 ) -> None:
     smaller, found, savers = Catalog("world", app.catalogs.catalog("world").servers[:1]), app.catalogs.projection, []
 
-    def replaced_just_then(name: str) -> StatisticsProjection:
+    def replaced_just_then(name: str, **options: bool) -> StatisticsProjection:
         if not savers:
             savers.append(Thread(target=app.catalogs.save, args=(smaller, "test")))
             savers[0].start()
             savers[0].join(0.2)
-        return found(name)
+        return found(name, **options)
 
     monkeypatch.setattr(app.catalogs, "projection", replaced_just_then)
     assert calls_of(Scripted()).run(call("send", server="mail")).outcome.kind is OutcomeKind.OK

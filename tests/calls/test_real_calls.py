@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 from core.app import App
+from core.domain.catalog import ServerId
 from core.domain.errors import StoreError
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.domain.statistics import Source
 from tests.importing import import_text
-from tests.world import RAW, call, figures, open_test_app, under_way
+from tests.world import RAW, call, document, figures, open_test_app, under_way
 
 
 def test_a_real_call_is_measured(app: App) -> None:
@@ -22,6 +24,24 @@ def test_a_real_call_is_measured(app: App) -> None:
     statistics = app.catalogs.statistics("world")
     assert (statistics.tools.calls[0], statistics.tools.latency_source[0]) == (1, Source.MEASURED)
     assert app.calls.run(call("echo")).outcome.connect_s is None  # a kept session
+
+
+def test_the_first_success_of_a_server_that_starts_slowly_does_not_lower_its_utility(app: App) -> None:
+    slow = {"type": "stdio", "command": "/bin/sh", "args": ["-c", f"sleep 2; exec {sys.executable} -S {RAW}"]}
+    import_text(app.catalog_editor, document(connection=slow), "slow")
+
+    def echo_now() -> tuple[float, float]:
+        decision = app.routing.route("echo words", catalog="slow", record=False)
+        tool = decision.tool_at(decision.tools.ids.index("raw::echo"))
+        return tool.utility, tool.time_cost_s
+
+    before = echo_now()
+    outcome = app.calls.run(ToolCall("raw", "echo", catalog="slow")).outcome
+    assert outcome.connect_s > 2 > outcome.latency_s
+    utility, time_cost_s = echo_now()
+    assert utility > before[0]
+    app.pool.get().end(ServerId("slow", "raw"))
+    assert echo_now()[1] > time_cost_s + 0.3  # it must connect again: 0.85 * 0.2 + 0.15 * 2 s at least
 
 
 def test_a_crash_is_an_outcome_and_the_next_call_works(app: App, tmp_path: Path) -> None:

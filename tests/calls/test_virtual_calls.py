@@ -1,16 +1,20 @@
-"""Calls to virtual servers through the app: real processes, nothing learnt, billed as simulated calls are."""
+"""Calls to virtual servers through the app: real processes, nothing learnt but simulated statistics, billed as simulated calls are."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from core.app import App
 from core.calls.calls import CallService
+from core.decisions.routing import Asked
 from core.domain.errors import CatalogError, WayfareError
+from core.domain.network_moment import AS_MEASURED, SIMULATED_TOO, NetworkMoment
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
+from core.domain.statistics import Source, ToolStatistics
 from core.virtual.multiply import Recipe
 from tests.cases import each
 from tests.importing import import_text
@@ -52,6 +56,25 @@ def test_nothing_is_learnt_and_it_would_cost_its_price(virtual_app: App) -> None
     assert figures(virtual_app, "books") == before
     assert virtual_app.calls.run(of_books("books", "free")).outcome.price_usd is None
     assert list(virtual_app.store.activity.calls()["simulated"]) == [True, True]
+
+
+def test_simulated_calls_have_statistics_of_their_own_that_decisions_use_only_if_asked(virtual_app: App) -> None:
+    routing, row = virtual_app.routing, virtual_app.catalogs.catalog("books").tool_row["books::find_books"]
+
+    def tools(network: NetworkMoment) -> ToolStatistics:
+        return routing.figures(Asked("books", routing.parameters("ehrr"), "books", network=network)).statistics.tools
+
+    one, two = (virtual_app.calls.run(of_books("books", "find_books")).simulated for _ in range(2))
+    assert (one.tool_before.calls, one.tool_after.calls, one.server_after.connects) == (0, 1, 0)
+    assert (one.tool_after, one.server_after) == (two.tool_before, two.server_before)
+    assert one.tool_after.success > one.tool_before.success
+    assert (tools(AS_MEASURED).calls[row], tools(AS_MEASURED).success[row]) == (0, one.tool_before.success)
+    counted = tools(SIMULATED_TOO)
+    assert (counted.calls[row], counted.success[row]) == (2, two.tool_after.success)
+    assert np.flatnonzero(counted.success_source == Source.SIMULATED).tolist() == [row]
+    decision = routing.route("books by title", catalog="books", network=SIMULATED_TOO)
+    assert (decision.network.simulated, virtual_app.store.activity.call_count()) == (True, 2)
+    assert routing.decision(decision.id) is None  # not recorded
 
 
 def test_a_lost_virtual_server_is_simulated_as_well(virtual_app: App) -> None:

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.network_moment import MEASURED
+from core.domain.network_moment import MEASURED, WITH_SIMULATED
 from dashboard.lane import lanes
 from dashboard.pages.route.view import TOKEN
 from dashboard.ui.network import KIND, PREFIX
@@ -20,7 +20,7 @@ def test_it_is_as_measured_until_a_profile_is_chosen_which_has_a_moment(app: App
     panel = network_panel_of(page)
     (choice,) = panel["groups"][0]["parts"][0]["knobs"]
     assert (panel["groups"][0]["title"], panel["groups"][0]["open"]) == ("Network: as measured", False)
-    assert choice["choices"] == [MEASURED, *app.networks.names()]
+    assert choice["choices"] == [MEASURED, WITH_SIMULATED, *app.networks.names()]
     before = metrics_of(page)["Expected time"]
 
     page = turn(page, PREFIX, network="fluctuating", at_s=900.0)

@@ -15,7 +15,7 @@ from core.decisions.routing import Asked
 from core.planning.arguments import filled
 from core.routers.ema import ema
 from sample_catalog import PLAYED
-from sample_catalog.authoring.played import decided, saving
+from sample_catalog.authoring.played import decided, saving, sure
 
 KNOWN: dict[str, Any] = json.loads(PLAYED.read_text(encoding="utf-8"))
 
@@ -33,6 +33,7 @@ def test_the_winner_changes_where_the_file_says(sample: App) -> None:
     bands = sample.what_if.strips(asked)[KNOWN["knob"]].winners()
     at = next(place for place, band in enumerate(bands) if band.low == pytest.approx(KNOWN["changes_at"], abs=1e-4))
     assert [bands[at - 1].winner, bands[at].winner] == KNOWN["winners"]
+    assert sure(sample, KNOWN["question"], KNOWN["changes_at"])
 
 
 def test_the_saving_and_the_filled_form_are_computed_again(sample: App) -> None:

@@ -14,6 +14,7 @@ from core.app import App
 from core.calls.calls import CallReport, Running
 from core.domain import units
 from core.domain.decision import Decision
+from core.domain.network_moment import SIMULATED_TOO, WITH_SIMULATED, NetworkMoment
 from core.domain.trace import ToolRow
 from dashboard.pages.call.run import Run
 from dashboard.session import visitor
@@ -30,6 +31,12 @@ EQUATION = (
     "- post-accept failure: pfail ← (1 − λp) · pfail + λp · fail\n"
     "- call time: L ← (1 − λl) · L + λl · l; the connection time follows the same rule when a session was opened\n\n"
     "λr, λσ, λp and λl are the rates of smoothing, 0.15 each unless changed."
+)
+
+
+SEPARATE = (
+    f"Simulated calls have statistics of their own, beside the real calls. Decisions use them only if you set *Network* to "
+    f"*{WITH_SIMULATED}*; agents never do."
 )
 
 
@@ -174,16 +181,13 @@ def _small(value: float) -> str:
 
 def learning(report: CallReport) -> None:
     """Statistics before and after, in units, with the difference marked."""
-    outcome = report.outcome
-    st.markdown("##### Changed statistics", help=EQUATION)
+    outcome, report = report.outcome, report.simulated or report
+    badge = " :violet-badge[simulated]" if outcome.simulated else ""
+    st.markdown(f"##### Changed statistics{badge}", help=EQUATION)
+    if outcome.simulated:
+        st.caption(f"The measured statistics are unchanged, because it was simulated. {SEPARATE}")
     if not any_change(report):
-        why = (
-            "it was simulated"
-            if outcome.simulated
-            else "it was cancelled"
-            if not outcome.kind.counts
-            else "no statistic moved"
-        )
+        why = "no statistic moved" if outcome.kind.counts else "it was cancelled"
         st.caption(f"The statistics are unchanged, because {why}.")
         return
     y, fail = int(outcome.kind.success), int(outcome.kind.post_accept_failure)
@@ -192,11 +196,12 @@ def learning(report: CallReport) -> None:
 
 
 def next_decision(app: App, run: Run, tool_id: str) -> None:
-    """Route the same sub-task again with the current statistics, without recording it."""
+    """Route the same sub-task again with the current statistics, without recording it. After a simulated call, with the simulated ones."""
+    before, simulated = run.decision, run.handle.report(0).outcome.simulated
     st.markdown(
-        "##### The next decision", help="The same sub-task, router and parameters with the statistics after this call."
+        f"##### The next decision{', if simulated calls counted :violet-badge[simulated]' if simulated else ''}",
+        help="The same sub-task, router and parameters with the statistics after this call.",
     )
-    before = run.decision
     if before is None:
         st.caption(
             "This call has no decision. If you open this page from a candidate on the Decision view, "
@@ -205,23 +210,23 @@ def next_decision(app: App, run: Run, tool_id: str) -> None:
         if st.button("Route a sub-task", icon=":material/alt_route:", key="call.route"):
             open_page("route")
         return
-    after = _routed(app, run, before)
+    after = _routed(app, run, before, SIMULATED_TOO if simulated else before.network)
     if after is None:
         return
     st.markdown(f"For “{escaped(before.subtask, 160)}”: {escaped(next_sentence(before, after, tool_id), 600)}")
     _table(next_rows(before, after, tool_id), "call.next")
     since = after.statistics_version - before.statistics_version
-    if since > 1:
+    if since > 1 and not simulated:
         st.caption(f"{since} calls were made on this catalog since that decision. All of them count here.")
 
 
-def _routed(app: App, run: Run, before: Decision) -> Decision | None:
+def _routed(app: App, run: Run, before: Decision, network: NetworkMoment) -> Decision | None:
     if run.next_decision is None:
         with errors_shown(), st.spinner("Routing the sub-task once more…"):
             run.next_decision = app.routing.route(
                 before.subtask, visitor=visitor(), catalog=before.catalog, router=before.router,
                 parameters=app.routing.parameters(before.router, before.parameters), server_hint=before.server_hint,
-                record=False,
+                record=False, network=network,
             )  # fmt: skip
     return run.next_decision
 

@@ -61,7 +61,7 @@ def call_bar(app: App, target: Target, filled: Filled) -> None:
     outlook = app.governed.outlook(call) if mode is CallMode.REAL else Outlook()
     with note:
         leave_note(app, target.catalog.name, target.tool, outlook)
-        if call.network.simulated:
+        if call.network.has_profile:
             st.info(
                 f"The call meets the network {escaped(str(call.network))}: its delays and outages. It teaches nothing.",
                 icon=":material/network_ping:",

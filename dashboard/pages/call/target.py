@@ -182,7 +182,8 @@ def _metrics(app: App, target: Target) -> None:
     name, network = target.catalog.name, chosen_network()
     statistics = app.catalogs.statistics(name)
     if network.simulated:
-        statistics = app.simulated_networks.context(app.catalogs.context(name), network).statistics
+        context = app.catalogs.context(name, with_simulated=network.with_simulated)
+        statistics = app.simulated_networks.context(context, network).statistics
     tools, now = statistics.tools, expected(statistics, row, target.catalog.server_row[target.server.name])
     time_s, success, decided, made = now.time_s, now.success, "", target.decision
     # the same figures as on the decision's page, until a call changes them

@@ -52,7 +52,9 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
 
 def _teaches(outcome: Outcome) -> str:
     if outcome.simulated:
-        return "The call was simulated and teaches nothing by itself. Your label counts as your own judgement."
+        return (
+            "The call was simulated and does not tell whether the tool fits. Your label counts as your own judgement."
+        )
     how = "ended well" if outcome.kind.success else "failed"
     return f"The call {how}, but this does not tell whether the tool fits. Your label does."
 
@@ -87,7 +89,7 @@ WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
 }  # fmt: skip
 
 SIMULATED = {
-    CallMode.VIRTUAL: f"{SENTENCE} The statistics are unchanged.",
+    CallMode.VIRTUAL: f"{SENTENCE} The measured statistics are unchanged.",
     CallMode.DRAWN: "No tool was called: the outcome was drawn at random from the known success rate and call time.",
 }
 

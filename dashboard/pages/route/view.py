@@ -36,7 +36,7 @@ from dashboard.ui.url_state import UrlState
 STEPS = (
     ("Ask", "enter a sub-task, or choose an example."),
     ("Turn", "a knob on the left: every chart follows."),
-    ("Call", "a candidate: its outcome counts in later decisions."),
+    ("Call", "a candidate: a real outcome counts in later decisions."),
 )
 
 _guide = component(
@@ -93,7 +93,7 @@ EXAMPLES = (
 LOOK_AT = (
     (":material/arrow_right_alt:", "**From left to right:** servers, auction, tools, candidates, and the reason for each dropped one."),
     (":material/tune:", "**On the left,** behind » in a narrow window: the knobs. Every chart follows while you move them. Rare ones are under Advanced."),
-    (":material/play_arrow:", "**Call** opens the call. Its outcome counts in the next decision."),
+    (":material/play_arrow:", "**Call** opens the call. The outcome of a real call counts in the next decision."),
 )  # fmt: skip
 
 
@@ -332,8 +332,8 @@ def _next(asked: Asked) -> None:
     if (asked.catalog, asked.subtask) != (known["catalog"], known["question"]):
         st.markdown("**What happens next**")
         st.markdown(
-            "**Ask this** opens the decision with its candidates. **Call** fills in the form of a candidate and shows the answer. Its "
-            "outcome counts in the next decision."
+            "**Ask this** opens the decision with its candidates. **Call** fills in the form of a candidate and shows the answer. The "
+            "outcome of a real call counts in the next decision."
         )
         return
     call, saving = known["call"], known["saving"]
@@ -343,7 +343,8 @@ def _next(asked: Asked) -> None:
     form = "  \n".join(
         f":small[{escaped(name, 40)} = {escaped(str(value), 120)}]" for name, value in call["arguments"].items()
     )
-    less = f"{escaped(units.seconds(saving['time_s']))} and {escaped(units.price(saving['usd']))}"
+    time, money = (escaped(text) for text in (units.seconds(saving["time_s"]), units.price(abs(saving["usd"]))))
+    less = f"save {time} and {'cost' if saving['usd'] < 0 else 'save'} {money}{' more' if saving['usd'] < 0 else ''}"
     with st.container(border=True, gap="xsmall", key="route:story:next"):
         st.markdown("**What happens next** :gray-badge[simulated]", help=known["about"])
         st.markdown(
@@ -353,9 +354,9 @@ def _next(asked: Asked) -> None:
             f"**Answer** after {escaped(units.seconds(call['took_s']))}.  \n:small[{escaped(call['answer'], 200)}]"
         )
         st.markdown(
-            f"**Learnt** for the next decision.  \n:small[success {success[0]} → {success[1]}, call time {escaped(call_s[0])} → "
-            f"{escaped(call_s[1])}]"
+            f"**Simulated statistics** change, no measured one does.  \n:small[success {success[0]} → {success[1]}, call time "
+            f"{escaped(call_s[0])} → {escaped(call_s[1])}]"
         )
         st.markdown(
-            f"**{saving['calls']} such calls** save {less} :gray-badge[projected]  \n:small[beside {escaped(known['winners'][0], 60)}]"
+            f"**{saving['calls']} such calls** {less} :gray-badge[projected]  \n:small[beside {escaped(known['winners'][0], 60)}]"
         )

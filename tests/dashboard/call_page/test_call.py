@@ -37,15 +37,18 @@ def test_a_destructive_tool_asks_once_more(bench: Bench) -> None:
     assert len(bench.caller.calls) == 1
 
 
-def test_a_simulated_call_calls_and_teaches_nothing(bench: Bench) -> None:
-    page = bench.open("files::remove")
+def test_a_simulated_call_calls_nothing_and_changes_simulated_statistics_alone(bench: Bench) -> None:
+    page, measured = bench.open("files::remove"), bench.app.catalogs.statistics("small")
     page = checked(how(page).set_value(CallMode.DRAWN).run())
     assert page.button(key="call.run.go").label == "Simulate"
     page = bench.answered(press(page))
     assert bench.caller.calls == []
     assert "the outcome was drawn at random" in markdown_of(page)
-    assert "because it was simulated" in markdown_of(page)
-    assert len(page.dataframe) == 0
+    assert "The measured statistics are unchanged, because it was simulated" in markdown_of(page)
+    assert "##### Changed statistics :violet-badge[simulated]" in markdown_of(page)
+    changed = page.dataframe[0].value
+    assert changed.loc[changed["statistic"] == "tool: calls", "change"].tolist() == ["+1"]
+    assert bench.app.catalogs.statistics("small") is measured
 
 
 def test_how_to_call_is_one_choice(bench: Bench) -> None:
@@ -55,7 +58,7 @@ def test_how_to_call_is_one_choice(bench: Bench) -> None:
     assert "Virtual server: real MCP" not in markdown_of(page)
     page = checked(how(page).set_value(CallMode.VIRTUAL).run())
     page = bench.answered(press(page))  # nothing is destroyed: nobody has to confirm
-    assert "Virtual server: real MCP, simulated results. The statistics are unchanged." in markdown_of(page)
+    assert "Virtual server: real MCP, simulated results. The measured statistics are unchanged." in markdown_of(page)
     assert "because it was simulated" in markdown_of(page)
     assert "Would cost" in {metric.label for metric in page.metric}
     assert "core.virtual" in (bench.caller.connections[0] or Connection("stdio")).args
@@ -73,7 +76,7 @@ def test_a_virtual_server_says_so_and_is_called_without_a_real_choice(bench: Ben
     bench.caller.outcome = {"kind": OutcomeKind.NOT_CONNECTED, "error": "it is gone"}
     page = bench.answered(press(page))
     assert len(bench.caller.calls) == 1
-    assert "The statistics are unchanged" in markdown_of(page)
+    assert "The measured statistics are unchanged" in markdown_of(page)
     assert not any(button.key == "call.connect" for button in page.button)  # there is nothing to connect
 
 

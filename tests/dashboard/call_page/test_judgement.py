@@ -50,7 +50,7 @@ def test_it_says_that_a_failed_call_does_not_tell_whether_the_tool_was_right(ben
 def test_a_simulated_call_teaches_nothing_and_a_label_on_it_is_a_persons(bench: Bench) -> None:
     page = called(bench, simulated=True)
     assert bench.app.feedback.moved("read a file", catalog="small") == ()
-    assert "was simulated and teaches nothing by itself" in text_of(page)
+    assert "was simulated and does not tell whether the tool fits" in text_of(page)
     press(page, RIGHT)
     (moved,) = bench.app.feedback.moved("read a file", catalog="small")
     assert (moved.tool, moved.by) == ("files::stat", "label")
