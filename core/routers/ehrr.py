@@ -70,6 +70,8 @@ class EhrrParameters(ExplorationParameters, LearningParameters, MatchingParamete
         help="Offset price: offered per unit of ln(1 + C / L0), EHRR (4).")  # fmt: skip
     l0_s: float = knob(1.0, Range(0.1, 60.0, 0.1, "s", CUBE_ROOT), group=AUCTION, symbol="L0", label="Reference time", advanced=True,
         help="Reference time of the posted price, EHRR (4).")  # fmt: skip
+    settlement: str = knob("price", group=AUCTION, label="What a call pays", advanced=True, choices=tuple(auction.SETTLEMENTS),
+        help="price: the tool's listed price. posted: exactly the posted price, Corollary 2. ask: the server's ask. It changes no choice.")  # fmt: skip
     kappa: float = knob(100.0, Range(0.0, 1000.0, 0.5, "s/$", CUBE_ROOT), group=BUDGET, symbol="κ", label="Money matters",
         help="Seconds that one dollar is worth, EHRR (6).")  # fmt: skip
     budget_usd: float | None = knob(None, Range(0.0, 1.0, 0.001, "$", CUBE_ROOT), group=BUDGET, symbol="B", label="Price limit", kind=float,
@@ -209,6 +211,16 @@ class EhrrEngine:
             budget_usd=self.value("budget_usd"),
         )  # fmt: skip
 
+    def payment_usd(self, servers: ServerLayer) -> Array:
+        """What a call of each tool pays (..., T). Without an auction, or on a server that did not accept, that is the listed price."""
+        server, nothing = self.context.tool_server, np.nan
+        dealt = servers.accepted & self.parameters.auction
+        posted = np.where(dealt, servers.posted_usd, nothing).take(server, axis=-1)
+        ask = np.where(dealt, self.context.statistics.servers.ask_usd, nothing).take(server, axis=-1)
+        return auction.payment(
+            self.parameters.settlement, price_usd=self.tools.price_usd, posted_usd=posted, ask_usd=ask
+        )
+
     def tool_layer(self, similarity: Array, servers: ServerLayer) -> ToolLayer:
         """The race of all tools for similarities (..., T)."""
         server, tools = self.context.tool_server, self.tools
@@ -329,6 +341,7 @@ def _tool_trace(engine: EhrrEngine, servers: ServerLayer, race: ToolLayer) -> tu
         server_row=context.tool_server,
         similarity=race.similarity,
         utility=race.utility,
+        payment_usd=engine.payment_usd(servers),
         affordable=race.affordable,
         rank=rank,
         dropped=_dropped(servers, context.tool_server, race.affordable, rank, p),

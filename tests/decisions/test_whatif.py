@@ -115,6 +115,14 @@ def test_the_auction_lists_servers_and_their_best_tools_as_the_router_ranks_them
             tools, best = decision.tools, list[str]()
             for server in decision.shortlist():
                 rows = np.flatnonzero(tools.server_row == server)
-                first = min(rows, key=lambda row: (-tools.utility[row], -tools.similarity[row], tools.ids[row]))
+                first = min(
+                    rows,
+                    key=lambda row: (
+                        not tools.affordable[row],
+                        -tools.utility[row],
+                        -tools.similarity[row],
+                        tools.ids[row],
+                    ),
+                )
                 best.append(tools.ids[first])
             assert [one.tool for one in auction_of(case, 0.1)] == best, (task.subtask, name)

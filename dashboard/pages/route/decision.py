@@ -17,6 +17,7 @@ from core.domain.decision import Decision, Fit
 from core.domain.feedback import RefusalCurve
 from core.domain.params import Knob, Parameters, Value
 from core.domain.trace import ToolRow
+from core.routers.auction import SETTLEMENTS
 from core.routers.parameters import RefusingParameters
 from core.routers.why import IF_ANYTHING, condition, fit_sentence, why
 from dashboard.lane import lanes
@@ -98,7 +99,7 @@ def _auction(decision: Decision) -> str:
         for one in servers
     ]
     return (
-        f"<p>Each server of the short-list is offered a price. It accepts if that is at least its ask.</p>"
+        f"<p>Each server of the short-list is offered a price. It accepts if that is at least its ask. {SETTLEMENTS[decision.settlement]}</p>"
         f"{_table(('server', 'offered', 'asks', ''), rows)}"
     )
 
@@ -118,7 +119,7 @@ def _winner(decision: Decision) -> str:
         return f"<p class='wayfare-present-big'>No tool</p><p>{as_html(decision.reason, 300)}</p>"
     fits = "" if decision.fit is None else f"{units.share(float(decision.fit.tools[decision.candidates[0]]))}"
     figures = (
-        (_fits_label(decision.fit), fits), ("price a call", units.price(winner.price_usd)), ("expected time", units.seconds(winner.time_cost_s)),
+        (_fits_label(decision.fit), fits), ("payment a call", units.price(winner.payment_usd)), ("expected time", units.seconds(winner.time_cost_s)),
         ("success", units.share(winner.success)),
     )  # fmt: skip
     listed = "".join(f"<div><dt>{name}</dt><dd>{as_html(value)}</dd></div>" for name, value in figures if value)
