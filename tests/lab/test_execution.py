@@ -108,7 +108,9 @@ def test_no_candidate_is_an_invalid_route_call_that_costs_nothing(routed) -> Non
 
 
 def test_a_try_pays_what_the_decision_agreed_on_also_after_storing(routed) -> None:
-    paid = Routed.of(Task("t", "do it"), replace(routed(CONTEXT, candidates=(RIGHT,)), parameters={"settlement": "ask"}))
+    paid = Routed.of(
+        Task("t", "do it"), replace(routed(CONTEXT, candidates=(RIGHT,)), parameters={"settlement": "ask"})
+    )
     posted = Routed.parse(json.loads(json.dumps(replace(paid, payments_usd=(0.5,)).to_json())))
     task, how = Task("t", "do it", relevant=("a::right",)), Playing(ROUNDS, 2)
     assert play("toy", [task], [posted], CONTEXT, how).usd_per_task.mean == pytest.approx(0.5)

@@ -274,7 +274,7 @@ def _cost_curves(app: App, asked: Asked) -> None:
         chart(curve_chart(posted(case), height=HEIGHT_PX), key="route:posted")
 
 
-CARDS_HELP = f"Calibrated probability that the tool fits{IF_ANYTHING}, price of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
+CARDS_HELP = f"Calibrated probability that the tool fits{IF_ANYTHING}, payment of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"
 ACTIONS = "route:actions"
 

@@ -324,10 +324,10 @@ def _card(decision: Decision, row: int, supposed: Collection[str]) -> str:
 
 
 def _numbers(decision: Decision, row: int) -> str:
-    """Returns HTML: price, expected time, success and tokens of a candidate, and SONAR's expertise C and network score N."""
+    """Returns HTML: payment, expected time, success and tokens of a candidate, and SONAR's expertise C and network score N."""
     tool, scores = decision.tool_at(row), decision.network_trace
     figures = [
-        units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
+        units.price(tool.payment_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
     ]  # fmt: skip
     if scores is not None:
         network = float(scores.score[decision.tools.server_row[row]])
