@@ -173,7 +173,7 @@ SETTLED = {
     ),
     "ask": (
         r"u_i = a_i\,(\hat c_i - c_i),\qquad u_{buyer} = V\,P - \hat c_i",
-        "Theorem 1 needs the payment τ: here the ask is the payment, and a server earns the most if it asks for just τ.",
+        "Theorem 1 needs the payment τ: here the ask ĉ is the payment, and a server earns the most if it asks for just τ.",
     ),
 }
 """By settlement: the surplus of server and buyer, and what a false ask earns."""
