@@ -142,7 +142,9 @@ class EndpointOptions:
             raise UnknownNameError(f"There is no router {self.router!r}; choose one of: {', '.join(ROUTERS)}.")
         kind = ROUTERS[self.router].parameters
         names = {knob.name for knob in kind.knobs()}
-        settings = {**(usual or {}), **self.settings} if self.preset == DEFAULT_PRESET else dict(self.settings)
+        settings: dict[str, object] = (
+            {**(usual or {}), **self.settings} if self.preset == DEFAULT_PRESET else dict(self.settings)
+        )
         if n is not None and "n" in names:
             settings["n"] = n
         if "settlement" in names and (self.settings or self.preset != DEFAULT_PRESET):

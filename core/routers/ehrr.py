@@ -213,13 +213,11 @@ class EhrrEngine:
 
     def payment_usd(self, servers: ServerLayer) -> Array:
         """What a call of each tool pays (..., T). Without an auction, or on a server that did not accept, that is the listed price."""
-        server, nothing = self.context.tool_server, np.nan
         dealt = servers.accepted & self.parameters.auction
-        posted = np.where(dealt, servers.posted_usd, nothing).take(server, axis=-1)
-        ask = np.where(dealt, self.context.statistics.servers.ask_usd, nothing).take(server, axis=-1)
-        return auction.payment(
-            self.parameters.settlement, price_usd=self.tools.price_usd, posted_usd=posted, ask_usd=ask
-        )
+        figures = servers.posted_usd, self.context.statistics.servers.ask_usd
+        posted, ask = (np.where(dealt, usd, np.nan).take(self.context.tool_server, axis=-1) for usd in figures)
+        how = self.parameters.settlement
+        return auction.payment(how, price_usd=self.tools.price_usd, posted_usd=posted, ask_usd=ask)
 
     def tool_layer(self, similarity: Array, servers: ServerLayer) -> ToolLayer:
         """The race of all tools for similarities (..., T)."""
@@ -285,11 +283,9 @@ class Ehrr(Router[EhrrParameters]):
         race = engine.tool_layer(match.tools, layer)
         servers = _server_trace(engine, layer)
         tools, candidates = _tool_trace(engine, layer, race)
-        reason = (
-            winning_reason(tools.ids, tools.utility, candidates, self.score)
-            if candidates
-            else _why_none(servers, tools)
-        )
+        reason = _why_none(servers, tools)
+        if candidates:
+            reason = winning_reason(tools.ids, tools.utility, candidates, self.score)
         return RoutingResult(
             servers,
             tools,
