@@ -216,13 +216,16 @@ class AgentRun:
     def _executed(self, decision: Decision, action: Action) -> Executed:
         """EXECUTE: a recorded call, or the error that says why there is none."""
         arguments = action.arguments or {}
-        if objection := self._named_wrong(decision, action) or self._not_allowed(action.tool):
+        if objection := self._named_wrong(decision, action) or self._not_allowed(decision, action.tool):
             error, said = objection
             return Executed(0, decision.id, action.tool, arguments, said, error)
         server, _, tool = action.tool.partition("::")
         network = self._task.network
         recorded = None if network.simulated else decision.id
-        call = ToolCall(server, tool, arguments, catalog=self._task.catalog, decision_id=recorded, network=network)
+        call = ToolCall(
+            server, tool, arguments, catalog=self._task.catalog, decision_id=recorded, network=network,
+            payment_usd=decision.agreed_usd(action.tool),
+        )  # fmt: skip
         try:
             outcome, said = self._called(call, approved_by=action.approved_by)
         except Refusal as refused:
@@ -245,12 +248,14 @@ class AgentRun:
         said = "; ".join(f"{name or 'arguments'} {text}" for name, text in problems.items())
         return (INVALID, said) if said else None
 
-    def _not_allowed(self, tool_id: str) -> tuple[str, str] | None:
+    def _not_allowed(self, decision: Decision, tool_id: str) -> tuple[str, str] | None:
         """The reason why the person refuses the call."""
         catalogs, name = self._services.catalogs, self._task.catalog
         with catalogs.unchanged():  # one that is replaced meanwhile has other rows
             server, tool = catalogs.catalog(name).find(*tool_id.partition("::")[::2])
-            price = catalogs.projection(name).price_usd(catalogs.catalog(name).tool_row[tool_id])
+            listed = catalogs.projection(name).price_usd(catalogs.catalog(name).tool_row[tool_id])
+        agreed = decision.agreed_usd(tool_id)
+        price = listed if agreed is None else agreed
         if self._task.live and not (self._task.may_write or _only_reads(server, tool)):
             said = f"{tool_id} was not called: it does not say that it only reads, and this run calls no other tools."
             return MAY_WRITE, said

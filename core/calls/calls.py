@@ -291,7 +291,7 @@ class CallService:
                 before = self._before(call)
             except UnknownNameError:
                 before = None  # the catalog was removed or replaced meanwhile; the call counts
-            price = (before or at_start).price_usd
+            price = (before or at_start).price_usd if call.payment_usd is None else call.payment_usd
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
             event = OutcomeEvent.of(
                 replace(outcome, error=masked(outcome.error, keep=outcome.call.server)), origin, client

@@ -113,7 +113,7 @@ def _decision_event(decision: Decision, chosen: ChosenParameters, event: Mapping
         parameters_json=json.dumps(dict(decision.parameters)),
         winner=winner.tool if winner else None,
         reason=decision.reason,
-        expected_price_usd=winner.price_usd if winner else None,
+        expected_price_usd=winner.payment_usd if winner else None,
         expected_time_s=winner.time_cost_s if winner else None,
         total_ms=decision.timings_ms["total"],
         candidates_json=json.dumps([t for t in trace["tools"] if t["dropped_by"] is None]),

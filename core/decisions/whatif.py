@@ -33,6 +33,7 @@ from core.domain.errors import WayfareError
 from core.domain.params import Parameters
 from core.domain.tasks import Task
 from core.planning.rules import RulesPlanner
+from core.routers.auction import earned
 from core.routers.base import checked_subtask, refusal
 from core.routers.context import Query, RoutingContext
 from core.routers.ehrr import EhrrParameters, counted_share, matched
@@ -41,76 +42,86 @@ from core.routers.estimates import beliefs
 from core.routers.expected_value import ExpectedValueParameters, prospects
 from core.routers.parameters import FIT
 from core.routers.presets import PRESETS, applied
-from core.routers.utility import ranking
+from core.routers.utility import Array, ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One short-listed server: posted and ask price (USD per call), its answer, its surplus, and the buyer's surplus from a call of
-    its best tool."""
+    """One short-listed server in USD per call: its posted price, ask, and answer; its best tool, the tool's listed price and the
+    payment for a call of it; and what server and buyer gain by that call. None is not known."""
 
     server: str
     posted_usd: float
     ask_usd: float | None
     accepts: bool
-    server_usd: float
-    buyer_usd: float
     tool: str
+    price_usd: float
+    payment_usd: float | None
+    server_usd: float | None
+    buyer_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Payoff:
-    """What a server with a true cost earns from a call."""
+    """What a server with a true cost earns from a call of a tool, USD. `settlement` says what the call pays."""
 
     posted_usd: float
     cost_usd: float
+    price_usd: float
+    settlement: str = "posted"
 
     @property
     def truthful_usd(self) -> float:
         """What it earns if it states its cost; 0 if it rejects."""
-        return self.said(self.cost_usd)
+        return float(self.said(np.array([self.cost_usd]))[0])
 
-    def said(self, cost_usd: float) -> float:
-        """What it earns if it states this cost. It accepts up to the posted price and is paid that price."""
-        return self.posted_usd - self.cost_usd if cost_usd <= self.posted_usd else 0.0
+    @property
+    def best_usd(self) -> float:
+        """What the best statement earns: any that is accepted, as high as it may be, or one that rejects.
 
+        >>> [round(Payoff(0.03, 0.01, 0.02, one).best_usd, 3) for one in ("price", "posted", "ask")], Payoff(0.03, 0.05, 0.02).best_usd
+        ([0.01, 0.02, 0.02], 0.0)
+        """
+        return max(0.0, float(self.said(np.array([self.posted_usd]))[0]))
 
-def payoff(posted_usd: float, cost_usd: float) -> Payoff:
-    """
-    >>> found = payoff(0.03, 0.01)
-    >>> round(found.truthful_usd, 3), round(found.said(0.029), 3), found.said(0.031)
-    (0.02, 0.02, 0.0)
-    >>> payoff(0.03, 0.05).truthful_usd, round(payoff(0.03, 0.05).said(0.01), 3)
-    (0.0, -0.02)
-    """
-    return Payoff(posted_usd, cost_usd)
+    def said(self, stated_usd: Array) -> Array:
+        """What it earns by each stated cost."""
+        of_call = {"price_usd": np.array([self.price_usd]), "posted_usd": np.array([self.posted_usd])}
+        return earned(stated_usd, np.array([self.cost_usd]), settlement=self.settlement, **of_call)
 
 
 def auction_of(case: Case, worth_usd: float) -> list[Offer]:
-    """The short-list, the highest utility first. The chance of the buyer is that of the server's tool of highest utility."""
+    """The short-list, the highest utility first. The best tool of a server has the highest utility of those that are affordable, or
+    of all. The buyer gains V P - payment by one call of it, the server payment - c."""
     context, now = case.context, decide(case, {})
-    posted, success = now.servers.posted_usd, now.engine.tools.success
+    chance, price = case.fitting.tools * now.engine.tools.success, now.engine.tools.price_usd
+    pays, ask = now.engine.payment_usd(now.servers), context.statistics.servers.ask_usd
     best_first = ranking(now.tools.utility, case.match.tools, context.tool_order)
+    best_first = best_first[np.argsort(~now.tools.affordable[best_first], kind="stable")]
     found: list[Offer] = []
     for row in map(int, np.argsort(now.servers.rank)):
         if not now.listed[0, row]:
             continue
-        best = next((int(tool) for tool in best_first if context.tool_server[tool] == row), -1)
-        chance = float(case.fitting.tools[best] * success[best]) if best >= 0 else 0.0
-        offered, ask = float(posted[row]), float(context.statistics.servers.ask_usd[row])
-        asked = None if np.isnan(ask) else ask
+        best = next((int(tool) for tool in best_first if context.tool_server[tool] == row), None)
+        paid = np.nan if best is None else float(pays[best])
         found.append(
             Offer(
                 context.server_names[row],
-                offered,
-                asked,
+                float(now.servers.posted_usd[row]),
+                _known(float(ask[row])),
                 bool(now.accepted[0, row]),
-                offered - (asked or 0.0),
-                worth_usd * chance - offered,
-                context.tool_ids[best] if best >= 0 else "none",
+                "none" if best is None else context.tool_ids[best],
+                np.nan if best is None else float(price[best]),
+                _known(paid),
+                _known(paid - float(ask[row])),
+                None if best is None else _known(worth_usd * float(chance[best]) - paid),
             )
         )
     return found
+
+
+def _known(usd: float) -> float | None:
+    return None if np.isnan(usd) else usd
 
 
 T = TypeVar("T")

@@ -226,6 +226,17 @@ class Decision:
         return self.tool_at(self.candidates[0]) if self.candidates else None
 
     @property
+    def settlement(self) -> str:
+        """What a call pays: the listed price of its tool, or what the auction agreed on."""
+        return str(self.parameters.get("settlement", "price"))
+
+    def agreed_usd(self, tool: str) -> float | None:
+        """What the auction agreed on for a call of a tool, or None: then the call pays the price that is listed when it is made."""
+        if self.settlement == "price" or tool not in self.tools.ids:
+            return None
+        return self.tool_at(list(self.tools.ids).index(tool)).payment_usd
+
+    @property
     def tokens(self) -> dict[str, int]:
         """cl100k_base tokens of every definition, of what is newly put before the model, and of the cached prefix."""
         seen = self.exposure
@@ -346,11 +357,11 @@ SERVER_KEYS = (
     "server", "similarity", "cost_s", "utility", "shortlisted", "posted_price_usd", "ask_usd", "accepted",
 )  # fmt: skip
 TOOL_KEYS = (
-    "tool", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "affordable", "rank", "dropped_by",
+    "tool", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "payment_usd", "affordable", "rank", "dropped_by",
 )  # fmt: skip
 SERVER_TRACE_KEYS = (*SERVER_KEYS, "rank")
 TOOL_TRACE_KEYS = (
-    "tool", "server", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "latency_s", "success",
+    "tool", "server", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "payment_usd", "latency_s", "success",
     "affordable", "rank", "dropped_by", "tokens",
 )  # fmt: skip
 

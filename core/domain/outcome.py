@@ -78,7 +78,8 @@ class ContentBlock:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call to make. `timeout_s` bounds the call itself, not the connection. A simulated `network` troubles it."""
+    """One call to make. `timeout_s` bounds the call itself, not the connection. A simulated `network` troubles it.
+    `payment_usd` is what a decision agreed on; without it the call pays its listed price."""
 
     server: str
     tool: str
@@ -87,6 +88,7 @@ class ToolCall:
     catalog: str = ""
     decision_id: str | None = None
     network: NetworkMoment = AS_MEASURED
+    payment_usd: float | None = None
 
     @property
     def server_id(self) -> ServerId:

@@ -109,11 +109,12 @@ class ToolEstimates(Generic[Number, Price]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolColumns(ToolEstimates[Number, Price], Generic[Number, Price, Flag]):
-    """A tool in a decision: similarity in [0, 1], utility by EHRR (7) (or the router's own score), and whether its price is
-    at most the posted price of its server."""
+    """A tool in a decision: similarity in [0, 1], utility by EHRR (7) (or the router's own score), the payment for a call in USD,
+    and whether its price is at most the posted price of its server."""
 
     similarity: Number
     utility: Number
+    payment_usd: Price
     affordable: Flag
 
 

@@ -136,13 +136,20 @@ class EndpointOptions:
 
     def parameters(self, n: int | None = None, *, usual: Mapping[str, Value] | None = None) -> Parameters:
         """Returns the router's parameters, with `n` candidates if the router has that knob. The `usual` values hold if the address
-        names no preset; knobs of the address come first. Raises UnknownNameError, ParameterError."""
+        names no preset; knobs of the address come first. An address with knobs or a preset of its own pays listed prices, so that no
+        client settles its own calls for less than its budgets count. Raises UnknownNameError, ParameterError."""
         if self.router not in ROUTERS:
             raise UnknownNameError(f"There is no router {self.router!r}; choose one of: {', '.join(ROUTERS)}.")
         kind = ROUTERS[self.router].parameters
-        counted = n is not None and any(knob.name == "n" for knob in kind.knobs())
-        settings = {**(usual or {}), **self.settings} if self.preset == DEFAULT_PRESET else self.settings
-        return applied(kind, self.preset, {**settings, "n": n} if counted else settings)
+        names = {knob.name for knob in kind.knobs()}
+        settings: dict[str, object] = (
+            {**(usual or {}), **self.settings} if self.preset == DEFAULT_PRESET else dict(self.settings)
+        )
+        if n is not None and "n" in names:
+            settings["n"] = n
+        if "settlement" in names and (self.settings or self.preset != DEFAULT_PRESET):
+            settings["settlement"] = "price"
+        return applied(kind, self.preset, settings)
 
 
 def _seconds(text: str) -> float:

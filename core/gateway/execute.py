@@ -240,6 +240,7 @@ def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
         timeout_s=request.options.timeout_s,
         catalog=catalog.name,
         decision_id=None if route is None else route.id,
+        payment_usd=None if route is None else route.agreed_usd.get(tool.id),
     )
     return Wanted(request.client, call, tool, services.result_tokens, () if route is None else route.offered)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,13 +25,14 @@ from core.learning.feedback import MOST_NOTE_CHARACTERS
 @dataclass(frozen=True, slots=True)
 class Route:
     """The sub-task and the candidates of a route id, as far as its client may see them now. `gated` means that only
-    these may be called under it."""
+    these may be called under it; `agreed_usd` has what a call of a tool pays, if that is not its listed price."""
 
     id: str
     subtask: str
     server_hint: str
     offered: tuple[str, ...]
     gated: bool
+    agreed_usd: Mapping[str, float | None]
 
 
 def route_of(services: Services, request: Request, route_id: str) -> Route:
@@ -41,7 +42,10 @@ def route_of(services: Services, request: Request, route_id: str) -> Route:
     if decision is not None and (decision.catalog, decision.client) == whose:
         ids = [decision.tools.ids[row] for row in decision.candidates]
         gated = decision.parameters.get("hallucination_gate") is not False
-        return Route(decision.id, decision.subtask, decision.server_hint, _offered(services, request, ids), gated)
+        agreed = {id_: decision.agreed_usd(id_) for id_ in ids}
+        return Route(
+            decision.id, decision.subtask, decision.server_hint, _offered(services, request, ids), gated, agreed
+        )
     services.app.store.events.flush()
     event = services.app.store.activity.decision(route_id)
     if event is None or (event.catalog, event.client) != whose:
@@ -50,9 +54,13 @@ def route_of(services: Services, request: Request, route_id: str) -> Route:
             f"There is no route {route_id!r} in catalog {request.options.catalog!r}.",
             "Take the route_id that search_tools gave, or leave it out.",
         )
-    ids = [tool["tool"] for tool in json.loads(event.candidates_json)]
-    gated = json.loads(event.parameters_json).get("hallucination_gate") is not False
-    return Route(event.id, event.subtask, event.server_hint, _offered(services, request, ids), gated)
+    parameters: dict[str, Any] = json.loads(event.parameters_json)
+    candidates: list[dict[str, Any]] = json.loads(event.candidates_json)
+    offered = _offered(services, request, [tool["tool"] for tool in candidates])
+    gated = parameters.get("hallucination_gate") is not False
+    auctioned = candidates if parameters.get("settlement", "price") != "price" else []
+    agreed = {tool["tool"]: tool["payment_usd"] for tool in auctioned}
+    return Route(event.id, event.subtask, event.server_hint, offered, gated, agreed)
 
 
 def _offered(services: Services, request: Request, ids: Sequence[str]) -> tuple[str, ...]:

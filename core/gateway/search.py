@@ -106,7 +106,7 @@ CANDIDATE: dict[str, Any] = {
         "signature": {"type": "string", "description": "Arguments with types; ? marks an optional one."},
         "fit": {**NUMBER, "description": "Probability that this tool can do the task if any tool can."},
         "success": {**NUMBER, "description": "Probability that one call of it works."},
-        "price_usd": {**NUMBER, "description": "Price of one call; null: unpriced, which is not free."},
+        "price_usd": {**NUMBER, "description": "What one call pays; null: unpriced, which is not free."},
         "expected_s": {**NUMBER, "description": "Expected seconds until a call succeeds."},
         "why": {"type": "string"},
     },
@@ -212,7 +212,7 @@ def _candidate(decision: Decision, catalog: Catalog, row: int, why: str) -> dict
         "signature": signature(catalog.tools[catalog.tool_row[tool.tool]]),
         "fit": None if decision.fit is None else _rounded(decision.fit.tools[row], 3),
         "success": _rounded(tool.success, 3),
-        "price_usd": None if tool.price_usd is None else _rounded(tool.price_usd, 6),
+        "price_usd": None if tool.payment_usd is None else _rounded(tool.payment_usd, 6),
         "expected_s": _rounded(tool.time_cost_s, 2),
         "why": why,
     }

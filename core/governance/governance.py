@@ -186,7 +186,8 @@ class GovernanceService:
     def _weighed(self, wanted: Wanted) -> _Weighed:
         """Requires `lock`. Raises Refusal if no approval can allow the call."""
         call, tool, policy = wanted.call, wanted.tool, self._policy
-        known, priced = self.admission.check(wanted.client, call.catalog, tool), self._price(call.catalog, tool.id)
+        known = self.admission.check(wanted.client, call.catalog, tool)
+        priced = self._price(call.catalog, tool.id) if call.payment_usd is None else call.payment_usd
         usd = policy.unpriced_usd if priced is None else priced
         usage = Usage(day_of(self._now()), wanted.client, *call.server_id)
         tokens = self.ledger.tokens_left(policy.budgets, usage, wanted.result_tokens)

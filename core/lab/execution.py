@@ -33,7 +33,8 @@ ABSENT = "absent"
 @dataclass(frozen=True, slots=True)
 class Routed:
     """One task as it was decided: candidates, best first; `dropped_by`; the decision's ms; the tokens that it put before a model; the tools
-    that the router would call, None if an earlier version of Wayfare stored the task.
+    that the router would call, None if an earlier version of Wayfare stored the task; what a call of each candidate pays in USD, None
+    for the listed prices.
 
     It is small, because an unfinished run stores one for each task.
     """
@@ -43,6 +44,7 @@ class Routed:
     latency_ms: float
     tokens: int
     called: tuple[str, ...] | None = None
+    payments_usd: tuple[float | None, ...] | None = None
 
     @classmethod
     def of(cls, task: Task, decision: Decision) -> Self:
@@ -50,7 +52,9 @@ class Routed:
         names = tuple(decision.tools.ids[row] for row in decision.candidates)
         exposure = decision.exposure
         tokens = exposure.exposed + exposure.cached
-        return cls(names, dropped_by(task, decision), decision.timings_ms["total"], tokens, predicted_tools(decision))
+        payments = None if decision.settlement == "price" else tuple(map(decision.agreed_usd, names))
+        called = predicted_tools(decision)
+        return cls(names, dropped_by(task, decision), decision.timings_ms["total"], tokens, called, payments)
 
     def to_json(self) -> dict[str, Any]:
         """As the store keeps it."""
@@ -60,8 +64,10 @@ class Routed:
     def parse(cls, document: Mapping[str, Any]) -> Self:
         """Read what `to_json` gave."""
         found = dict(document)
-        candidates, called = tuple(found.pop("candidates")), found.pop("called", None)
-        return cls(candidates, **found, called=None if called is None else tuple(called))
+        for name in ("candidates", "called", "payments_usd"):
+            if found.get(name) is not None:
+                found[name] = tuple(found[name])
+        return cls(**found)
 
 
 def predicted_tools(decision: Decision) -> tuple[str, ...]:
@@ -282,10 +288,10 @@ def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds:
         tried = [context.tool_ids.index(name) for name in routed.candidates[: steps.tries(part, len(parts))]]
         tokens += begun * routed.tokens
         invalid_routes += begun & (not any(context.tool_ids[row] in right for row in tried for right in steps.right))
-        for row in tried:
+        for row, paid in zip(tried, _payments(routed, tried, context), strict=True):
             going = ~done.all(axis=0) & (last | (done.sum(axis=0) == before))
-            unpriced += bool(np.isnan(context.statistics.tools.price_usd[row]))
-            usd += going * float(np.nan_to_num(context.statistics.tools.price_usd[row]))
+            unpriced += bool(np.isnan(paid))
+            usd += going * float(np.nan_to_num(paid))
             measured = live(row) if live is not None else None
             time_s += going * (_declared_s(context, row, connected) if measured is None else measured[1])
             connected.add(int(context.tool_server[row]))
@@ -303,6 +309,13 @@ def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds:
             invalid_tools += going & ~serves
     solved = np.logical_and.reduce(done)
     return _Tried(solved, done.sum(axis=0), usd, time_s, tokens, invalid_tools, invalid_routes, unpriced)
+
+
+def _payments(routed: Routed, tried: Sequence[int], context: RoutingContext) -> Floats:
+    """What each try pays in USD, NaN if that is not known."""
+    if routed.payments_usd is None:
+        return context.statistics.tools.price_usd[list(tried)]
+    return np.array(routed.payments_usd[: len(tried)], dtype=np.float64)
 
 
 def chance(context: RoutingContext, row: int) -> float:

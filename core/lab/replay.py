@@ -220,4 +220,4 @@ def _now(decision: Decision) -> Chosen:
     winner, tokens = decision.winner, int(decision.tool_tokens[list(decision.candidates)].sum())
     if winner is None:
         return Chosen(None, None, None, tokens)
-    return Chosen(winner.tool, winner.price_usd, winner.time_cost_s, tokens)
+    return Chosen(winner.tool, winner.payment_usd, winner.time_cost_s, tokens)

@@ -3,7 +3,7 @@
 Steps that do not need each other may run at the same time: a step starts when the last one that it needs has finished.
 
     finish(s) = max(finish(d) for d in needs(s), or 0) + C_s          C_s: expected seconds until its winner succeeds
-    elapsed   = max(finish)              work = sum(C_s)              price = sum of the winners' prices
+    elapsed   = max(finish)              work = sum(C_s)              price = sum of the winners' payments
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ class Plan:
 
     @property
     def price_usd(self) -> float:
-        """USD of the winners that have a price; `unpriced` counts the others."""
-        prices = (step.decision.winner.price_usd for step in self.steps if step.decision.winner)
+        """USD of the winners with a known payment; `unpriced` counts the others."""
+        prices = (step.decision.winner.payment_usd for step in self.steps if step.decision.winner)
         return sum(price for price in prices if price is not None)
 
     @property
     def unpriced(self) -> int:
-        return sum(step.decision.winner is not None and step.decision.winner.price_usd is None for step in self.steps)
+        return sum(step.decision.winner is not None and step.decision.winner.payment_usd is None for step in self.steps)
 
     @property
     def unanswered(self) -> tuple[int, ...]:

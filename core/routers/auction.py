@@ -1,4 +1,4 @@
-"""The posted-price reverse auction at the server layer: EHRR (4), (5), Theorem 1, Propositions 2 and 3."""
+"""The posted-price reverse auction at the server layer: EHRR (4), (5), Theorem 1, Corollary 2, Propositions 2 and 3."""
 
 from __future__ import annotations
 
@@ -69,3 +69,42 @@ def affordable(price_usd: Array, posted_usd: Array) -> NDArray[np.bool_]:
     array([False,  True,  True])
     """
     return np.isnan(price_usd) | (price_usd <= posted_usd)
+
+
+SETTLEMENTS = {
+    "price": "A call pays the listed price of its tool.",
+    "posted": "A call pays exactly the posted price τ of its server (EHRR, Corollary 2).",
+    "ask": "A call pays the ask of its server.",
+}
+
+
+def payment(settlement: str, *, price_usd: Array, posted_usd: Array, ask_usd: Array) -> Array:
+    """What the buyer pays for a call of a tool on a server that accepted.
+
+        price: p_ij,      posted: tau_i (EHRR, Corollary 2),      ask: c_i
+
+    A server without an ask, or without a posted price, is paid the listed price. NaN where that is not known either.
+    Shapes: any that broadcast. Units: USD per call.
+
+    >>> known = {"price_usd": np.array([0.002, 0.020]), "posted_usd": np.array([0.0249]), "ask_usd": np.array([0.010])}
+    >>> {one: payment(one, **known).tolist() for one in SETTLEMENTS}      # t12 and t13 of Table II, s1 of Table I
+    {'price': [0.002, 0.02], 'posted': [0.0249, 0.0249], 'ask': [0.01, 0.01]}
+    >>> payment("ask", **{**known, "ask_usd": np.array([np.nan])}).tolist()
+    [0.002, 0.02]
+    """
+    agreed = {"price": price_usd, "posted": posted_usd, "ask": ask_usd}[settlement]
+    return np.where(np.isnan(agreed), price_usd, agreed)
+
+
+def earned(stated_usd: Array, cost_usd: Array, *, settlement: str, price_usd: Array, posted_usd: Array) -> Array:
+    """What an executed server with a true cost earns if it states another one: a_i (payment - c_i), 0 if it rejects.
+
+    Shapes: any that broadcast. Units: USD per call.
+
+    >>> cost, offer = np.array([0.010]), {"price_usd": np.array([0.020]), "posted_usd": np.array([0.0249])}
+    >>> stated = np.array([0.010, 0.024, 0.050])      # s1 of Table I: only if the payment is its ask does a false one pay
+    >>> {one: earned(stated, cost, settlement=one, **offer).round(4).tolist() for one in SETTLEMENTS}
+    {'price': [0.01, 0.01, 0.0], 'posted': [0.0149, 0.0149, 0.0], 'ask': [0.0, 0.014, 0.0]}
+    """
+    paid = payment(settlement, price_usd=price_usd, posted_usd=posted_usd, ask_usd=stated_usd)
+    return np.where(accepts(stated_usd, posted_usd), paid - cost_usd, 0.0)

@@ -70,6 +70,8 @@ class EhrrParameters(ExplorationParameters, LearningParameters, MatchingParamete
         help="Offset price: offered per unit of ln(1 + C / L0), EHRR (4).")  # fmt: skip
     l0_s: float = knob(1.0, Range(0.1, 60.0, 0.1, "s", CUBE_ROOT), group=AUCTION, symbol="L0", label="Reference time", advanced=True,
         help="Reference time of the posted price, EHRR (4).")  # fmt: skip
+    settlement: str = knob("price", group=AUCTION, label="What a call pays", advanced=True, choices=tuple(auction.SETTLEMENTS),
+        help="price: the tool's listed price. posted: exactly the posted price, Corollary 2. ask: the server's ask. It changes no choice.")  # fmt: skip
     kappa: float = knob(100.0, Range(0.0, 1000.0, 0.5, "s/$", CUBE_ROOT), group=BUDGET, symbol="κ", label="Money matters",
         help="Seconds that one dollar is worth, EHRR (6).")  # fmt: skip
     budget_usd: float | None = knob(None, Range(0.0, 1.0, 0.001, "$", CUBE_ROOT), group=BUDGET, symbol="B", label="Price limit", kind=float,
@@ -209,6 +211,14 @@ class EhrrEngine:
             budget_usd=self.value("budget_usd"),
         )  # fmt: skip
 
+    def payment_usd(self, servers: ServerLayer) -> Array:
+        """What a call of each tool pays (..., T). Without an auction, or on a server that did not accept, that is the listed price."""
+        dealt = servers.accepted & self.parameters.auction
+        figures = servers.posted_usd, self.context.statistics.servers.ask_usd
+        posted, ask = (np.where(dealt, usd, np.nan).take(self.context.tool_server, axis=-1) for usd in figures)
+        how = self.parameters.settlement
+        return auction.payment(how, price_usd=self.tools.price_usd, posted_usd=posted, ask_usd=ask)
+
     def tool_layer(self, similarity: Array, servers: ServerLayer) -> ToolLayer:
         """The race of all tools for similarities (..., T)."""
         server, tools = self.context.tool_server, self.tools
@@ -273,11 +283,9 @@ class Ehrr(Router[EhrrParameters]):
         race = engine.tool_layer(match.tools, layer)
         servers = _server_trace(engine, layer)
         tools, candidates = _tool_trace(engine, layer, race)
-        reason = (
-            winning_reason(tools.ids, tools.utility, candidates, self.score)
-            if candidates
-            else _why_none(servers, tools)
-        )
+        reason = _why_none(servers, tools)
+        if candidates:
+            reason = winning_reason(tools.ids, tools.utility, candidates, self.score)
         return RoutingResult(
             servers,
             tools,
@@ -329,6 +337,7 @@ def _tool_trace(engine: EhrrEngine, servers: ServerLayer, race: ToolLayer) -> tu
         server_row=context.tool_server,
         similarity=race.similarity,
         utility=race.utility,
+        payment_usd=engine.payment_usd(servers),
         affordable=race.affordable,
         rank=rank,
         dropped=_dropped(servers, context.tool_server, race.affordable, rank, p),

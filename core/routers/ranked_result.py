@@ -139,6 +139,7 @@ def _tools(
         server_row=context.tool_server,
         similarity=scored.similarity,
         utility=scored.score,
+        payment_usd=known.price_usd,
         affordable=np.ones(len(codes), dtype=np.bool_),
         rank=rank,
         dropped=codes,

@@ -23,7 +23,7 @@ SERVER_KEYS = {
     "server", "similarity", "cost_s", "utility", "shortlisted", "posted_price_usd", "ask_usd", "accepted",
 }  # fmt: skip
 TOOL_KEYS = {
-    "tool", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "affordable", "rank", "dropped_by",
+    "tool", "similarity", "cost_s", "time_cost_s", "money_cost_s", "utility", "price_usd", "payment_usd", "affordable", "rank", "dropped_by",
     "p_fit", "p_success",
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from tests.routers import worlds
 HOSTILE = '<script>alert("x")</script> \u202e\x00\x1b[31m {{7*7}} `rm -rf` **bold** \u200b</td>'
 SERVER_KEYS = ["server", "similarity", "cost_s", "utility", "shortlisted", "posted_price_usd", "ask_usd", "accepted"]
 TOOL_KEYS = ["tool", "similarity", "cost_s", "time_cost_s", "money_cost_s"]
-TOOL_KEYS += ["utility", "price_usd", "affordable", "rank", "dropped_by"]
+TOOL_KEYS += ["utility", "price_usd", "payment_usd", "affordable", "rank", "dropped_by"]
 FIT_KEYS = ["p_fit", "p_success"]
 BY_ORDER = {"expected_value"}  # their candidates are an order of tries
 

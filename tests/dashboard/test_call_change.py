@@ -42,7 +42,7 @@ def decision(utility: list[float], ranks: list[int], dropped: list[int], candida
     zeros = np.zeros(count)
     tools = ToolTrace(
         ids=ids, server_row=np.zeros(count, dtype=np.int64), similarity=zeros, latency_s=zeros, success=zeros,
-        time_cost_s=zeros, money_cost_s=zeros, utility=np.array(utility), price_usd=zeros,
+        time_cost_s=zeros, money_cost_s=zeros, utility=np.array(utility), price_usd=zeros, payment_usd=zeros,
         affordable=np.ones(count, dtype=bool), rank=np.array(ranks), dropped=np.array(dropped, dtype=np.int8),
     )  # fmt: skip
     return Decision(

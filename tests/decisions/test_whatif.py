@@ -115,6 +115,32 @@ def test_the_auction_lists_servers_and_their_best_tools_as_the_router_ranks_them
             tools, best = decision.tools, list[str]()
             for server in decision.shortlist():
                 rows = np.flatnonzero(tools.server_row == server)
-                first = min(rows, key=lambda row: (-tools.utility[row], -tools.similarity[row], tools.ids[row]))
+                first = min(
+                    rows,
+                    key=lambda row: (
+                        not tools.affordable[row],
+                        -tools.utility[row],
+                        -tools.similarity[row],
+                        tools.ids[row],
+                    ),
+                )
                 best.append(tools.ids[first])
             assert [one.tool for one in auction_of(case, 0.1)] == best, (task.subtask, name)
+
+
+@pytest.mark.parametrize("settlement", ["price", "posted", "ask"])
+def test_decision_and_auction_name_one_payment_and_both_sides_gain_by_it(shop: App, settlement: str) -> None:
+    asked = Asked("read and write words", replace(PLAIN, settlement=settlement), "shop")
+    decision = shop.what_if.decision(asked)
+    agreed = [one for one in auction_of(shop.what_if.case(asked), 0.1) if one.accepts]
+    assert agreed
+    for one in agreed:
+        row = list(decision.tools.ids).index(one.tool)
+        tool = decision.tool_at(row)
+        paid = {"price": tool.price_usd, "posted": one.posted_usd, "ask": one.ask_usd}[settlement]
+        assert one.payment_usd == tool.payment_usd == paid
+        assert one.server_usd == pytest.approx(paid - one.ask_usd)
+        assert one.buyer_usd == pytest.approx(0.1 * decision.fit_at(row)["p_success"] - paid)
+        assert decision.agreed_usd(one.tool) == (None if settlement == "price" else paid)
+    others = [row for row, server in enumerate(decision.tools.server_row) if not decision.servers.accepted[server]]
+    assert all(tool.payment_usd == tool.price_usd for tool in decision.tools_at(others))

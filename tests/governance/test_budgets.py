@@ -53,6 +53,16 @@ def test_fifty_threads_never_overspend(app: App) -> None:
     assert (calls.used, calls.left) == (10, 20)
 
 
+def test_a_budget_is_charged_what_a_decision_agreed_on(app: App) -> None:
+    policy(app, budgets=(Budget(client="ann", usd=0.03),))
+    plain = wanted(app)
+    agreed = replace(plain, call=replace(plain.call, payment_usd=0.025))
+    app.governance.after(app.governance.before(agreed), OutcomeKind.OK, 10)
+    assert budgets(app.governance, app.settings.now)[0].used == pytest.approx(0.025)
+    assert refused(app, agreed).error == "budget_spent"
+    app.governance.before(plain)
+
+
 def test_what_a_killed_process_reserved_is_settled_at_the_next_start(opened: Callable[[], App], app: App) -> None:
     policy(app, budgets=(Budget(client="ann", calls=3, tokens=1000),))
     app.governance.after(app.governance.before(wanted(app)), OutcomeKind.OK, 40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -104,6 +105,16 @@ def test_a_sub_task_that_is_not_needed_any_more_is_not_paid_for(routed) -> None:
 def test_no_candidate_is_an_invalid_route_call_that_costs_nothing(routed) -> None:
     run = played(routed, [])
     assert (run.invalid_calls.mean, run.usd_per_task.mean, run.success_rate.mean) == (1.0, 0.0, 0.0)
+
+
+def test_a_try_pays_what_the_decision_agreed_on_also_after_storing(routed) -> None:
+    paid = Routed.of(
+        Task("t", "do it"), replace(routed(CONTEXT, candidates=(RIGHT,)), parameters={"settlement": "ask"})
+    )
+    posted = Routed.parse(json.loads(json.dumps(replace(paid, payments_usd=(0.5,)).to_json())))
+    task, how = Task("t", "do it", relevant=("a::right",)), Playing(ROUNDS, 2)
+    assert play("toy", [task], [posted], CONTEXT, how).usd_per_task.mean == pytest.approx(0.5)
+    assert play("toy", [task], [paid], CONTEXT, how).usd_per_task.mean == pytest.approx(0.01)
 
 
 def test_a_right_tool_succeeds_as_often_as_it_is_declared_to(routed) -> None:

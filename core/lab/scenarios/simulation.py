@@ -245,7 +245,7 @@ def walk(world: World, router: str, parameters: Parameters, call: Call | None = 
         result = (call or drawn)(world, step, server, tool)
         if projection is not None:
             projection.observe(_event(world, server, tool, result, view.at))
-        price = result.kind.charged_usd(float(decision.tools.price_usd[tool]))
+        price = result.kind.charged_usd(float(decision.tools.payment_usd[tool]))
         kind, network_s, _, injected = result
         yield Step(
             view.at, task_row, decision, server, tool, kind, network_s, np.nan if price is None else price, select_ms, injected

@@ -172,9 +172,10 @@ def _confirmed() -> bool:
 
 
 def _call(target: Target, filled: Filled, timeout_s: float) -> ToolCall:
-    decision_id = target.decision.id if target.decision is not None else None
+    decision = target.decision
     return ToolCall(
-        target.tool.server, target.tool.name, filled.arguments, timeout_s, target.catalog.name, decision_id, chosen_network(),
+        target.tool.server, target.tool.name, filled.arguments, timeout_s, target.catalog.name,
+        None if decision is None else decision.id, chosen_network(), target.agreed_usd,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from core.domain.errors import WayfareError
 from core.domain.outcome import CallMode
 from core.domain.statistics import Source
 from core.domain.untrusted_text import visible
+from core.routers.auction import SETTLEMENTS
 from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME, expected
 from core.virtual import SENTENCE
 from dashboard.session import first_catalog
@@ -35,6 +36,11 @@ class Target:
     server: Server
     tool: Tool
     decision: Decision | None
+
+    @property
+    def agreed_usd(self) -> float | None:
+        """What the decision agreed on for a call, None: the listed price."""
+        return None if self.decision is None else self.decision.agreed_usd(self.tool.id)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -193,11 +199,17 @@ def _metrics(app: App, target: Target) -> None:
     grid = st.grid(3, min_column_width=120)
     calls = int(tools.calls[row])
     unpriced = int(tools.price_source[row]) == Source.PRIOR
-    grid.metric(
-        "Price of a call", units.price(float(tools.price_usd[row])), border=True, delta_color="off", delta_arrow="off",
-        delta="not set" if unpriced else _source(int(tools.price_source[row]), calls),
-        help="The price of one call, declared by the catalog or edited on the Catalog page.",
-    )  # fmt: skip
+    if made is not None and target.agreed_usd is not None:
+        grid.metric(
+            "Payment of a call", units.price(target.agreed_usd), border=True, delta="as decided", delta_color="off", delta_arrow="off",
+            help=SETTLEMENTS[made.settlement],
+        )  # fmt: skip
+    else:
+        grid.metric(
+            "Price of a call", units.price(float(tools.price_usd[row])), border=True, delta_color="off", delta_arrow="off",
+            delta="not set" if unpriced else _source(int(tools.price_source[row]), calls),
+            help="The price of one call, declared by the catalog or edited on the Catalog page.",
+        )  # fmt: skip
     grid.metric(
         "Expected time", units.seconds(time_s), border=True, delta_color="off", delta_arrow="off",
         delta=_source(int(tools.latency_source[row]), calls), help=f"{EXPECTED_TIME} {MEANS}{decided}",

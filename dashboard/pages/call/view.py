@@ -127,7 +127,7 @@ def _metrics(outcome: Outcome) -> None:
         (
             "Would cost" if outcome.simulated else "Charged",
             units.price(charged),
-            "The declared price if the tool answered; 0 if it was not reached.",
+            "The price of a call if the tool answered; 0 if it was not reached.",
         ),
         (
             "Attempts",

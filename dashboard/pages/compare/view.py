@@ -78,7 +78,7 @@ def _numbers(decision: Decision) -> None:
     ]
     if winner is not None:
         lines = [
-            ("price a call", units.price(winner.price_usd)),
+            ("payment a call", units.price(winner.payment_usd)),
             ("expected time", units.seconds(winner.time_cost_s)),
             *lines,
         ]

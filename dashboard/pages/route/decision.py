@@ -203,7 +203,7 @@ def _cost_curves(app: App, asked: Asked, winner: str) -> None:
     st.caption(TRACKS)
 
 
-CARDS_HELP = f"Calibrated probability that the tool fits{IF_ANYTHING}, price of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
+CARDS_HELP = f"Calibrated probability that the tool fits{IF_ANYTHING}, payment of a call, expected seconds until success, chance that one attempt succeeds, tokens of the definition."
 CARD = "card"
 HARDLY = 0.05  # below this fit the button of a further candidate is quiet
 ACTIONS = "route:actions"

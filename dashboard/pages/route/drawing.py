@@ -18,7 +18,9 @@ from core.domain import units
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
 from core.domain.network_moment import AS_MEASURED
 from core.domain.params import Knob, Value
+from core.domain.trace import ToolRow
 from core.domain.untrusted_text import one_line
+from core.routers.auction import SETTLEMENTS
 from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
 from core.routers.expected_value import ExpectedValueParameters
 from core.routers.parameters import PlanningParameters
@@ -123,6 +125,13 @@ def _scored(decision: Decision) -> str:
     return f' <span class="wayfare-faint">{noted(note[0].upper() + note[1:], SCORED)}.</span>'
 
 
+def _payment(decision: Decision, winner: ToolRow) -> list[Metric]:
+    """Returns what a call pays, if that is not its price."""
+    if decision.settlement == "price":
+        return []
+    return [("Payment a call", units.price(winner.payment_usd), SETTLEMENTS[decision.settlement])]
+
+
 def _metrics(decision: Decision) -> list[Metric]:
     winner, tokens, timings = decision.winner, decision.tokens, decision.timings_ms
     if winner is None:
@@ -131,6 +140,7 @@ def _metrics(decision: Decision) -> list[Metric]:
     return [
         *([] if decision.fit is None else [_fit_metric(decision.candidates[0], decision.fit)]),
         ("Price a call", units.price(winner.price_usd), "Declared or set price of one call."),
+        *_payment(decision, winner),
         ("Time, simulated" if simulated else "Expected time", units.seconds(winner.time_cost_s), EXPECTED_TIME),
         ("One attempt succeeds, simulated" if simulated else "One attempt succeeds", units.share(winner.success), ATTEMPT_SUCCESS),
         (
@@ -314,10 +324,10 @@ def _card(decision: Decision, row: int, supposed: Collection[str]) -> str:
 
 
 def _numbers(decision: Decision, row: int) -> str:
-    """Returns HTML: price, expected time, success and tokens of a candidate, and SONAR's expertise C and network score N."""
+    """Returns HTML: payment, expected time, success and tokens of a candidate, and SONAR's expertise C and network score N."""
     tool, scores = decision.tool_at(row), decision.network_trace
     figures = [
-        units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
+        units.price(tool.payment_usd), units.seconds(tool.time_cost_s), units.share(tool.success), f"{tool.tokens:,} tokens",
     ]  # fmt: skip
     if scores is not None:
         network = float(scores.score[decision.tools.server_row[row]])

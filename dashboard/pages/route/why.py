@@ -139,7 +139,7 @@ def _numbers_of_tool(decision: Decision, index: int) -> list[tuple[str, str]]:
     numbers = [
         ("rank", str(row.rank or "–")), *_fit(decision, index),
         ("latency l", units.seconds(row.latency_s)), ("success of one attempt", units.share(row.success)),
-        ("time cost", units.seconds(row.time_cost_s)), ("price", units.price(row.price_usd)),
+        ("time cost", units.seconds(row.time_cost_s)), ("price", units.price(row.price_usd)), ("payment", units.price(row.payment_usd)),
         ("money cost κ·p", units.seconds(row.money_cost_s)), (_score(decision), units.plain(row.utility)),
         ("schema tokens", f"{row.tokens:,}"),
     ]  # fmt: skip

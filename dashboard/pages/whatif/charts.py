@@ -15,18 +15,18 @@ from core.decisions.tornado import Bar, Tornado
 from core.decisions.whatif import Offer, Payoff
 from core.domain import units
 from core.domain.params import Knob
-from core.routers.auction import gain_of_report
 from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SERIES, SIMILARITY
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 from dashboard.ui.charts.shared import dotted
 
 
 def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
-    """Draws the pay-off of a server over its stated cost: a step at the posted price. The diamond is the true cost."""
+    """Draws the pay-off of a server over its stated cost, which falls to 0 at the posted price. The diamond is the true cost."""
     posted, cost = 1e3 * found.posted_usd, 1e3 * found.cost_usd
     end = max(1.6 * posted, 1.2 * cost, 1.0)
+    low, high = (1e3 * found.said(np.array([0.0, found.posted_usd]))).tolist()
     step = {
-        "type": "scatter", "mode": "lines", "x": [0, posted, posted, end], "y": [posted - cost, posted - cost, 0, 0],
+        "type": "scatter", "mode": "lines", "x": [0, posted, posted, end], "y": [low, high, 0, 0],
         "line": {"width": 3, "color": ACCEPTED}, "hovertemplate": "stated %{x:.3g} m$: earns %{y:.3g} m$<extra></extra>",
     }  # fmt: skip
     truth = {
@@ -43,12 +43,13 @@ def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
 REPORTS = np.geomspace(0.05, 20.0, 401)  # asks over the true cost
 
 
-def reports_chart(offers: Sequence[Offer], *, height: int = 320) -> go.Figure:
-    """Draws what each server earns less than with the truth, over its reported ask. The diamond is the truth."""
+def reports_chart(offers: Sequence[Offer], settlement: str, *, height: int = 320) -> go.Figure:
+    """Draws what each server earns against the truth, over its reported ask. The diamond is the truth."""
     lines: list[dict[str, object]] = []
     for hue, one in zip(cycle(SERIES), offers, strict=False):
-        cost = np.array([one.ask_usd or 0.0])
-        gains = 1e3 * gain_of_report(REPORTS * cost, cost, np.array([one.posted_usd]))
+        cost = one.ask_usd or 0.0
+        found = Payoff(one.posted_usd, cost, one.price_usd, settlement)
+        gains = 1e3 * (found.said(REPORTS * cost) - found.truthful_usd)
         lines.append({
             "type": "scatter", "mode": "lines", "x": REPORTS.tolist(), "y": gains.tolist(), "name": label(one.server, 40), "line": {"width": 2, "color": hue, "shape": "hv"},
             "hovertemplate": f"{label(one.server, 40)}: %{{x:.2f}} times its cost earns %{{y:.3g}} m$<extra></extra>",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -13,10 +14,11 @@ from core.decisions.curves import Curve, utilities
 from core.decisions.preset_comparison import Against
 from core.decisions.routing import Asked
 from core.decisions.tornado import Bar, Tornado
-from core.decisions.whatif import Offer, auction_of, payoff
+from core.decisions.whatif import Offer, Payoff, auction_of
 from core.domain import units
 from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
+from core.routers.auction import SETTLEMENTS
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PRESETS
 from dashboard.pages.whatif.charts import payoff_chart, reports_chart, tornado_chart
@@ -156,7 +158,23 @@ def _table(found: Tornado, places: list[tuple[int, str]]) -> None:
     table(rows)
 
 
-WORTH = 0.10
+SETTLED = {
+    "price": (
+        r"u_i = a_i\,(p_{ij} - c_i),\qquad u_{buyer} = V\,P - p_{ij}",
+        "The ask does not move the payment, it decides only whether the server is in. Theorem 1 needs the payment τ: here a server whose "
+        "tool is listed below its cost earns more if it rejects.",
+    ),
+    "posted": (
+        r"u_i = a_i\,(\tau_i - c_i),\qquad u_{buyer} = V\,P - \tau_i",
+        "Theorem 1: no report earns more than the true cost. The ask does not move τ or the utility, so that it decides only whether the "
+        "server is in. A server with c ≤ τ loses all if it asks more than τ; a server with c > τ makes a loss if it asks less.",
+    ),
+    "ask": (
+        r"u_i = a_i\,(\hat c_i - c_i),\qquad u_{buyer} = V\,P - \hat c_i",
+        "Theorem 1 needs the payment τ: here the ask ĉ is the payment, and a server earns the most if it asks for just τ.",
+    ),
+}
+"""By settlement: the surplus of server and buyer, and what a false ask earns."""
 
 
 def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
@@ -167,24 +185,23 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
     if not case.parameters.auction:
         st.info("The auction is off, so no price is posted.", icon=":material/gavel:")
         return
+    settlement = case.parameters.settlement
     worth = st.number_input(
-        "Value of a solved sub-task for the buyer, V ($)", 0.0, 10.0, WORTH, 0.01, key="whatif.worth", width=320,
-        help="The buyer's surplus is the chance that one call solves the sub-task, times V, minus the posted price.",
+        "Value of a solved sub-task for the buyer, V ($)", 0.0, 10.0, app.what_if.value_case(asked).parameters.worth_usd, 0.01,
+        key="whatif.worth", width=320, help="V of the cost curves. The buyer's surplus is the chance P that one call solves the sub-task, times V, minus the payment.",
     )  # fmt: skip
     offers = auction_of(case, worth)
     table([_row(one) for one in offers])
+    surplus, truth = SETTLED[settlement]
     st.caption(
-        "The payment is exactly the posted price τ (Corollary 2). The surplus of a server that accepts is τ − c; it counts if the "
-        "server is executed. Asks are taken as true costs."
+        f"{SETTLEMENTS[settlement]} *What a call pays* is a knob; without an ask, a call pays the listed price. The surplus of a server is "
+        "payment − c, with its ask as the true cost c; both count if the best tool is called. The cost curves also charge time, and count later tries."
     )
-    st.latex(r"a_i = 1\ \text{if}\ c_i \le \tau_i,\qquad u_i = a_i\,(\tau_i - c_i),\qquad u_{buyer} = V\,P - \tau_i")
+    st.latex(rf"a_i = 1\ \text{{if}}\ c_i \le \tau_i,\qquad {surplus}")
     st.caption("How many labelled tasks the auction changes, for better or worse: [Papers](/papers?paper=ehrr).")
     st.markdown("##### Does a false ask pay?")
-    chart(reports_chart([one for one in offers if one.ask_usd]), key="whatif:reports")
-    st.caption(
-        "Theorem 1: no report earns more than the true cost. The ask does not move τ or the utility, so that it decides only whether the server is in. A server with c ≤ τ "
-        "loses all if it asks more than τ; a server with c > τ makes a loss if it asks less."
-    )
+    chart(reports_chart([one for one in offers if one.ask_usd], settlement), key="whatif:reports")
+    st.caption(truth)
     st.markdown("##### What if a server stated another cost?")
     server = select(st.container(), state, {}, "server", "Server", [one.server for one in offers], width=320)
     offer = next(one for one in offers if one.server == server)
@@ -192,22 +209,29 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
         "True cost of a call (m$)", 0.0, round(3e3 * offer.posted_usd, 2) or 1.0, min(round(1e3 * (offer.ask_usd or 0.0), 2), round(3e3 * offer.posted_usd, 2)),
         key=f"whatif.cost.{server}", width=420,
     )  # fmt: skip
-    found = payoff(offer.posted_usd, cost / 1e3)
+    if settlement == "price" and math.isnan(offer.price_usd):
+        st.caption("Its best tool has no listed price, so that the payment is not known.")
+        return
+    found = Payoff(offer.posted_usd, cost / 1e3, offer.price_usd, settlement)
     chart(payoff_chart(found, server), key="whatif:payoff")
     st.markdown(
-        f"Theorem 1: the true cost earns **{escaped(units.price(found.truthful_usd))}** if it is executed. No other "
-        f"statement earns more, and {'a cost above τ earns nothing' if found.truthful_usd > 0 else 'a lower cost makes a loss' if found.cost_usd > found.posted_usd else 'no statement makes a difference'}."
+        f"The true cost earns **{escaped(units.price(found.truthful_usd))}** if its best tool is called, the best statement "
+        f"**{escaped(units.price(found.best_usd))}**."
     )
 
 
 def _row(one: Offer) -> dict[str, object]:
     return {
         "server": one.server, "answer": "accepts" if one.accepts else "rejects",
-        "posted τ": units.price(one.posted_usd), "ask c": "none" if one.ask_usd is None else units.price(one.ask_usd),
-        "surplus of the server": units.price(one.server_usd) if one.accepts else "–",
-        "surplus of the buyer": units.price(one.buyer_usd) if one.accepts else "–",
+        "ask c": "none" if one.ask_usd is None else units.price(one.ask_usd), "offer τ": units.price(one.posted_usd),
+        "payment": _gain(one, one.payment_usd), "surplus of the server": _gain(one, one.server_usd),
+        "surplus of the buyer": _gain(one, one.buyer_usd),
         "needed ask": "no change" if one.accepts else f"{units.price(one.posted_usd)} or less", "best tool": one.tool,
     }  # fmt: skip
+
+
+def _gain(one: Offer, usd: float | None) -> str:
+    return "–" if not one.accepts else "unknown" if usd is None else units.price(usd)
 
 
 def curves_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
