@@ -293,9 +293,8 @@ class App:
         from core.decisions.routing import RoutingService
 
         log = DecisionLog(self.store, self.telemetry)
-        return RoutingService(
-            self.catalogs, log, self._planners, self.simulated_networks, OpenSessions(self.pool.states)
-        )
+        sessions = OpenSessions(lambda: [state for pool in self._made("pool") for state in pool.states()])
+        return RoutingService(self.catalogs, log, self._planners, self.simulated_networks, sessions)
 
     @built
     def trace_removals(self) -> TraceRemovals:

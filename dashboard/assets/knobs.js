@@ -265,7 +265,7 @@ function changesList(panel) {
 // The knobs that change the winner of this question, the nearest change first, each as a button that leads to it. A knob that changes
 // nothing of this decision is faint.
 function influenceList(panel) {
-  const box = element("div", { className: "wayfare-influence", hidden: true });
+  const box = element("div", { className: "wayfare-influence" }); // of one height, so that no knob moves
   const show = (values) => {
     const near = [];
     for (const { row, spec } of panel.controls.values()) {
@@ -280,7 +280,8 @@ function influenceList(panel) {
     }
     near.sort((one, other) => one.away - other.away);
     const links = near.slice(0, MOST_NEAR).map(({ row, spec }) => {
-      const link = element("button", { type: "button", textContent: spec.title });
+      const link = element("button", { type: "button", textContent: spec.title.split(", ").pop(), title: spec.title });
+      link.setAttribute("aria-label", spec.title);
       link.addEventListener("click", () => {
         row.closest("details").open = true;
         (row.querySelector("input[type=range]:not([disabled])") ?? row.querySelector("input"))?.focus();
@@ -288,8 +289,9 @@ function influenceList(panel) {
       });
       return link;
     });
-    box.replaceChildren(element("span", {}, links.length ? "Changes the winner here:" : "No knob alone changes the winner here."), ...links);
-    box.hidden = ![...panel.controls.values()].some(({ row }) => strips.known.get(row));
+    const known = [...panel.controls.values()].some(({ row }) => strips.known.get(row));
+    const said = links.length ? "Changes the winner:" : known ? "No knob alone changes the winner" : "";
+    box.replaceChildren(element("span", {}, said), ...links);
   };
   return { box, show };
 }

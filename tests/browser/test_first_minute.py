@@ -94,7 +94,7 @@ def test_the_guide_goes_on_with_what_is_done_and_a_decision_is_presented_with_ke
         visit.page.evaluate(opacity, name) for name in ("[data-part='route:tools']", ".st-key-route-candidates")
     ] == ["0.15", "1"]
     expect(winner).to_have_text(FIRST)
-    route.slider("αt").fill("0.08")  # the page is live
+    route.slider("αt").fill("0.3")  # the page is live
     expect(winner).to_have_text(SECOND)
     visit.page.keyboard.press("Escape")
     expect(bar).to_have_count(0)

@@ -27,7 +27,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     route.decided()
     before, _ = route.headline()
     strip = strip_loaded(route)
-    visit.page.locator(".wayfare-influence").get_by_role("button", name="Time matters", exact=False).first.click()
+    visit.page.locator(".wayfare-influence").get_by_role("button", name="Time matters, αt").click()
     expect(route.slider("αt")).to_be_focused()
     share = strip.locator(".wayfare-break").first.evaluate("tick => parseFloat(tick.style.left) / 100")
     at = TIMES.low + share**3 * (TIMES.high - TIMES.low)

@@ -14,7 +14,7 @@ from tests.cases import each
 
 def decision(time_s: float | None, price_usd: float | None = 0.001, exposed: int = 10) -> Any:
     """A decision as far as a plan looks at it; without a time nothing can do it."""
-    winner = None if time_s is None else SimpleNamespace(time_cost_s=time_s, price_usd=price_usd, tool=f"t{time_s:g}")
+    winner = None if time_s is None else SimpleNamespace(time_cost_s=time_s, payment_usd=price_usd, tool=f"t{time_s:g}")
     return SimpleNamespace(winner=winner, tokens={"exposed": exposed})
 
 

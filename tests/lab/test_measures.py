@@ -104,6 +104,7 @@ def answering(answers: dict[str, tuple[str, ...]], times_ms: dict[str, float] | 
             ),
             candidates=rows,
             steps=(),
+            settlement="price",
             exposure=SimpleNamespace(exposed=7, cached=5),
             timings_ms={"total": (times_ms or {}).get(task.id, 1.0)},
         )
