@@ -7,6 +7,7 @@ const LIMIT_MS = 5000;
 const SOON_MS = 50;
 const SCORE = "route:score";
 const SCORE_LIMIT_MS = 60000; // the first time, tasks are embedded
+const SCORE_PAUSE_MS = 150; // the decision under the hand comes first
 
 class Lane {
   constructor(panel) {
@@ -105,6 +106,7 @@ class Lane {
         this.toScore = false;
         const { parts } = await this.fetched("score", this.panel.values(), SCORE_LIMIT_MS);
         if (parts) partBox(SCORE)?.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part: parts[SCORE] } }));
+        await new Promise((resolve) => setTimeout(resolve, SCORE_PAUSE_MS));
       }
     } catch (error) {
       console.info("The labelled tasks were not scored.", error);
