@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
 import httpx2
@@ -168,6 +168,16 @@ class Reply:
     output_tokens: int
     cost_usd: float | None
     whole: bool = True
+
+
+class Endpoint(Protocol):
+    """A model behind an address, or that of an agent's client."""
+
+    model: str
+
+    def ask(self, message: Message) -> Reply:
+        """Returns one answer. Raises PlannerError without one."""
+        ...
 
 
 CUT = "length"

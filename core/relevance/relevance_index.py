@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -96,17 +97,13 @@ class RelevanceModel:
         would read as a doubt: up to 64 tools `small` is added to the logit, above 120 nothing.
         """
         asked = self.requests
-        share = float(np.interp(np.log(max(tools, 1)), np.log(SMALL_TOOLS), (1.0, 0.0)))
+        least, most = SMALL_TOOLS
+        share = min(1.0, max(0.0, math.log(most / max(tools, 1)) / math.log(most / least)))
         nothing = {**asked.nothing, "one": asked.nothing["one"] + share * asked.nothing["small"]}
         fit = {name: (1 - coverage) * value + coverage * asked.fit[name] for name, value in self.fit.items()}
         temperature = (1 - coverage) * self.temperature + coverage * asked.temperature
-        return replace(
-            self,
-            weights={**self.weights, **asked.weights},
-            fit=fit,
-            temperature=temperature,
-            requests=replace(asked, nothing=nothing),
-        )
+        weights, requests = {**self.weights, **asked.weights}, replace(asked, nothing=nothing)
+        return replace(self, weights=weights, fit=fit, temperature=temperature, requests=requests)
 
 
 def _prior(document: Mapping[str, Any]) -> Prior:

@@ -102,7 +102,7 @@ class Lane {
     if (this.scoring) return;
     this.scoring = true;
     try {
-      while (this.toScore) {
+      while (this.toScore && this.open) {
         this.toScore = false;
         const { parts } = await this.fetched("score", this.panel.values(), SCORE_LIMIT_MS);
         if (parts) partBox(SCORE)?.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part: parts[SCORE] } }));

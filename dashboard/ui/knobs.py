@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from core.domain.errors import ParameterError
 from core.domain.params import TEXT_LIMIT, Knob, Parameters, Value
@@ -166,7 +167,10 @@ def draw_knobs(
 
 def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str] | str) -> None:
     take_turned(said, infos, prefix)
-    st.rerun(redraws)
+    try:
+        st.rerun(redraws)
+    except StreamlitAPIException:  # a run was interrupted above these fragments, so the host does not know them
+        st.rerun("app")
 
 
 def take_turned(said: object, infos: Sequence[Knob], prefix: str) -> None:

@@ -48,6 +48,7 @@ def test_from_the_question_to_the_call_and_judging_without_a_mouse(console: Cons
     visit.open("catalog", catalog="sample", view="equal")
     visit.see("0 of 51 proposed pairs judged")
     for key, judged in (("n", 1), ("b", 0)):
+        visit.settled()
         visit.page.keyboard.press(key)
         visit.see(f"{judged} of 51 proposed pairs judged")
 

@@ -54,6 +54,7 @@ def test_a_knob_by_its_track_by_keys_by_typing_and_among_the_changes(console: Co
     visit.page.mouse.click(*at(row.locator(".wayfare-strip"), 0.5))
     expect(linear).to_have_value("25")
     assert {name: linear.get_attribute(name) for name in ("min", "max")} == {"min": "0", "max": "50"}
+    visit.until_query(wrong_refusals="25.0")
 
     # a value is typed, and a wrong one is said
     field = route.knob("αt").get_by_role("spinbutton")

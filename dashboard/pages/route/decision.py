@@ -36,7 +36,7 @@ from dashboard.pages.route.drawing import (
     show,
 )
 from dashboard.pages.route.plan import agent_state
-from dashboard.pages.route.score import changed_answers, scoreboard, scores
+from dashboard.pages.route.score import changed_answers, scoreboard, scores, task_sets
 from dashboard.pages.route.why import explain, why_panel
 from dashboard.ui.chart import chart, component
 from dashboard.ui.charts.shared import MARKS, TRACKS, curve_chart
@@ -139,14 +139,15 @@ def decision_body(question: Question, token: str) -> None:
     """Route the question and show the decision. Raises WayfareError if the router fails. `token` is that of the fast lane."""
     app, parameters, asked = question.app, question.parameters, replace(question.asked, at_once=True)
     decision = question.decide(at_once=True)
-    lanes.open(token, {**lane_answers(app, asked, winner_colours(asked)), **scores(question)})
+    sets = task_sets(question)
+    lanes.open(token, {**lane_answers(app, asked, winner_colours(asked)), **scores(question, sets)})
     known = labelling(app, decision, hypothetical=asked.hypothetical)
     parts = drawing(decision, asked.supposed)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:winner"):
         with st.container(width="stretch"):
             show(parts, HEADLINE, lane=token)
         present(parts)
-    score = scoreboard(question, token)
+    score = scoreboard(question, token, sets)
     agent_state(app, [decision], question.prefix)
     _columns(known, parts, question.texts, partial(explain, WHY))
     with st.container(key=WHY_PANEL):

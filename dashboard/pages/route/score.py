@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
@@ -29,11 +29,16 @@ PROJECTED = "Projected from labels and declared figures. “from”: at the defa
 MOST_SHOWN = 50
 
 
-def scores(question: Question) -> Mapping[str, Answer]:
-    """Returns the fast-lane answer of the scoreboard. It is empty under figures that labelled tasks are not measured with."""
+def task_sets(question: Question) -> Sequence[str]:
+    """Returns the task sets of the catalog. It is empty under a simulated network or supposed figures: tasks are not measured with them."""
+    asked = question.asked
+    return [] if asked.hypothetical or asked.network.simulated else question.app.scoreboard.task_sets(asked.catalog)
+
+
+def scores(question: Question, sets: Sequence[str]) -> Mapping[str, Answer]:
+    """Returns the fast-lane answer of the scoreboard, nothing without task sets."""
     app, asked = question.app, question.asked
-    chosen = _chosen(app, question)
-    if not chosen:
+    if not (chosen := _chosen(question, sets)):
         return {}
 
     def score(values: Values) -> Mapping[str, object]:
@@ -42,17 +47,17 @@ def scores(question: Question) -> Mapping[str, Answer]:
     return {"score": score}
 
 
-def scoreboard(question: Question, token: str) -> Score | None:
+def scoreboard(question: Question, token: str, sets: Sequence[str]) -> Score | None:
     """Draw the choice of the tasks and their score. The browser asks for it; a score that takes no time is drawn at once, and returned."""
     app, asked = question.app, question.asked
-    if not (chosen := _chosen(app, question)):
+    if not (chosen := _chosen(question, sets)):
         return None
     known = None
     if isinstance(asked.parameters, EhrrParameters) and app.scoreboard.ready(chosen, asked.catalog, asked.router):
         known = _score(app, asked, chosen, {})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:scoreboard"):
         st.selectbox(
-            "Scored over", app.scoreboard.task_sets(asked.catalog), key=_key(question), width=190,
+            "Scored over", sets, key=_key(question), width=190,
             help=f"{PROJECTED} Example requests are written for their tools, so they flatter the routers that use them." if chosen == REQUESTS else PROJECTED,
         )  # fmt: skip
         waits = '<small class="wayfare-faint">Scoring the labelled tasks: the first time takes a few seconds.</small>'
@@ -96,10 +101,8 @@ def _key(question: Question) -> str:
     return question.state.key("scored")
 
 
-def _chosen(app: App, question: Question) -> str:
-    """Returns the chosen tasks, "" if the catalog has none, or under a simulated network or supposed figures."""
-    asked = question.asked
-    sets = [] if asked.hypothetical or asked.network.simulated else app.scoreboard.task_sets(asked.catalog)
+def _chosen(question: Question, sets: Sequence[str]) -> str:
+    """Returns the chosen task set, at first the first one, "" if there is none."""
     key = _key(question)
     if sets and st.session_state.get(key) not in sets:
         st.session_state[key] = sets[0]
