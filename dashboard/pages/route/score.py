@@ -9,6 +9,7 @@ import streamlit as st
 from core.app import App
 from core.decisions.routing import Asked
 from core.domain import units
+from core.domain.errors import WayfareError
 from core.lab.scoreboard import FIRST, REQUESTS, Score
 from core.lab.sweep import INVALID, SECONDS, SOLVED, USD
 from core.routers.ehrr import EhrrParameters
@@ -42,7 +43,10 @@ def scores(question: Question, sets: Sequence[str]) -> Mapping[str, Answer]:
         return {}
 
     def score(values: Values) -> Mapping[str, object]:
-        return {"parts": {SCORE: _html(_score(app, asked, chosen, values), asked)}}
+        try:
+            return {"parts": {SCORE: _html(_score(app, asked, chosen, values), asked)}}
+        except WayfareError as error:  # in its place: it is no fault of the knob
+            return {"parts": {SCORE: f"<small>{as_html(str(error), 300)}</small>"}}
 
     return {"score": score}
 
@@ -115,7 +119,7 @@ def _score(app: App, asked: Asked, chosen: str, values: Values) -> Score:
 
 
 def _html(score: Score, asked: Asked) -> str:
-    """Returns the figures now, and below those at the defaults if they differ. `data-slow` has the browser wait until a knob is released."""
+    """Returns the figures now, and beside each the one at the defaults if they differ. `data-slow` has the browser wait until a knob is released."""
     slow = "" if isinstance(asked.parameters, EhrrParameters) else " data-slow"
     figures = "".join(
         f"<div><dt>{noted(label, about)}</dt><dd>{as_html(shown(score.now[name]))}{_beside(score.before[name], score.now[name], shown, sign)}</dd></div>"
