@@ -24,7 +24,7 @@ from core.routers.context import RoutingContext
 FIRST = "hit@1"
 MEASURES = (FIRST, SOLVED, USD, SECONDS, INVALID)
 LABELS, REQUESTS = "your labels", "example requests"
-MOST_TASKS, BOARDS = 300, 4
+MOST_TASKS, BOARDS, SOON_S = 300, 4, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,13 @@ class ScoreboardService:
         return Score(len(rows), means[0], means[1], tuple(changed))
 
     def ready(self, task_set: str, catalog: str, router: str) -> bool:
-        """Whether the tasks are embedded, so that a score takes milliseconds with EHRR."""
-        board = self._boards.get((task_set, catalog, router))
+        """Whether the tasks are embedded, so that a score takes milliseconds with EHRR. False while another set is embedded."""
+        if not self._guard.acquire(timeout=SOON_S):
+            return False
+        try:
+            board = self._boards.get((task_set, catalog, router))
+        finally:
+            self._guard.release()
         return board is not None and board.context is self.catalogs.context(catalog)
 
     def _board(self, task_set: str, catalog: str, router: str) -> _Board:
