@@ -11,11 +11,12 @@ from typing import Any
 from streamlit import config, file_util
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.grid_container import GridContainer
+from streamlit.errors import StreamlitAPIException
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-__all__ = ["DeltaGenerator", "GridContainer", "StreamlitPage"]  # for annotations
+__all__ = ["DeltaGenerator", "GridContainer", "StreamlitAPIException", "StreamlitPage"]
 
 CONFIG = Path(__file__).parents[1] / ".streamlit" / "config.toml"
 STREAM = "/_stcore/stream"  # the websocket of an open page

@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from core.domain.errors import ParameterError
 from core.domain.params import TEXT_LIMIT, Knob, Parameters, Value
 from core.domain.untrusted_text import one_line
+from dashboard.page_host import StreamlitAPIException
 from dashboard.ui.chart import component
 
 ADVANCED = "advanced"
