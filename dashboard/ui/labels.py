@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,22 +136,20 @@ class Notice:
     done: bool = True
 
 
-def asked_like(app: App, decision: Decision, tools: Iterable[str]) -> dict[str, str]:
-    """Returns for each of these tools its example request that is like the sub-task, as a few muted words; escaped. Tools without
-    one are left out, and all tools of a decision that did not use the requests."""
+def asked_like(app: App, decision: Decision, tool: str) -> str:
+    """Returns the example request of a tool that is like the sub-task, as a few muted words, escaped. Returns "" if there is none, or if
+    the decision did not use the requests."""
     if decision.fit is None or decision.by_words:  # decided by another encoder, or none: the sub-task would be embedded
-        return {}
-    near = app.requests.near(decision.catalog, decision.subtask, decision.server_hint, tools)
-    return {
-        tool: f":small[:gray[asked like: “{escaped(one.text, ASKED_CHARACTERS)}”]]"
-        for tool, one in near.items()
-        if one.cosine >= LIKE
-    }
+        return ""
+    near = app.requests.near(decision.catalog, decision.subtask, decision.server_hint, [tool]).get(tool)
+    if near is None or near.cosine < LIKE:
+        return ""
+    return f":small[:gray[asked like: “{escaped(near.text, ASKED_CHARACTERS)}”]]"
 
 
 def asked_like_line(app: App, decision: Decision, tool: str) -> None:
-    """Draws the words of `asked_like` for one tool, if there are some."""
-    for words in asked_like(app, decision, [tool]).values():
+    """Draws the words of `asked_like`, if there are some."""
+    if words := asked_like(app, decision, tool):
         st.markdown(words, help=ASKED_HELP)
 
 

@@ -77,7 +77,7 @@ def _routed(app: App, run: SupervisedAgent, number: int, event: Routed) -> None:
     names = ", ".join(
         f"**{escaped(name, 80)}**" if not place else escaped(name, 80) for place, name in enumerate(found[:SHOWN])
     )
-    near = "".join(f"  \n{words}" for words in asked_like(app, decision, found[:1]).values())
+    near = f"  \n{words}" if found and (words := asked_like(app, decision, found[0])) else ""
     tokens = decision.tokens
     cached = f", {tokens['cached']:,} in the prefix" if tokens["cached"] else ""
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")

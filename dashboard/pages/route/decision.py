@@ -40,7 +40,7 @@ from dashboard.pages.route.score import changed_answers, scoreboard, scores, tas
 from dashboard.pages.route.why import explain, why_panel
 from dashboard.ui.chart import chart, component
 from dashboard.ui.charts.shared import MARKS, TRACKS, curve_chart
-from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like, label_bar, label_notice, labelling, moved_words
+from dashboard.ui.labels import LABELS_HELP, Labelling, label_bar, label_notice, labelling, moved_words
 from dashboard.ui.question import Question, strip_colours, winner_colours
 from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
@@ -218,7 +218,6 @@ def candidate_cards(known: Labelling, parts: Parts, linked: Mapping[str, str], *
             st.markdown("**4 · Candidates**", help=CARDS_HELP, width="content")
             _links(texts)
         label_notice(known, CARD, now=decision)
-        asked = asked_like(known.app, decision, [decision.tools.ids[row] for row in decision.candidates])
         for place, row in enumerate(decision.candidates):
             with st.container(border=True, gap="xxsmall"):
                 about, button = st.columns([3, 1.15], vertical_alignment="center", gap="xxsmall")
@@ -229,7 +228,7 @@ def candidate_cards(known: Labelling, parts: Parts, linked: Mapping[str, str], *
                     _call(known, decision.tool_at(row), texts, quiet=hardly and place > 0)
                 show(parts, numbers_key(place))
                 with st.container(gap="xxsmall", key=f"{ACTIONS}:{place}"):
-                    _judge(known, decision.tool_at(row), asked)
+                    _judge(known, decision.tool_at(row))
 
 
 def _links(texts: dict[str, str]) -> None:
@@ -254,10 +253,8 @@ def _call(known: Labelling, tool: ToolRow, texts: dict[str, str], *, quiet: bool
         open_page("call", **{**texts, "catalog": decision.catalog, "tool": tool.tool, **recorded})
 
 
-def _judge(known: Labelling, tool: ToolRow, asked: Mapping[str, str]) -> None:
-    """Draw the near request of a candidate, its shift by labels, and the label buttons."""
-    if tool.tool in asked:
-        st.markdown(asked[tool.tool])
+def _judge(known: Labelling, tool: ToolRow) -> None:
+    """Draw the shift of a candidate by labels, and the label buttons."""
     if moved := moved_words(known.moves.get(tool.tool, ()), known.learnt(tool.tool)):
         st.markdown(f":small[{moved}]", help=LABELS_HELP)
     label_bar(known, tool.tool, CARD)
