@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, cast
 
 from mcp import MCPError
@@ -29,6 +30,7 @@ NEEDED = {"name", "inputSchema", "uri", "uriTemplate"}
 WHOLE, PART = "it was left out", "this part was left out"
 Entry = dict[str, Any]
 _BLOCK: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
+_NOTES = frozenset({"annotations", "_meta"})
 _FALSE = ("", "0", "false", "no")
 
 
@@ -176,13 +178,14 @@ def tool_result(result: dict[str, Any]) -> dict[str, Any]:
     structured = fixed.get("structuredContent")
     if structured is not None and not isinstance(structured, dict) and "resultType" not in fixed:
         del fixed["structuredContent"]  # before 2026-07-28 only an object may stand here
+        fixed["content"] = fixed.get("content") or json.dumps(structured, ensure_ascii=False)
     content = fixed.get("content", [] if structured is None else json.dumps(structured, ensure_ascii=False))
     blocks = cast("list[Any]", content) if isinstance(content, list) else [content]
     return {"resultType": "complete", **fixed, "content": list(map(_block, blocks))}
 
 
 def _block(block: Any) -> Any:
-    """Returns a content block; as text, if the protocol does not know it."""
+    """Returns a content block, without notes that do not fit; as text, if the protocol does not know it."""
     match block:
         case {"type": "text", "text": str(), **more} if not more:  # the usual one
             return block
@@ -190,8 +193,9 @@ def _block(block: Any) -> Any:
             return {"type": "text", "text": text}
         case _:
             pass
-    try:
-        _BLOCK.validate_python(block, by_name=False)
-    except ValidationError:
-        return {"type": "text", "text": json.dumps(block, ensure_ascii=False)}
-    return block
+    parts = cast("Entry", block) if isinstance(block, dict) else {}
+    for form in (block, {name: part for name, part in parts.items() if name not in _NOTES}):
+        with suppress(ValidationError):
+            _BLOCK.validate_python(form, by_name=False)
+            return form
+    return {"type": "text", "text": json.dumps(block, ensure_ascii=False)}
