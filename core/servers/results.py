@@ -68,7 +68,7 @@ def mended(method: str, result: Entry, *, modern: bool) -> Entry:
     ({'type': 'object'}, ['a tool (number 2) with an unusable name (7): it was left out'])
     """
     if method not in KEYS:
-        return tool_result(result) if method == "tools/call" else result
+        return _OTHERS.get(method, dict)(result)
     kept, odd = list[Entry](), list[str]()
     version = LATEST_MODERN_VERSION if modern else LATEST_HANDSHAKE_VERSION
     entries, cursor, about = (result.get(name) for name in (KEYS[method], "nextCursor", "_meta"))
@@ -124,7 +124,8 @@ def _fault(error: ErrorDetails) -> str:
 def _tool(tool: Entry, *, modern: bool) -> tuple[Entry, list[str]]:
     """Returns a tool with schemas in the form of the protocol, without hints that are neither true nor false. Raises ValueError if its
     input schema cannot be mended."""
-    schema, faults = object_schema(tool.get("inputSchema")), list[str]()
+    given = (tool.get(name) for name in ("inputSchema", "input_schema", "parameters"))
+    schema, faults = object_schema(next((one for one in given if one is not None), None)), list[str]()
     if modern and (fault := find_invalid_x_mcp_header(schema)):
         raise ValueError(fault)
     whole = {**tool, "inputSchema": schema}
@@ -184,6 +185,30 @@ def tool_result(result: dict[str, Any]) -> dict[str, Any]:
     return {"resultType": "complete", **fixed, "content": list(map(_block, blocks))}
 
 
+def greeting(result: Entry) -> Entry:
+    """Returns an answer to `initialize` in the protocol's form.
+
+    >>> greeting({"capabilities": {"tools": True, "logging": None}})["capabilities"]
+    {'tools': {}}
+    """
+    info, offers = (
+        cast("Entry", part) if isinstance(part := result.get(name), dict) else {}
+        for name in ("serverInfo", "capabilities")
+    )
+    return {
+        **result,
+        "protocolVersion": str(result.get("protocolVersion") or LATEST_HANDSHAKE_VERSION),
+        "serverInfo": {name: str(info.get(name) or "") for name in ("name", "title", "version", "description")},
+        "capabilities": {
+            name: part if isinstance(part, dict) else {} for name, part in offers.items() if part not in (None, False)
+        },
+        "instructions": said if isinstance(said := result.get("instructions"), str) else None,
+    }
+
+
+_OTHERS: dict[str, Callable[[Entry], Entry]] = {"tools/call": tool_result, "initialize": greeting}
+
+
 def _block(block: Any) -> Any:
     """Returns a content block, without notes that do not fit; as text, if the protocol does not know it."""
     match block:
@@ -194,7 +219,8 @@ def _block(block: Any) -> Any:
         case _:
             pass
     parts = cast("Entry", block) if isinstance(block, dict) else {}
-    for form in (block, {name: part for name, part in parts.items() if name not in _NOTES}):
+    bare: Any = {name: part for name, part in parts.items() if name not in _NOTES}
+    for form in (cast("Any", block), bare):
         with suppress(ValidationError):
             _BLOCK.validate_python(form, by_name=False)
             return form

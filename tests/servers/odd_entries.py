@@ -24,6 +24,7 @@ def _tools(prefix: str, field: str, values: dict[str, Any]) -> list[dict[str, An
 
 REPAIRED = [
     {"name": "in_missing"},
+    {"name": "in_snake", "input_schema": {"type": "object", "properties": {"q": {"type": "string"}}}},
     *_tools("in", "inputSchema", {
         "empty": {}, "null": None, "true": True, "list": [], "any_of": {"anyOf": [OBJECT]}, "one_of": {"oneOf": [OBJECT]},
         "all_of": {"allOf": [OBJECT]}, "reference": {"$ref": "#/$defs/A", "$defs": {"A": OBJECT}}, "types": {"type": ["object", "null"]},

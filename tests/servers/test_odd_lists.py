@@ -63,6 +63,7 @@ def test_an_odd_entry_harms_no_other(bench: Bench, servers: list[Server]) -> Non
         assert set(tools) == {one["name"] for one in (*REPAIRED, *LACKING, *LEGACY_LACKING)} | {"good", "deep"}
         assert {tool.hints for tool in tools.values()} == {ToolHints()}
         assert all(tool.input_schema is not None and tool.input_schema["type"] == "object" for tool in tools.values())
+        assert tools["in_snake"].input_schema == {"type": "object", "properties": {"q": {"type": "string"}}}
         for one in lacking:
             assert any(f" the tool {one['name']} with " in note for note in found.notes), one
         assert len(found.refused) == len(LEFT_OUT) + len(NAMELESS) + 1

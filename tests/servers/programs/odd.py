@@ -38,7 +38,9 @@ def result(flags: argparse.Namespace, method: str, params: dict[str, Any]) -> di
             **about,
         }
     if method == "initialize" and not flags.modern:
-        return {"protocolVersion": params["protocolVersion"], **about}
+        offers = {**about["capabilities"], "logging": None, "completions": True}
+        odd = {"capabilities": offers, "serverInfo": {"name": "odd"}, "instructions": ["Reads."]}
+        return {"protocolVersion": params["protocolVersion"], **odd}
     if KEYS.get(method) in lists:
         return {KEYS[method]: lists[KEYS[method]], "resultType": "complete"}
     if method == "tools/call":
