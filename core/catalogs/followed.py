@@ -230,6 +230,9 @@ class FollowedFiles:
         except BrokenDocumentError as error:
             return FileState(file, problem=f"{error} The catalog stays as it is.", signature=signature)
         changes = differences(file.taken, found, self._changed_values(catalog, found.secrets))
+        if found.left_out and any(change.kind == "removed" for change in changes):  # by a fault, for all that is known
+            why = next((f"{note.where}: {note.text}" for note in found.notes if "left out" in note.text), "")
+            return FileState(file, problem=f"{why}. The catalog stays as it is.", signature=signature)
         return FileState(file, changes, "", found, signature)
 
 

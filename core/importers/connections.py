@@ -225,6 +225,7 @@ def read_connection(entry: Entry, server: str) -> Connection | None:
     ({'X-Key': '${secret:web/X-Key}'}, {'web/X-Key': 's3cret'})
     """
     extractor = SecretExtractor(entry, server)
+    entry = _flat(entry)
     command = expanded(entry, entry.raw_text("command"))
     url = next((found for key in _URLS if (found := entry.raw_text(key))), "")
     transport = _transport(entry, command, url)
@@ -237,6 +238,18 @@ def read_connection(entry: Entry, server: str) -> Connection | None:
         url, headers = extractor.hide_leaks("url", url), _headers(entry, extractor)
         found = Connection(transport, url=url, headers=headers, passwords=tuple(sorted(extractor.passwords)))
     return replace(found, shared=entry.get("shared") is True, **limits(entry))
+
+
+def _flat(entry: Entry) -> Entry:
+    """Returns an entry with the command as text: OpenCode writes a list with the arguments, older Zed an object with all of it."""
+    command, value = entry.get("command"), {**entry.value, "env": entry.get("env") or entry.get("environment")}
+    if isinstance(command, list) and command:
+        first, *arguments = cast("list[object]", command)
+        value |= {"command": first, "args": [*arguments, *entry.list("args")]}
+    elif isinstance(command, dict):
+        parts = cast("dict[str, object]", command)
+        value |= {**parts, "command": parts.get("path")}
+    return Entry(entry.reading, entry.where, value)
 
 
 def _transport(entry: Entry, command: str, url: str) -> Transport | None:

@@ -131,11 +131,11 @@ class Entry:
     def named(self, key: str) -> Iterator[tuple[str, Entry]]:
         """The objects of an object: each key with its entry."""
         for name, item in (self.mapping(key) or {}).items():
-            step = f"{key} {checks.shown(name)}"
+            step = place(self.where, f"{key} {checks.shown(name)}")
             if isinstance(item, dict):
-                yield name, Entry(self.reading, place(self.where, step), cast("dict[str, Any]", item))
+                yield name, Entry(self.reading, step, cast("dict[str, Any]", item))
             else:
-                self.problem(f"{step} is {checks.kind(item)}; give an object")
+                self.reading.problem(step, f"it is {checks.kind(item)}; give an object")
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -29,12 +29,15 @@ class Importer(ABC):
     def matches(self, document: object) -> bool:
         """Whether the document has this format's shape, judged by its outermost keys alone."""
 
+    apart: ClassVar[tuple[str, ...]] = ()
+    """Keys of which an entry with a fault is left out, if another one can be taken."""
+
     def read(self, document: object, *, source: str, folder: Path | None = None) -> Imported:
         """The content of the document; `source` is its name in messages, and relative paths in it count from the `folder`.
 
         Raises BrokenDocumentError (a CatalogError) that names every fault where there is one.
         """
-        reading = Reading(source, folder=folder)
+        reading = Reading(source, folder=folder, apart=self.apart)
         inspect(reading, document)
         if not self.matches(document):
             reading.problem("", f"its shape is not that of the format {self.name}; give a document in it")
@@ -188,7 +191,7 @@ def _server(project: Entry, entry: Entry, name: str, connection: Connection | No
 # `mcp`), a list with `name`, `protocol` and `enabled` (mcpproxy), `[mcp_servers.x]` (Codex, TOML), and a list of projects
 # that have one of these under `config`.
 
-_KEYS = ("mcpServers", "mcp_servers", "servers")
+_KEYS = ("mcpServers", "mcp_servers", "context_servers", "servers")
 _REACHED = frozenset({"command", "url", "protocol"})
 
 
@@ -196,6 +199,7 @@ class ClientConfig(Importer):
     """`{"mcpServers": {"name": {"command", "args", "env"} or {"url", "headers"}}}` and its relatives."""
 
     name = "client_config"
+    apart = _KEYS
     title = "Client configuration (Claude Desktop, Cursor, VS Code, mcpproxy, Codex): servers to ask for their tools"
     example = """{"mcpServers": {
   "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"]},
@@ -221,19 +225,26 @@ class ClientConfig(Importer):
 
 
 def _has_servers(document: dict[str, Any]) -> bool:
-    if "mcpServers" in document or "mcp_servers" in document or isinstance(document.get("servers"), dict):
+    if not {*_KEYS[:-1]}.isdisjoint(document) or isinstance(document.get("servers"), dict):
         return True
     inner, projects = document.get("mcp"), document.get("projects")
-    if isinstance(inner, dict) and "servers" in inner:
+    if isinstance(inner, dict) and ("servers" in inner or _by_name(cast("dict[str, object]", inner))):
         return True
     found = cast("dict[str, object]", projects).values() if isinstance(projects, dict) else ()
     return any(isinstance(one, dict) and _KEYS[0] in one for one in found)
 
 
+def _by_name(document: Mapping[str, object]) -> bool:
+    """Whether an object has servers by name, without a key for all of them."""
+    named = [cast("dict[str, object]", one) for one in document.values() if isinstance(one, dict)]
+    return any(_REACHED & one.keys() for one in named)
+
+
 def _fill_document(top: Entry, about: Entry | None) -> None:
     lists = lists_of_servers(top)
     if top.get("mcp") is not None and _KEYS[0] not in top.value:
-        top = top.child("mcp") or top
+        inner = top.child("mcp") or top
+        top = inner if "servers" in inner.value else Entry(top.reading, "", {**top.value, _KEYS[0]: inner.value})
     read_prompts(top)
     key = next((key for key in _KEYS if key in top.value), _KEYS[0])
     projects = list(_projects(top))
@@ -276,7 +287,7 @@ def _servers(top: Entry, key: str) -> Iterator[tuple[str, Entry]]:
 
 def _add(entry: Entry, name: str, about: Entry | None, lists: ServerLists = (), *, listed: str = "") -> None:
     """Take a server. The `lists` of its document may switch it off; they name it `listed`."""
-    texts = about or entry
+    texts, known = about or entry, set(entry.reading.secrets)
     prices = read_prices(entry)
     if prices.by_tool:
         entry.note("prices of single tools are left out: its tools are not known yet")
@@ -294,7 +305,9 @@ def _add(entry: Entry, name: str, about: Entry | None, lists: ServerLists = (), 
         ask_usd=prices.default,
         connection=connection,
     )
-    entry.reading.add(entry.where, server, off=bool(off))
+    if not entry.reading.add(entry.where, server, off=bool(off)):
+        for secret in entry.reading.secrets.keys() - known:
+            del entry.reading.secrets[secret]
 
 
 # Several imports as one: nothing is renamed or overwritten, a collision is an error that names both files.

@@ -47,11 +47,15 @@ class Reading:
     """Where relative paths of the document count from, if that is known."""
     first: int = 0
     """The place of the first entry in the list of the whole document."""
+    apart: tuple[str, ...] = ()
+    """The keys of which an entry with a fault is left out, if another one can be taken. Otherwise the document is refused."""
+    _faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
     def problem(self, where: str, text: str) -> None:
         """Record a fault. `text` names the fault and the remedy, without a full stop."""
         self.problems.append(f"{self.source}: {where + ': ' if where else ''}{text}.")
+        self._faults.append((where, text))
 
     def note(self, where: str, text: str) -> None:
         """Record a remark on something that was accepted."""
@@ -61,16 +65,24 @@ class Reading:
         """Record a value that the user has to enter; the first one of an id wins."""
         self.prompts.setdefault(prompt.id, prompt)
 
-    def add(self, where: str, server: Server, *, off: bool = False) -> None:
-        """Take a server, or one that is switched off; a second one of the same name is a fault."""
+    def add(self, where: str, server: Server, *, off: bool = False) -> bool:
+        """Take a server, or one that is switched off; a second one of the same name is a fault. Returns whether it was taken."""
         first = self._places.setdefault(server.name, where) if server.name else where
         if first != where:
             self.problem(where, f"name is the same as that of {first.split(' ')[0]}; rename one of them")
-        (self.off if off else self.servers).append(server)
+        faulty = bool(self.apart) and any(f"{at} ".startswith(f"{where} ") for at, _ in self._faults)
+        if not faulty:
+            (self.off if off else self.servers).append(server)
+        return not faulty
 
     def finish(self, format_name: str) -> Imported:
         """The result. Raises BrokenDocumentError where anything was wrong or there is no server."""
-        if not self.problems and not (self.servers or self.off):
+        found = bool(self.servers or self.off)
+        if self.apart and found and all(where.startswith(self.apart) for where, _ in self._faults):
+            for where, text in self._faults:
+                self.note(where, f"it was left out, because {text}")
+            self.problems.clear()
+        if not self.problems and not found:
             self.problem("", "it lists no server that can be taken; give at least one")
         if self.problems:
             raise BrokenDocumentError(self.problems)
@@ -82,6 +94,7 @@ class Reading:
             prompts=tuple(self.prompts.values()),
             needs_discovery=tuple(s.name for s in self.servers if s.connection is not None and not s.tools),
             off=tuple(self.off),
+            left_out=len({where for where, _ in self._faults}),
         )
 
 

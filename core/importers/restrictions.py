@@ -126,7 +126,10 @@ def _note_ignored(entry: Entry, key: str, value: object) -> None:
         entry.note(
             f"{key} is ignored (tools that its client always allows): the page Govern says what an agent may call"
         )
-    elif (value or (value is False and key == "tools")) and _RESTRICTS.match(_plain(key)):
+        return
+    inside = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    says = value not in (None, "", 0, [], {}) or (value is False and key == "tools")
+    if (says and _RESTRICTS.match(_plain(key))) or any(_OF_TOOLS.fullmatch(_plain(one)) for one in inside):
         entry.note(f"{key} is ignored: switch tools and servers off here")
 
 

@@ -175,7 +175,7 @@ def test_a_file_is_followed_when_it_is_quiet(app: App, upkeep: Upkeep, tools: Pa
         ["a", "b"],
     )
     assert rounds(config(a=living(tools), b=living(tools))) == (["b"], ["a"])
-    for broken in ("", config(a=living(tools))[:-1]):
+    for broken in ("", config(a=living(tools))[:-1], config(a=living(tools), b={**living(tools), "type": "odd"})):
         assert rounds(broken) == (["b"], ["a"]), broken
         state = app.followed.look("world")
         assert state is not None

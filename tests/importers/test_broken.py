@@ -162,20 +162,16 @@ BROKEN: list[tuple[Any, str]] = [
     (remote(env_http_headers={"X-Key": SECRET}), W + 'env_http_headers "X-Key" is not the name of an environment'),
     ({"mcpServers": {"a::b": {"command": "x"}}}, 'mcpServers "a::b": name holds "::"'),
     ({"mcpServers": {"": {"command": "x"}}}, 'mcpServers "": name is empty; give a name'),
-    ({"mcpServers": {"a": SECRET}}, 'mcpServers "a" is text; give an object'),
+    ({"mcpServers": {"a": SECRET}}, 'mcpServers "a": it is text; give an object'),
     ({"mcpServers": [{"command": "x"}]}, "mcpServers[0]: name is missing"),
-    (
-        {"mcpServers": [{"name": "a", "command": "x"}] * 2},
-        'mcpServers[1] "a": name is the same as that of mcpServers[0]',
-    ),
     ({"servers": {"a": {"command": "x"}}, "inputs": {}}, "inputs is an object; give a list"),
     ({"servers": {"a": {"command": "x"}}, "inputs": [{}]}, "inputs[0]: id is missing"),
     ({"servers": {"a": {"command": "x"}}, "inputs": [{"id": "k"}, {"id": "k"}]}, "id is the same as that of"),
-    ([{"config": {"mcpServers": {"a": 1}}}], '[0] → config: mcpServers "a" is a number'),
+    ([{"config": {"mcpServers": {"a": 1}}}], '[0] → config → mcpServers "a": it is a number'),
     ([{"config": 3}], "[0]: config is a number; give an object"),
     # LiveMCPBench
     ([{"name": "Charts", "tools": [tool()]}], '[0] "Charts": tools is a list; give an object'),
-    ([{"name": "Charts", "tools": {"c": 5}}], '[0] "Charts": tools "c" is a number; give an object'),
+    ([{"name": "Charts", "tools": {"c": 5}}], '[0] "Charts" → tools "c": it is a number; give an object'),
     ([{"name": "Charts", "tools": {"c": {"tools": [5]}}}], '[0] "Charts" → tools "c": tools[0] is a number'),
     ([{"name": "Charts", "tools": {"a::b": {"tools": []}}}], 'tools "a::b": name holds "::"'),
     ([{"tools": {"c": {}}}, {"tools": {"c": {}}}], '[1] → tools "c": name is the same as that of [0]'),
@@ -234,6 +230,39 @@ def test_text_that_is_no_document(text: str | bytes, source: str, expected: str)
     assert str(caught.value).startswith(f"{source}: ")
     assert expected in str(caught.value)
     assert SECRET not in str(caught.value)
+
+
+def test_a_server_of_a_client_with_a_fault_is_left_out_beside_a_good_one() -> None:
+    bad = {"typed": {"command": "x", "type": SECRET}, "none": None, "environment": {"command": "x", "env": [SECRET]}}
+    found = read_document(json.dumps({"mcpServers": {**bad, "good": {"command": "x"}}}), source="mcp.json")
+    assert [server.name for server in found.servers] == ["good"]
+    assert (found.left_out, found.secrets) == (3, {})
+    assert [(note.where, note.text) for note in found.notes] == [
+        ('mcp.json: mcpServers "typed"', "it was left out, because type is not a transport that is known; give stdio, http or sse"),
+        ('mcp.json: mcpServers "none"', "it was left out, because it is null; give an object"),
+        ('mcp.json: mcpServers "environment"', "it was left out, because env is a list; give an object"),
+    ]  # fmt: skip
+    twice = read_document(json.dumps({"mcpServers": [{"name": "a", "command": "x"}] * 2}), source="mcp.json")
+    assert (len(twice.servers), twice.left_out) == (1, 1)
+
+
+def test_the_ways_of_opencode_and_zed_to_write_a_command() -> None:
+    documents = [
+        {"mcp": {"a": {"type": "local", "command": ["x", "y"], "environment": {"PORT": "80"}}}},
+        {
+            "context_servers": {
+                "a": {"source": "custom", "command": {"path": "x", "args": ["y"], "env": {"PORT": "80"}}}
+            }
+        },
+    ]
+    for document in documents:
+        (server,) = read_document(json.dumps(document), source="a.json").servers
+        assert server.connection is not None
+        assert (server.connection.command, server.connection.args, server.connection.env) == (
+            "x",
+            ("y",),
+            {"PORT": "80"},
+        )
 
 
 def test_every_problem_is_counted_and_kept() -> None:
