@@ -28,9 +28,8 @@ class View:
     icon: str
 
 
-ASK = "Ask"
 VIEWS: Mapping[str, tuple[View, ...]] = {
-    ASK: (
+    "Ask": (
         View("route", "Decision", "alt_route"), View("whatif", "What if", "tune"), View("compare", "Compare", "compare_arrows"),
         View("map", "Map", "scatter_plot"), View("call", "Call", "play_arrow"), View("agent", "Agent", "conversion_path"),
     ),
@@ -77,9 +76,10 @@ def choose_view() -> Chosen:
 
 def framed(folder: str, draw: Callable[..., None]) -> None:
     """Draw a view, and above one that asks its question, which it takes. Without a tool to choose there is only the question."""
-    if group_of(folder) != ASK:
+    asks = getattr(_module(folder), "ASKS", None)
+    if asks is None:
         draw()
-    elif (question := ask(_module(folder).ASKS)) is not None:
+    elif (question := ask(asks)) is not None:
         draw(question)
 
 

@@ -33,7 +33,14 @@ class Panel {
       strips.refresh(this);
     });
     host.addEventListener("focusin", () => this.lane.foreseeSoon());
-    document.addEventListener("wayfare-step", ({ detail }) => this.step(detail));
+    for (const [asked, act] of [["wayfare-step", this.step], ["wayfare-reset", this.reset]]) {
+      document.addEventListener(asked, (event) => {
+        const { prefix, name } = event.detail;
+        if (!this.host.isConnected || prefix !== this.data.prefix || (name && !this.controls.has(name))) return;
+        event.preventDefault(); // the page host is not asked
+        act.call(this, event.detail);
+      });
+    }
     document.addEventListener("wayfare-try", ({ detail }) => this.try(detail));
     document.addEventListener("wayfare-turn", ({ detail }) => this.turnTo(detail));
   }
@@ -88,14 +95,13 @@ class Panel {
       }
       return fold;
     });
-    this.changes = changesList(this);
     this.influence = influenceList(this);
     const few = this.controls.size < FEW; // all are in sight
-    this.host.replaceChildren(...(few ? [] : [this.changes.box, this.influence.box, searchField(this, folds)]), ...folds, this.status);
+    this.host.replaceChildren(...(few ? [] : [...(this.data.at ? [this.influence.box] : []), searchField(this, folds)]), ...folds, this.status);
   }
 
   // Set a knob back to its default, and store it at once.
-  reset(name) {
+  reset({ name }) {
     const { show, spec } = this.controls.get(name);
     show(spec.default);
     this.turn(name, spec.default);
@@ -194,8 +200,7 @@ class Panel {
   }
 
   // Values on their way to the page host are a step, too. The clicked history may be older than the present state.
-  step({ prefix, go, known, heard }) {
-    if (!this.host.isConnected || prefix !== this.data.prefix) return;
+  step({ go, known, heard }) {
     this.drawnOnTheWay ||= this.turned.size > 0; // and the page host may have no news
     if (known || this.turned.size || this.count > heard) this.settle(go);
   }
@@ -216,7 +221,9 @@ class Panel {
       count.textContent = said;
       count.title = changed ? `${changed} of these knobs ${changed > 1 ? "are" : "is"} not at the default` : "";
     }
-    this.changes.show(values);
+    const changed = [...this.controls.values()].filter(({ spec }) => values[spec.name] !== spec.default);
+    const detail = { prefix: this.data.prefix, names: [...this.controls.keys()], chips: changed.map(({ spec }) => chip(spec, values[spec.name])) };
+    document.dispatchEvent(new CustomEvent("wayfare-differs", { detail })); // to state.js
   }
 
   // Show a sentence about the last turned knob, or "".
@@ -231,35 +238,11 @@ class Panel {
   }
 }
 
-// The knobs that differ from their defaults, each with a button that resets it. Closed it is one line, so that no knob moves.
-function changesList(panel) {
-  const summary = element("summary");
-  const list = element("ul");
-  const fold = element("details", {}, summary, list);
-  const none = element("span", { textContent: "Every knob is at its default" });
-  const box = element("div", { className: "wayfare-changes" }, fold, none);
-  let shown = null;
-  const written = (value) => (value === null ? "off" : { true: "on", false: "off" }[value] ?? String(value));
-  const show = (values) => {
-    const changed = [...panel.controls.values()].filter(({ spec }) => values[spec.name] !== spec.default);
-    const now = JSON.stringify(changed.map(({ spec }) => [spec.name, values[spec.name]]));
-    if (now === shown) return;
-    shown = now;
-    const count = changed.length;
-    summary.textContent = `${count} ${count > 1 ? "knobs differ" : "knob differs"} from the default`;
-    list.replaceChildren(
-      ...changed.map(({ spec }) => {
-        const back = element("button", { type: "button", textContent: "×", title: `Reset ${spec.title}` });
-        back.setAttribute("aria-label", back.title);
-        back.addEventListener("click", () => panel.reset(spec.name));
-        const values_ = `${written(spec.default)} → ${written(values[spec.name])}`;
-        return element("li", {}, element("span", {}, spec.title), element("b", {}, values_), back);
-      }),
-    );
-    fold.hidden = !count;
-    none.hidden = count > 0;
-  };
-  return { box, show };
+// A changed knob, as `_chips` of state_bar.py tells it.
+function chip({ name, title, unit, default: usual }, value) {
+  const written = (one) => (one === null ? "off" : { true: "on", false: "off" }[one] ?? String(one));
+  const shown = `${written(value)}${unit ? ` ${unit}` : ""}`;
+  return { name, text: `${title.split(", ").pop()} ${shown}`, about: `${title}: ${written(usual)} → ${shown}` };
 }
 
 // The knobs that change the winner of this question, the nearest change first, each as a button that leads to it. A knob that changes

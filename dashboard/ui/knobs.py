@@ -100,25 +100,6 @@ def reset_knobs(defaults: Parameters, prefix: str) -> None:
         st.session_state[f"{prefix}.{info.name}"] = info.default
 
 
-def reset_and_history(defaults: Parameters, prefix: str) -> None:
-    """The button that resets all knobs, with undo and redo beside it."""
-    st.fragment(_reset_and_history, key=history_key(prefix))(defaults, prefix)
-
-
-def _reset_and_history(defaults: Parameters, prefix: str) -> None:
-    def reset() -> None:
-        reset_knobs(defaults, prefix)
-        st.rerun()
-
-    with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False):
-        changed = bool(read_knobs(defaults, prefix).changed())
-        st.button(
-            "Reset all knobs", on_click=reset, width="stretch", disabled=not changed,
-            help=None if changed else "Every knob is at its default.",
-        )  # fmt: skip
-        history_buttons(defaults.knobs(), prefix)
-
-
 def knob_title(info: Knob) -> str:
     """Returns the plain name of a knob, with its letter in formulas and papers if it has one.
 
@@ -262,9 +243,6 @@ NAMED = 3  # knobs in the title of a step
 Values = Mapping[str, Value]
 
 
-_buttons = component("history", '<div class="wayfare-history"></div>', "history.css", "history.js")
-
-
 @dataclass(frozen=True, slots=True)
 class History:
     """The values of the knobs, the oldest first, and the place of the current ones.
@@ -321,23 +299,14 @@ def step(prefix: str, *, by: object = None, to: object = None) -> None:
         st.session_state[f"{prefix}.{name}"] = value
 
 
-def history_key(prefix: str) -> str:
-    """Returns the key of the fragment with the buttons. It is redrawn when a knob changes."""
-    return f"{prefix}:steps"
-
-
-def history_buttons(infos: Sequence[Knob], prefix: str) -> None:
-    """Undo, redo, and the list of steps of this visit."""
+def history_of(infos: Sequence[Knob], prefix: str) -> dict[str, Any]:
+    """Returns the steps of this visit for undo, redo and their list."""
     if _key(prefix) not in st.session_state:
         st.session_state[_key(prefix)] = History((_now(infos, prefix),))
     note(infos, prefix)
     history: History = st.session_state[_key(prefix)]
     steps = [_said(infos, *pair) for pair in zip(history.states, history.states[1:], strict=False)]
-    _buttons(
-        key=f"{prefix}:history",
-        data={"prefix": prefix, "steps": steps, "at": history.at, "heard": st.session_state.get(f"{prefix}:heard", 0)},
-        width="content",
-    )
+    return {"steps": steps, "at": history.at, "heard": st.session_state.get(f"{prefix}:heard", 0)}
 
 
 def _now(infos: Sequence[Knob], prefix: str) -> Values:
@@ -355,14 +324,15 @@ def _said(infos: Sequence[Knob], before: Values, after: Values) -> str:
     """
     changed = [info for info in infos if before[info.name] != after[info.name]]
     words = [
-        f"{info.symbol} {_shown(before[info.name])} → {_shown(after[info.name])} {info.unit}".strip()
+        f"{info.symbol} {value_text(before[info.name])} → {value_text(after[info.name])} {info.unit}".strip()
         for info in changed[:NAMED]
     ]
     rest = len(changed) - len(words)
     return ", ".join([*words, *([f"{rest} more"] if rest else [])])
 
 
-def _shown(value: Value) -> str:
+def value_text(value: Value) -> str:
+    """Returns a value in words."""
     if value is None:
         return "off"
     if isinstance(value, bool):

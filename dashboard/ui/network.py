@@ -40,17 +40,6 @@ def start_network(app: App, linked: Mapping[str, str]) -> None:
         st.warning(f"A part of the link was not used: {escaped(problem, 300)}", icon=":material/link_off:")
 
 
-def network_line() -> None:
-    """Say that the figures of a view are simulated, also while the knobs are hidden. Draws nothing for the measured network."""
-    moment = chosen_network()
-    if moment.with_simulated:
-        st.markdown(":violet-badge[simulated] :small[Simulated calls count as if they were real. Nothing is recorded.]")
-    elif moment.simulated:
-        st.markdown(
-            f":violet-badge[simulated] :small[Times and failures are those of the network {escaped(str(moment))}. Nothing is recorded.]"
-        )
-
-
 def network_choice(app: App, redraws: Sequence[str], lane: LaneLink | None) -> None:
     """Draw the choice, and the moment of a simulated network. A change redraws the fragments with these keys, or the whole page."""
     key = f"{PREFIX}:knobs"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -14,14 +14,16 @@ from core.domain.decision import Decision
 from core.domain.params import Parameters
 from core.importers.shipped_catalogs import starting_subtasks
 from core.routers.tool_attention import STATE
+from dashboard.page_host import DeltaGenerator
 from dashboard.session import current_app, first_catalog, visitor
 from dashboard.theme import WinnerColours
-from dashboard.ui.knobs import LaneLink, history_key, knob_panel, knob_title, read_knobs, reset_and_history, start_knobs
+from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, start_knobs
 from dashboard.ui.layer import supposed
-from dashboard.ui.network import chosen_network, network_choice, network_line, network_texts, start_network
+from dashboard.ui.network import chosen_network, network_choice, network_texts, start_network
 from dashboard.ui.presets import preset_choice
+from dashboard.ui.state_bar import BAR, state_bar
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState, open_page
+from dashboard.ui.url_state import OF_WORDS, SHARED, UrlState, open_page
 
 DEFAULT_ROUTER = "ehrr"
 LONGEST = 20_000  # characters of a sub-task
@@ -46,18 +48,24 @@ class QueryForm:
         }
 
 
-def query_row(app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str) -> QueryForm:
-    """Draw the row and return its values."""
-    grid = st.grid(2, min_column_width=400, gap="small", vertical_alignment="bottom")
-    subtask = grid.text_input(
-        "What is needed?", _text(state, linked, "q"), key=state.key("q"), placeholder="For example: convert 300 miles to kilometres",
-        icon=":material/search:", max_chars=LONGEST,
-    )  # fmt: skip
-    row = grid.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    server_hint = row.text_input(
-        "Server hint (optional)", _text(state, linked, "hint"), key=state.key("hint"), placeholder="kind of server",
-        help="The kind of server. It is compared only with the texts of servers.",
-    )  # fmt: skip
+def query_row(
+    app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str, *, measures: bool
+) -> tuple[QueryForm, DeltaGenerator]:
+    """Draw the row. Returns its values and the place of its choices. A view that `measures` asks tasks: it keeps the text of the question."""
+    subtask, server_hint = linked.get("q", ""), linked.get("hint", "")
+    if measures:
+        row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    else:
+        grid = st.grid(2, min_column_width=400, gap="small", vertical_alignment="bottom")
+        subtask = grid.text_input(
+            "What is needed?", _text(state, linked, "q"), key=state.key("q"), placeholder="For example: convert 300 miles to kilometres",
+            icon=":material/search:", max_chars=LONGEST,
+        )  # fmt: skip
+        row = grid.container(horizontal=True, vertical_alignment="bottom", gap="small")
+        server_hint = row.text_input(
+            "Server hint", _text(state, linked, "hint"), key=state.key("hint"), placeholder="optional",
+            help="The kind of server. It is compared only with the texts of servers.",
+        )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
     start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog), first_catalog)
     catalog = row.selectbox("Catalog", catalogs, start, key=state.key("catalog"), width=150)
@@ -68,7 +76,7 @@ def query_row(app: App, state: UrlState, linked: Mapping[str, str], first_catalo
         "Router", list(routers), start, key=state.key("router"), format_func=routers.__getitem__, width=140,
     )  # fmt: skip
     _warn_if_missing("router", router, list(routers), linked)
-    return QueryForm(subtask.strip(), server_hint.strip(), catalog, router)
+    return QueryForm(subtask.strip(), server_hint.strip(), catalog, router), row
 
 
 def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
@@ -110,7 +118,7 @@ def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapp
         )
 
 
-PRESET, AGENTS, COLOURS = "ask:preset", "ask:agents", "ask:colours"
+PRESET, COLOURS = "ask:preset", "ask:colours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +126,24 @@ class Asks:
     """What a view adds to the frame.
 
     `of_answer` are its texts in the URL that belong to the answer. A turned knob redraws the fragments `redraws`, or the whole view if
-    there are none, and asks the `lane` of its knobs meanwhile.
+    there are none, and asks the `lane` of its knobs meanwhile. A view that `measures` asks tasks in place of the question, to the depth
+    of its measures and without a simulated network.
     """
 
     view: str
     of_answer: tuple[str, ...] = ()
     redraws: tuple[str, ...] = ()
     lane: Callable[[str], LaneLink] | None = None
+    measures: bool = False
+
+
+MEASURED_WITHOUT = ("n", "network", "at_s")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question of a view, and the state of the view in its address. `prefix` is that of the knobs in the session."""
+    """The question of a view, and the state of the view in its address. `prefix` is that of the knobs in the session, `row` the place
+    of the choices. `ignored` is the part of the setting that the view does not use."""
 
     app: App
     state: UrlState
@@ -137,6 +151,9 @@ class Question:
     query: QueryForm
     defaults: Parameters
     prefix: str
+    view: str
+    row: DeltaGenerator
+    ignored: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> Parameters:
@@ -172,6 +189,11 @@ class Question:
         }
         return {name: text for name, text in texts.items() if text}
 
+    @property
+    def setting(self) -> dict[str, str]:
+        """What the question is decided with, as texts of a link: what differs from the defaults."""
+        return {name: text for name, text in self.texts.items() if name not in OF_WORDS}
+
 
 def winner_colours(asked: Asked) -> WinnerColours:
     """Returns the colours of a question's winners, the same on every view while it is asked."""
@@ -194,32 +216,54 @@ def ask(asks: Asks) -> Question | None:
     """Draw the frame above a view. Returns the question, or None if its catalog has no tools: then the frame says so and has no knobs."""
     app, state = current_app(), UrlState(asks.view, asks=True, of_answer=asks.of_answer)
     linked = state.begin()
-    query = query_row(app, state, linked, first_catalog())
+    bar = st.container(key="state")
+    query, row = query_row(app, state, linked, first_catalog(), measures=asks.measures)
     before = linked.get("q", "").strip(), linked.get("hint", "").strip(), linked.get("catalog", first_catalog())
     if before != (query.subtask, query.hint, query.catalog):
         for name in asks.of_answer:
             linked.pop(name, None)
             st.session_state.pop(state.key(name), None)
-    defaults, prefix = app.routing.parameters(query.router), f"{state.key('knob')}.{query.router}"
+    defaults, prefix = app.routing.parameters(query.router), knob_prefix(query.router)
     for problem in start_knobs(defaults, linked, prefix):
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     start_network(app, linked)
-    question = Question(app, state, linked, query, defaults, prefix)
+    question = Question(
+        app, state, linked, query, defaults, prefix, asks.view, row, MEASURED_WITHOUT if asks.measures else ()
+    )
+    with bar:
+        state_bar(question)
     if _no_tools(question):
         kept = {name: text for name, text in linked.items() if name not in asks.of_answer}  # for when a tool is there
         state.end({**kept, **query.texts(first_catalog())}, question=question.texts)
         return None
-    redraws = (*asks.redraws, PRESET, AGENTS, history_key(prefix)) if asks.redraws else ()
+    redraws = (*asks.redraws, PRESET, BAR) if asks.redraws else ()
     lane = None if asks.lane is None else asks.lane(prefix)
-    if lane is None:  # else the parts of the lane say it
-        network_line()
     with st.sidebar:
-        reset_and_history(defaults, prefix)
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)
-        network_choice(app, asks.redraws, lane)
-        st.fragment(agents_scope, key=AGENTS)(app, query.router, defaults, prefix)
-        knob_panel(defaults, prefix, redraws, elsewhere={STATE}, lane=lane)
+        if not asks.measures:
+            network_choice(app, (*asks.redraws, BAR) if asks.redraws else (), lane)
+        knob_panel(defaults, prefix, redraws, elsewhere={"n"} if asks.measures else {STATE}, lane=lane)
     return question
+
+
+def standing_question(app: App, view: str, ignored: tuple[str, ...]) -> Question:
+    """Draw the bar above a view with choices of its own. Returns the question of the other views."""
+    state = UrlState(view)
+    asked, routers = state.question, {known.id for known in app.routing.routers()}
+    router = name if (name := asked.get("router", DEFAULT_ROUTER)) in routers else DEFAULT_ROUTER
+    query = QueryForm(asked.get("q", ""), asked.get("hint", ""), asked.get("catalog", first_catalog()), router)
+    defaults, prefix, place = app.routing.parameters(router), knob_prefix(router), st.container(key="state")
+    start_knobs(defaults, asked, prefix)
+    start_network(app, asked)
+    question = Question(app, state, asked, query, defaults, prefix, view, place, ignored)
+    with place:
+        state_bar(question)
+    return question
+
+
+def knob_prefix(router: str) -> str:
+    """Returns the prefix of a router's knobs in the session, the same on all views."""
+    return f"{SHARED}.knob.{router}"
 
 
 def _no_tools(question: Question) -> bool:
@@ -230,29 +274,3 @@ def _no_tools(question: Question) -> bool:
         if st.button("Open the Catalog page", key="ask:no tools"):
             open_page("catalog", catalog=question.query.catalog)
     return bool(why)
-
-
-def agents_scope(app: App, router: str, defaults: Parameters, prefix: str, *, leave: Collection[str] = ()) -> None:
-    """Draw whose knobs these are: the operator's in this window. Agents have their own, which can be set to these, but for the knobs to
-    `leave`."""
-    theirs = app.agent_knobs.of(router)
-    kept = {info.name: theirs.get(info.name, info.default) for info in defaults.knobs() if info.name in leave}
-    own = read_knobs(defaults, prefix).replaced(kept)
-    same = own.changed() == theirs
-    said = "the defaults" if not theirs else "the same" if same else f"{len(theirs)} changed"
-    with st.expander(f"Agents: {said}", icon=":material/smart_toy:", key=f"{AGENTS}:box"):
-        titles = {info.name: knob_title(info) for info in defaults.knobs()}
-        values = "; ".join(f"{titles[name]} {'off' if value is None else value}" for name, value in theirs.items())
-        st.caption(
-            "The knobs here are yours, in this window and its links. Agents that ask through /mcp decide with "
-            f"{escaped(values, 600) if values else 'the defaults'}, unless their address names a preset or a knob."
-        )
-        if st.button(
-            "Use mine for agents", key=f"{AGENTS}:use", width="stretch", disabled=same,
-            help="Agents decide with these knobs already." if same else "From the next search on, also after a restart.",
-        ):  # fmt: skip
-            app.agent_knobs.put(router, own)
-            st.rerun()
-        if theirs and st.button("Agents back to the defaults", key=f"{AGENTS}:reset", width="stretch"):
-            app.agent_knobs.put(router, defaults.replaced({info.name: info.default for info in defaults.knobs()}))
-            st.rerun()

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from urllib.parse import quote
 
 import streamlit as st
 
 from dashboard.page_host import DeltaGenerator, StreamlitPage, moved_in_history
 
 LAST_WRITTEN = "url:last written"  # the page and its texts
+CHANGED = "url:changed"  # the question was changed without its widgets
 QUESTION = "url:question"  # sub-task, hint, catalog, router and knobs as texts
 
 KEPT, SEEN = ":kept", ":seen"
 SHARED = "ask"  # the session keys of a question are the same for every view of it
-ASKED = ("q", "hint", "catalog", "network", "at_s")  # the texts of a question but for its router and knobs
+OF_WORDS = ("q", "hint")
+ASKED = (*OF_WORDS, "catalog", "network", "at_s")  # the texts of a question but for its router and knobs
 OF_QUESTION = ("q", "hint", "catalog", "router", "knob", "network")
 
 
-def ask_with(router: str, knobs: Mapping[str, str]) -> None:
-    """Let the question of all pages have this router and these knobs, those that differ from their defaults. For `on_click`."""
-    _forget(f"{SHARED}.knob")
-    st.session_state.pop(f"{SHARED}.router", None)
-    kept = {name: text for name, text in st.session_state.get(QUESTION, {}).items() if name in ASKED}
-    st.session_state[QUESTION] = {**kept, "router": router, **knobs}
+def ask_with(setting: Mapping[str, str]) -> None:
+    """Let the question of all views have this setting, beside its sub-task and hint. Takes effect in the next run of the page."""
+    asked = st.session_state.get(QUESTION, {})
+    st.session_state[QUESTION] = {**setting, **{name: asked[name] for name in OF_WORDS if name in asked}}
+    st.session_state[CHANGED] = True
+    _forget(SHARED)
+
+
+def variant_text(router: str, changed: Mapping[str, object]) -> str:
+    """Returns a router and its changed parameters as one text.
+
+    >>> variant_text("ehrr", {"k": 3, "billing": "a,b~c"})
+    'ehrr~k=3~billing=a%2Cb%7Ec'
+    """
+    return "~".join(
+        [router, *(f"{name}={quote(str(value), safe='').replace('~', '%7E')}" for name, value in changed.items())]
+    )
 
 
 def pages_state() -> dict[str, dict[str, str]]:
@@ -65,11 +79,6 @@ class UrlState:
         return dict(st.session_state.get(QUESTION, {}))
 
     @property
-    def asked_with(self) -> dict[str, str]:
-        """The router and the knobs of the last question, those that differ from their defaults."""
-        return {name: text for name, text in self.question.items() if name not in ASKED}
-
-    @property
     def begins(self) -> bool:
         """Tells whether this is the first view of the visit that asks. The values of fields may come from a page that was open when the
         console was started again: a field must take its text as a default, which leaves them."""
@@ -90,7 +99,7 @@ class UrlState:
                 _forget(SHARED)
                 st.session_state.pop(f"{self._page}{SEEN}", None)
             st.session_state[LAST_WRITTEN] = (self._page, arrived)
-        elif writer != self._page and self._asks:
+        elif self._asks and (st.session_state.pop(CHANGED, False) or writer != self._page):
             self._follow()
         return dict(self._texts)
 

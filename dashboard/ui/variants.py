@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import streamlit as st
 
 from core.app import App
 from core.domain.errors import WayfareError
-from core.domain.params import Parameters, Value
+from core.domain.params import Parameters
 from dashboard.ui.long_work import AT_ONCE
 from dashboard.ui.question import DEFAULT_ROUTER
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, variant_text
 
 FIRST = ("ehrr", "expected_value", "rag_mcp", "tool_attention", "pa_rag")
 READS_ALL = {
@@ -47,15 +47,6 @@ class Variant:
         """The title of the router, with the parameters that differ from the defaults."""
         changed = ", ".join(f"{name} = {value}" for name, value in self.parameters.changed().items())
         return f"{self.title} · {changed}" if changed else self.title
-
-
-def variant_text(router: str, changed: Mapping[str, Value]) -> str:
-    """Returns a router and its changed parameters as one text.
-
-    >>> variant_text("ehrr", {"k": 3, "billing": "a,b~c"})
-    'ehrr~k=3~billing=a%2Cb%7Ec'
-    """
-    return "~".join([router, *(f"{name}={_quoted(str(value))}" for name, value in changed.items())])
 
 
 def read_variant(app: App, text: str) -> Variant:
@@ -102,7 +93,3 @@ def choose_variants(
         placeholder="Choose two or more", on_change=faults.clear, help="Pin a set of parameters with Compare on the Decision view.",
     )  # fmt: skip
     return tuple(variants[text] for text in chosen)
-
-
-def _quoted(value: str) -> str:
-    return quote(value, safe="").replace("~", "%7E")

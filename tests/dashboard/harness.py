@@ -150,6 +150,11 @@ def knob_panel_of(page: AppTest) -> dict[str, Any]:
     return next(data for data in _sent(page) if "groups" in data and data["prefix"] != NETWORK)
 
 
+def state_of(page: AppTest) -> dict[str, Any]:
+    """What the browser is given to draw the bar with the state."""
+    return next(data for data in _sent(page) if "agents" in data)
+
+
 def network_panel_of(page: AppTest) -> dict[str, Any]:
     """What the browser is given to draw the network."""
     return next(data for data in _sent(page) if data.get("prefix") == NETWORK and "groups" in data)

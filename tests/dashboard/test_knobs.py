@@ -140,14 +140,6 @@ def plain(text: str) -> str:
     return text.replace("\\", "").replace("\u2060", "")
 
 
-def test_reset_puts_every_knob_back() -> None:
-    knobs = knobs_of("ehrr")
-    page = visit(**{info.name: str(other_value(info)) for info in knobs})
-    checked(next(button for button in page.button if button.label.startswith("Reset")).click().run())
-    assert knob_panel_of(page)["values"] == {info.name: info.default for info in knobs}
-    assert page.query_params == {}
-
-
 def test_no_limit_and_a_limit_of_nothing_are_two_things() -> None:
     page = turn(visit(n="4"), EHRR, budget_usd=0.0)
     assert page.query_params == {"n": "4", "budget_usd": "0.0"}
@@ -205,9 +197,9 @@ def stepping() -> None:
     import streamlit as st
 
     from core.routers.ehrr import EhrrParameters
-    from dashboard.ui.knobs import history_buttons, take_turned
+    from dashboard.ui.knobs import history_of, take_turned
 
-    history_buttons(EhrrParameters.knobs(), "p")
+    history_of(EhrrParameters.knobs(), "p")
     take_turned(st.session_state["messages"], EhrrParameters.knobs(), "p")
 
 

@@ -10,7 +10,7 @@ from core.app import App
 from core.domain.lab_runs import OPTUNA
 from core.lab.sweep import read_axis
 from core.lab.sweeps import SweepPlan
-from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles, turn
+from tests.dashboard.harness import app_with, charts, checked, open_page, press, state_of, text_of, titles, turn
 from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, table
 
 app = app_with({"small": CATALOG})
@@ -65,7 +65,7 @@ def test_a_search_is_drawn_and_a_trial_of_it_applied(app: App) -> None:
     page = finished(press(page, "lab:change"))
     assert "does not gain beyond noise in “Solved”" in text_of(page)
     assert page.button(key="lab:apply").label == "Apply all the same"
-    page.session_state["lab.knob.ehrr.kappa"] = 7.0
+    page.session_state["ask.knob.ehrr.kappa"] = 7.0
     assert "The knobs have changed since: changes are shown against them." in text_of(checked(page.run()))
 
 
@@ -78,25 +78,17 @@ def test_a_search_says_that_its_gains_cost_success(app: App) -> None:
 def test_a_clear_gain_is_applied_to_the_question_of_all_pages(app: App) -> None:
     searched(app, 6, "budget_usd=0:0.004", tasks=MANY, budget_usd=0.0)
     page = visit(view="Search", budget_usd="0.0")
-    page.session_state["url:question"] = {"q": "read a file", "catalog": "small", "kappa": "7", "budget_usd": "0.0"}
-    page = checked(page.run())
+    page = turn(page, "ask.knob.ehrr", kappa=7.0)
     signs = charts(page)[0]["data"][0]["marker"]["symbol"]
     assert (signs[0], signs.count("star")) == ("square", 1)
     page = finished(press(page, "lab:change"))
     assert "p < 0.001: better" in text_of(page).replace("*", "")
     page = press(page, "lab:apply")
     asked = page.session_state["url:question"]
-    assert asked == {
-        "q": "read a file",
-        "catalog": "small",
-        "router": "",
-        "kappa": "7.0",
-        "budget_usd": page.query_params["budget_usd"],
-    }
+    assert asked == {"catalog": "small", "kappa": "7.0", "budget_usd": page.query_params["budget_usd"]}
     assert "The knobs are at this point." in text_of(page)
-    page = press(page, "lab:undo-button")
-    assert "lab:undo-button" not in [button.key for button in page.button]
-    assert page.session_state["url:question"]["budget_usd"] == "0.0"
+    (step,) = state_of(page)["steps"]
+    assert step.startswith("B 0 →"), "Undo brings the knobs back"
 
 
 def test_a_search_that_was_ended_goes_on(app: App) -> None:
@@ -160,17 +152,11 @@ def test_a_snapshot_brings_all_pages_back(app: App) -> None:
     assert "No snapshot is kept yet" in text_of(page)
 
 
-def test_the_knobs_of_the_question_are_measured_and_those_of_the_lab_are_kept_until_it_changes(app: App) -> None:
-    question = {"q": "read a file", "catalog": "small", "alpha_t": "0.3"}
-    page = visit(view="Sweep")
-    page.session_state["url:question"] = question
-    page = checked(page.run())
-    assert page.session_state["lab.knob.ehrr.alpha_t"] == 0.3
-    assert page.session_state["lab.knob.ehrr.n"] == 10
-    page = turn(page, "lab.knob.ehrr", alpha_t=0.5)
-    assert checked(page.run()).session_state["lab.knob.ehrr.alpha_t"] == 0.5
-    page = press(page, "ask:agents:use")
-    assert app.agent_knobs.of("ehrr") == {"alpha_t": 0.5}, "agents keep their number of candidates"
-    page.session_state["url:question"] = {**question, "router": "rag_mcp", "alpha_t": ""}
-    page = checked(page.run())
-    assert page.selectbox(key="lab.router").value == "rag_mcp"
+def test_the_state_of_the_question_is_measured_deep_enough_and_a_turn_in_the_lab_changes_it() -> None:
+    page = visit(view="Sweep", q="read a file", alpha_t="0.3", n="4", network="fluctuating")
+    shown = state_of(page)
+    assert shown["state"] == {"alpha_t": "0.3", "n": "4", "network": "fluctuating", "at_s": "0", "catalog": "small"}
+    assert shown["ignored"] == ["n", "network", "at_s"]
+    page = turn(page, "ask.knob.ehrr", alpha_t=0.5)
+    assert page.session_state["url:question"]["alpha_t"] == "0.5"
+    assert page.session_state["url:question"]["q"] == "read a file"

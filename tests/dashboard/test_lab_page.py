@@ -202,7 +202,7 @@ def test_a_sweep_is_drawn_and_a_point_that_loses_is_not_offered_to_apply(app: Ap
     later = visit(view="Sweep")  # without a link: the newest that is stored
     assert later.query_params["sweep"] == sweep.id
     assert later.selectbox(key="lab.sweep").options[0].startswith("2 points over budget_usd · 20")
-    worse = turn(page, "lab.knob.ehrr", budget_usd=0.0)
+    worse = turn(page, "ask.knob.ehrr", budget_usd=0.0)
     worse = checked(worse.selectbox(key=f"lab.point.{sweep.id}").set_value("0").run())
     assert "The knobs are at this point." in text_of(worse)
 

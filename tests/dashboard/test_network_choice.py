@@ -10,7 +10,16 @@ from core.domain.network_moment import MEASURED, WITH_SIMULATED
 from dashboard.lane import lanes
 from dashboard.pages.route.view import TOKEN
 from dashboard.ui.network import KIND, PREFIX
-from tests.dashboard.harness import knob_panel_of, live_of, metrics_of, network_panel_of, open_page, text_of, turn
+from tests.dashboard.harness import (
+    knob_panel_of,
+    live_of,
+    metrics_of,
+    network_panel_of,
+    open_page,
+    state_of,
+    text_of,
+    turn,
+)
 
 LINK = {"q": "convert 300 miles to kilometres", "network": "fluctuating", "at_s": "900"}
 
@@ -64,6 +73,6 @@ def test_every_view_that_asks_takes_it_over(app: App, view: str) -> None:
     page: AppTest = open_page(view, **LINK)
     assert network_panel_of(page)["values"] == {"network": "fluctuating", "at_s": 900.0}
     assert "A part of the link was not used" not in text_of(page)
-    assert "Times and failures are those of the network fluctuating at 900 s" in text_of(page)
+    assert [chip["text"] for chip in state_of(page)["knobs"][PREFIX]] == ["Network fluctuating", "Moment 900 s"]
     if view == "call":
         assert "meets the network fluctuating at 900 s" in text_of(page)

@@ -26,6 +26,7 @@ from tests.dashboard.harness import (
     markdown_of,
     metrics_of,
     open_page,
+    state_of,
     text_of,
     titles,
     turn,
@@ -158,7 +159,7 @@ def test_below_the_question_of_a_catalog_without_tools_stands_what_to_do_and_not
     assert "Catalog hollow has no tools: none of its servers lists one." in text_of(page)
     assert [button.label for button in page.button] == ["Open the Catalog page"]
     fields = [field.label for kind in FIELDS for field in page.get(kind)]
-    assert fields == ["What is needed?", "Server hint (optional)", "Catalog", "Router"]
+    assert fields == ["What is needed?", "Server hint", "Catalog", "Router"]
     assert not titles(page)
     assert {name: "".join(text) for name, text in page.query_params.items()} == query
 
@@ -204,15 +205,19 @@ def test_a_router_can_be_chosen_and_decides(app: App, router: str) -> None:
     assert app.store.activity.decisions()["router"].iloc[0] == router
 
 
-def test_agents_get_the_operators_knobs_by_one_press_and_go_back_by_another(app: App) -> None:
-    page = open_page("route", **ASKED, alpha_t="0.08")
-    assert "the defaults" in text_of(page)
-    page.button(key="ask:agents:use").click().run()
-    assert app.agent_knobs.of("ehrr") == {"alpha_t": 0.08}
-    assert "Time matters, αt 0.08" in text_of(page)
-    assert page.button(key="ask:agents:use").disabled
-    page.button(key="ask:agents:reset").click().run()
-    assert app.agent_knobs.of("ehrr") == {}
+def test_the_bar_says_what_differs_what_to_compare_with_and_with_what_agents_decide(app: App) -> None:
+    page = open_page("route", **ASKED, alpha_t="0.08", alpha_s="0.02", kappa="10")
+    shown = state_of(page)
+    chips = shown["knobs"]["ask.knob.ehrr"]
+    assert [chip["text"] for chip in chips] == ["αs 0.02 1/s", "αt 0.08 1/s", "κ 10 s/$"]
+    assert chips[1]["about"] == "Time matters, αt: 0.02 → 0.08 1/s"
+    assert shown["preset"] == "Quick"
+    assert ["the defaults", "ehrr"] in [list(one) for one in shown["others"]]
+    assert "Quick" not in dict(shown["others"])
+    assert (shown["agents"]["same"], shown["agents"]["words"]) == (False, "the defaults")
+    app.agent_knobs.put("ehrr", ROUTERS["ehrr"].parameters().replaced({"alpha_t": 0.08, "alpha_s": 0.02, "kappa": 10}))
+    shown = state_of(checked(page.run()))
+    assert (shown["agents"]["same"], shown["agents"]["words"]) == (True, "αs 0.02 1/s, αt 0.08 1/s and 1 more")
 
 
 def test_a_question_and_each_change_of_hint_or_knob_are_decided_recorded_once_and_in_the_url(app: App) -> None:

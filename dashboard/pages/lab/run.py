@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,8 +29,8 @@ from dashboard.pages.lab.tasks import TaskSet
 from dashboard.session import job_about, known_job, start_job
 from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.text import DROPPED, escaped
-from dashboard.ui.url_state import UrlState
-from dashboard.ui.variants import variant_text
+from dashboard.ui.url_state import UrlState, variant_text
+from dashboard.ui.variants import Variant, read_variant
 
 
 def choose_some(
@@ -222,19 +223,19 @@ class Chosen:
         return preset_of(self.parameters) or DEFAULT_PRESET
 
 
-def knob_prefix(router: str) -> str:
-    """The prefix of a router's knobs in the session."""
-    return f"lab.knob.{router}"
-
-
 def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
     """Draw the row with the button. Returns the texts for the URL."""
     titles = {router.id: router.title for router in app.routing.routers()}
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    beside = {
+        text: f"{one.name}{'' if one.parameters.changed() else ' at the defaults'}"
+        for text, one in _beside(app, chosen, linked).items()
+    }
+    others = {router: title for router, title in titles.items() if router != chosen.router} | beside
     with row:
         also = choose_some(
             state, linked, "also", f"Measure {titles[chosen.router]} with these knobs, and also",
-            [router for router in titles if router != chosen.router], show=titles.__getitem__,
+            list(others), show=others.__getitem__,
             note="The other routers use the preset of the sidebar, or Balanced if the knobs are set by hand.",
         )  # fmt: skip
         play = st.toggle(
@@ -249,6 +250,18 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     )  # fmt: skip
     _estimate(app, chosen, _asked(app, chosen, also), titles, play=play)
     return {"also": ",".join(also)}
+
+
+def _beside(app: App, chosen: Chosen, linked: Mapping[str, str]) -> dict[str, Variant]:
+    """Returns the settings of the chosen router to measure beside the present one: the defaults, and those of a link."""
+    found = dict[str, Variant]()
+    for text in (chosen.router, *linked.get("also", "").split(",")):
+        with suppress(WayfareError):
+            variant = read_variant(app, text)
+            depth = {BY_N: chosen.parameters.values()[BY_N]}
+            if variant.router == chosen.router and variant.parameters.replaced(depth) != chosen.parameters:
+                found[text] = variant
+    return found
 
 
 def example_button(app: App, chosen: Chosen, routers: Sequence[str]) -> None:
@@ -278,8 +291,18 @@ def _estimate(app: App, chosen: Chosen, asked: Asked, titles: Mapping[str, str],
 
 def _asked(app: App, chosen: Chosen, also: tuple[str, ...]) -> Asked:
     """Returns every router to measure with its parameters."""
-    more = [(router, app.routing.parameters(router, {BY_N: 10}, preset=chosen.preset)) for router in also]
-    return [(chosen.router, chosen.parameters), *more]
+    own, n = [(chosen.router, chosen.parameters)], {BY_N: RANKED}
+    for text in also:
+        router, *settings = text.split("~")
+        if settings or router == chosen.router:  # a setting of its own
+            own.append((router, read_variant(app, text).parameters.replaced(n)))
+        else:
+            own.append((router, app.routing.parameters(router, n, preset=chosen.preset)))
+    return own
+
+
+def _preset(chosen: Chosen, router: str, parameters: Parameters) -> str:
+    return chosen.preset if router != chosen.router else preset_of(parameters) or DEFAULT_PRESET
 
 
 def _kept(app: App, chosen: Chosen, asked: Asked, *, play: bool) -> int:
@@ -288,7 +311,8 @@ def _kept(app: App, chosen: Chosen, asked: Asked, *, play: bool) -> int:
     return sum(
         app.measuring.known(
             app.lab_runs.conditions(
-                chosen.tasks.tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router, preset=chosen.preset,
+                chosen.tasks.tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router,
+                preset=_preset(chosen, router, parameters),
                 parameters=parameters, playing=_playing(parameters) if play else None,
             )
         )
@@ -302,7 +326,7 @@ def _playing(parameters: Parameters) -> Playing:
 
 
 def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
-    tasks, preset = chosen.tasks.tasks, chosen.preset
+    tasks = chosen.tasks.tasks
     asked = _asked(app, chosen, also)
     each = decisions(tasks, _playing(chosen.parameters) if play else None)
 
@@ -310,7 +334,8 @@ def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
         ids: list[str] = []
         for number, (router, parameters) in enumerate(asked):
             made = app.measuring.measure(
-                tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router, preset=preset,
+                tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router,
+                preset=_preset(chosen, router, parameters),
                 parameters=parameters, playing=_playing(parameters) if play else None,
                 progress=lambda done, before=number * each: job.report(before + done),
             )  # fmt: skip

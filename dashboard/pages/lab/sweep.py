@@ -31,7 +31,6 @@ from dashboard.pages.lab.run import (
     SWEEP,
     Chosen,
     begin,
-    knob_prefix,
     measure_name,
     result,
     start_button,
@@ -39,11 +38,10 @@ from dashboard.pages.lab.run import (
 )
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
-from dashboard.ui.question import DEFAULT_ROUTER
+from dashboard.ui.question import knob_prefix
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState, ask_with, select
+from dashboard.ui.url_state import UrlState, select
 
-UNDO = "lab:undo"
 LISTED = 12
 CHOSEN_ON_THE_SAME = "The point is chosen and measured on the same tasks, so it may gain less on other tasks."
 Points = Sequence[Mapping[str, Any]]
@@ -106,7 +104,7 @@ def _chart(
 
 
 def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any], objective: str, *, of: int) -> None:
-    """Show the changes of a point among `of`, what speaks against it, a button that applies it, and one that undoes it."""
+    """Show the changes of a point among `of`, what speaks against it, and a button that applies it."""
     now = chosen.parameters.values()
     new = {name: value for name, value in point["values"].items() if now[name] != value}
     about = (sweep, point["number"], chosen.router, json.dumps(now, sort_keys=True), objective)
@@ -130,31 +128,15 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any], 
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
         row.button(
             "Apply all the same" if why else "Apply", key="lab:apply", icon=":material/check:", type="secondary" if why else "primary",
-            on_click=_set, args=(chosen, new, {name: now[name] for name in new}),
-            help="Sets these knobs here, and for the question of all pages.",
-        )  # fmt: skip
-    undo: tuple[Chosen, Mapping[str, Value]] | None = st.session_state.get(UNDO)
-    if undo is not None and undo[0].router == chosen.router:
-        row.button(
-            f"Undo: back to {values_text(undo[1])}", key="lab:undo-button", icon=":material/undo:", on_click=_set,
-            args=(*undo, None),
+            on_click=_set, args=(chosen, new),
+            help="Sets these knobs on all views. Undo, above, brings the present ones back.",
         )  # fmt: skip
 
 
-def _set(chosen: Chosen, values: Mapping[str, Value], before: Mapping[str, Value] | None) -> None:
-    """Set knobs, here and for the question of all pages. `before` are the values for Undo."""
-    router = chosen.router
+def _set(chosen: Chosen, values: Mapping[str, Value]) -> None:
+    """Set knobs, for all views."""
     for name, value in values.items():
-        st.session_state[f"{knob_prefix(router)}.{name}"] = value
-    everywhere = chosen.parameters.replaced(values).changed()
-    ask_with(
-        "" if router == DEFAULT_ROUTER else router,
-        {name: str(value) for name, value in everywhere.items() if name != BY_N or name in values},
-    )
-    if before is None:
-        st.session_state.pop(UNDO, None)
-    else:
-        st.session_state[UNDO] = (chosen, before)
+        st.session_state[f"{knob_prefix(chosen.router)}.{name}"] = value
 
 
 def _start_point(app: App, chosen: Chosen, new: Mapping[str, Value], about: tuple[Any, ...], of: int) -> None:
@@ -265,8 +247,8 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
 
 
 def searchable(knob: Knob) -> bool:
-    """Tells whether a sweep or a search can go through the values of a knob."""
-    return not knob.free_text and not (knob.optional and knob.low is None)
+    """Tells whether a sweep or a search can go through the values of a knob. The measures have a depth of their own."""
+    return knob.name != BY_N and not knob.free_text and not (knob.optional and knob.low is None)
 
 
 def stored_sweeps(app: App, chosen: Chosen, linked: str = "", *, searches: bool = False) -> list[Sweep]:

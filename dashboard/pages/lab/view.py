@@ -7,19 +7,16 @@ from collections.abc import Mapping
 import streamlit as st
 
 from core.app import App
-from core.domain.params import Parameters
 from core.lab.lab import RANKED
 from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
 from dashboard.pages.lab.replay import replays, snapshots
 from dashboard.pages.lab.run import (
-    BY_N,
     RUN,
     Chosen,
     ShownRuns,
     changed,
     example_button,
     job_panel,
-    knob_prefix,
     run_form,
     run_names,
     taken,
@@ -29,13 +26,10 @@ from dashboard.pages.lab.sweep import sweeps
 from dashboard.pages.lab.task_by_task import failed_tasks, task_by_task
 from dashboard.pages.lab.tasks import choose_tasks, judgments_view
 from dashboard.pages.lab.writing import choose_written, write_tasks
-from dashboard.session import current_app, first_catalog
-from dashboard.ui.knobs import knob_panel, read_knobs, start_knobs
 from dashboard.ui.long_work import show_preparing
-from dashboard.ui.presets import preset_choice
-from dashboard.ui.question import AGENTS, DEFAULT_ROUTER, agents_scope
-from dashboard.ui.text import errors_shown, escaped
-from dashboard.ui.url_state import UrlState, segments, select
+from dashboard.ui.question import Asks, Question
+from dashboard.ui.text import errors_shown
+from dashboard.ui.url_state import UrlState, segments
 
 RUNS, TASKS, SWEEPS, SEARCHES = "Runs", "Task by task", "Sweep", "Search"
 JUDGMENTS, REPLAYS, SNAPSHOTS = "Judgments", "Replay", "Snapshots"  # these need no labelled tasks
@@ -44,23 +38,16 @@ OF_VIEWS = ("also", "measure", "runs", "base", "against", "show", "axis1", "axis
             "search", "objective", "failed", "group", "how", "last", "snapshot",
             "beside")  # fmt: skip
 
-TOOK = "lab:took"  # the router and the knobs of the last question that was taken over
+ASKS = Asks("lab", measures=True)
 
 
-def page() -> None:
+def page(question: Question) -> None:
     """Draw the page from the URL's state, and write the state back."""
-    app, state = current_app(), UrlState("lab")
-    linked = state.begin()
-    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    catalogs = [info.name for info in app.catalogs.infos()]
-    catalog = select(row, state, linked, "catalog", "Catalog", catalogs, start=first_catalog(), width=170)
-    router, parameters = _sidebar(app, state, linked)
-    texts = {name: linked.get(name, "") for name in (*OF_VIEWS, "tasks")} | {
-        "catalog": "" if catalog == first_catalog() else catalog,
-        "router": "" if router == DEFAULT_ROUTER else router,
-        **{name: str(value) for name, value in parameters.changed().items()},
-        "n": str(parameters.values()["n"]),
-    }
+    app, state, linked, row = question.app, question.state, question.linked, question.row
+    catalog, router, parameters = question.query.catalog, question.query.router, question.parameters
+    depth = max(int(RANKED), int(parameters.values()["n"] or 0))  # that of the measures
+    parameters = parameters.replaced({"n": depth})
+    texts = question.texts | {name: linked.get(name, "") for name in (*OF_VIEWS, "tasks")}
     with errors_shown():
         without = st.session_state.get(state.key("view"), linked.get("view")) in (JUDGMENTS, REPLAYS, SNAPSHOTS)
         choose_written(state, catalog)
@@ -86,42 +73,7 @@ def page() -> None:
                 job_panel()
             chosen = Chosen(catalog, tasks, router, parameters)
             texts |= {"tasks": tasks.option, **_body(app, state, linked, view, chosen)}
-    state.end(texts)
-
-
-def _sidebar(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, Parameters]:
-    """Draw the choice of the router and its knobs. Returns both."""
-    titles = {router.id: router.title for router in app.routing.routers()}
-    _follow_question(app, state)
-    with st.sidebar:
-        router = select(
-            st.container(), state, linked, "router", "Router", list(titles), start=DEFAULT_ROUTER,
-            show=titles.__getitem__,
-        )  # fmt: skip
-        defaults, prefix = app.routing.parameters(router), knob_prefix(router)
-        problems = start_knobs(defaults, {"n": RANKED, **linked}, prefix)
-        preset_choice(defaults, prefix)
-        st.fragment(agents_scope, key=AGENTS)(app, router, defaults, prefix, leave=(BY_N,))
-        knob_panel(defaults, prefix, ())
-    for problem in problems:
-        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
-    return router, read_knobs(defaults, prefix)
-
-
-def _follow_question(app: App, state: UrlState) -> None:
-    """Take over the router and the knobs of the question, once for each change of them."""
-    asked = state.asked_with
-    if not state.question or asked == st.session_state.get(TOOK, {}):
-        return
-    st.session_state[TOOK] = asked
-    router = asked.get("router", DEFAULT_ROUTER)
-    if router not in {known.id for known in app.routing.routers()}:
-        return
-    st.session_state[state.key("router")] = router
-    defaults = app.routing.parameters(router)
-    for name in (knob.name for knob in defaults.knobs()):
-        st.session_state.pop(f"{knob_prefix(router)}.{name}", None)
-    start_knobs(defaults, {BY_N: RANKED, **asked}, knob_prefix(router))
+    state.end(texts, question=question.texts)
 
 
 def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chosen: Chosen) -> dict[str, str]:

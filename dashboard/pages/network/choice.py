@@ -18,6 +18,7 @@ from core.network.profiles import Profile
 from dashboard.pages.network.editor import after_editing, editor, open_editor
 from dashboard.ui.calling import MODES
 from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
+from dashboard.ui.question import Question
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -30,7 +31,7 @@ def router_knobs(app: App, place: int, router: str, title: str, setting: Setting
 
     The values of the setting (s and t, or k) and the planner are left out: both routers share them.
     """
-    defaults, prefix = app.routing.parameters(router), f"network.knob.{place}.{router}"
+    defaults, prefix = app.routing.parameters(router), knobs_of(place, router)
     names = [knob.name for knob in defaults.knobs()]
     shared = {*parameters_under(setting, names), "planner"}
     texts = dict(parse_qsl(linked.get(SIDES[place], "")))
@@ -95,6 +96,10 @@ LIVE_STEPS, MOST_LIVE = 60, 300
 MISSING = (
     ".missing"  # the end of the key of a sentence about an unknown name in a link, shown until another one is chosen
 )
+
+
+TOOK = "network:took"  # the setting of the question that was taken over last
+IGNORED = ("n", "s", "t", "k", "planner", "at_s")  # the page has its own, the same for both routers
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +183,26 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
     return Choice(
         profile, network, catalog, (one, other), named, knobs, settings[setting], seed, steps, live, app.scenarios.inputs(catalog)
     )  # fmt: skip
+
+
+def follow(state: UrlState, question: Question) -> None:
+    """Let the second router be that of the question, with its knobs, its catalog and its network, once for each change of them."""
+    setting, router = question.setting, question.query.router
+    if setting == st.session_state.get(TOOK, {}):
+        return
+    st.session_state[TOOK] = setting
+    st.session_state[state.key("other")] = router
+    for name, value in question.parameters.values().items():
+        st.session_state[f"{knobs_of(1, router)}.{name}"] = value
+    if "catalog" in setting:
+        st.session_state[state.key("catalog")] = question.query.catalog
+    if (network := question.asked.network).has_profile:
+        st.session_state[state.key("profile")] = network.network
+
+
+def knobs_of(place: int, router: str) -> str:
+    """Returns the prefix of the knobs of the first or second router in the session."""
+    return f"network.knob.{place}.{router}"
 
 
 def _spaced(profile: str) -> str:

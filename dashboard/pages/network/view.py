@@ -10,12 +10,13 @@ import streamlit as st
 from core.domain.errors import WayfareError
 from dashboard.pages.network.charts.latency import RunTimeline, latency_curves
 from dashboard.pages.network.charts.timeline import TOTALS, event_strip, server_history, totals_so_far
-from dashboard.pages.network.choice import choose_run, whole_number
+from dashboard.pages.network.choice import IGNORED, choose_run, follow, whole_number
 from dashboard.pages.network.job import finished_timeline, forget, other_live_run
 from dashboard.pages.network.runs import chosen_runs, earlier_runs
 from dashboard.pages.network.tables import SIGNS, events_table, measures_table, step_cards
 from dashboard.session import current_app
 from dashboard.ui.chart import chart
+from dashboard.ui.question import standing_question
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -123,6 +124,7 @@ def page() -> None:
     """Draw the page from the URL's state, and write the state back."""
     app, state = current_app(), UrlState("network")
     linked = state.begin()
+    follow(state, standing_question(app, "network", IGNORED))
     try:
         choice = choose_run(app, state, linked)
         texts = {**choice.texts(), "runs": chosen_runs(linked)}

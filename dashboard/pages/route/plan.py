@@ -20,7 +20,6 @@ from dashboard.pages.route.charts import plan_steps
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
 from dashboard.ui.long_work import job_progress
-from dashboard.ui.network import network_line
 from dashboard.ui.question import Question
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState, open_page
@@ -196,7 +195,6 @@ def plan_body(question: Question, planner: str) -> None:
         query.subtask, visitor=visitor(), planner=planner, catalog=query.catalog, router=query.router,
         parameters=question.parameters, at_once=True, network=question.asked.network,
     )  # fmt: skip
-    network_line()
     _totals(plan)
     agent_state(app, [step.decision for step in plan.steps], question.prefix)
     grid = st.grid(2, min_column_width=400, gap="medium")

@@ -1,0 +1,137 @@
+"""The state of the console in one line above every view that asks or measures: what differs from the defaults, who decides with it, what
+to compare it with, and its history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from core.domain.params import Parameters, Value
+from core.domain.untrusted_text import one_line
+from core.routers.presets import PRESETS, applied, preset_of, preset_values
+from dashboard.ui.chart import component
+from dashboard.ui.knobs import history_of, knob_title, reset_knobs, step, value_text
+from dashboard.ui.network import PREFIX as NETWORK
+from dashboard.ui.network import chosen_network
+from dashboard.ui.url_state import ask_with, open_page, variant_text
+
+if TYPE_CHECKING:
+    from dashboard.ui.question import Question
+
+BAR = "state:bar"
+DEFAULTS = "the defaults"
+NAMED = 2  # knobs of agents by name
+_shown = component("state", '<div class="wayfare-state"></div>', "tips.css", "state.css", "tips.js", "state.js")
+
+
+def state_bar(question: Question) -> None:
+    """Draw the bar. It is drawn again when a knob is stored; while one is dragged, the browser keeps it up to date."""
+    st.fragment(_bar, key=BAR)(question)
+
+
+def _bar(question: Question) -> None:
+    defaults, prefix, router, state = question.defaults, question.prefix, question.query.router, question.setting
+    titles = {one.id: one.title for one in question.app.routing.routers()}
+    fixed = {"catalog": state.get("catalog", ""), "router": titles[router] if "router" in state else ""}
+    said = _shown(
+        key=f"{prefix}:bar",
+        data={
+            "view": question.view, "prefix": prefix, "state": dict(sorted(state.items())), "ignored": question.ignored,
+            "fixed": [_chip(name, f"{name} {text}", f"{name} {text}") for name, text in fixed.items() if text],
+            "knobs": {prefix: _chips(question.parameters), NETWORK: _chips(chosen_network())},
+            "preset": _preset(question), "others": _others(question), "agents": _agents(question, titles[router]),
+            **history_of(defaults.knobs(), prefix),
+        },
+        on_asked_change=lambda: None,
+    )  # fmt: skip
+    if isinstance(said.asked, dict):
+        _act(question, said.asked)
+
+
+def _act(question: Question, asked: Mapping[str, Any]) -> None:
+    """Do what was pressed. The message may be anything."""
+    state = question.setting
+    match asked:
+        case {"agents": True}:
+            question.app.agent_knobs.put(question.query.router, question.parameters)
+        case {"reset": True}:
+            reset_knobs(question.defaults, question.prefix)
+        case {"step": int(by)}:
+            step(question.prefix, by=by)
+        case {"to": int(to)}:
+            step(question.prefix, to=to)
+        case {"drop": str(name)}:
+            ask_with(
+                {one: text for one, text in state.items() if one not in {name, "at_s" if name == "network" else name}}
+            )
+        case {"take": dict(texts)}:
+            ask_with({str(name): str(text) for name, text in texts.items()})
+        case {"beside": str(other), "view": "compare" | "lab" as view}:
+            own = variant_text(question.query.router, question.parameters.changed())
+            open_page(view, **question.texts, **({"with": f"{own},{other}"} if view == "compare" else {"also": other}))
+        case _:
+            return
+    st.rerun()
+
+
+def _chips(parameters: Parameters) -> list[dict[str, str]]:
+    """Returns the changed parameters, as the panel of the knobs tells them while they are turned."""
+    found = list[dict[str, str]]()
+    for info in parameters.knobs():
+        value, unit = getattr(parameters, info.name), f" {info.unit}" if info.unit else ""
+        if value != info.default:
+            title = knob_title(info)
+            about = f"{title}: {value_text(info.default)} → {value_text(value)}{unit}"
+            found.append(_chip(info.name, f"{title.rpartition(', ')[2]} {value_text(value)}{unit}", about))
+    return found
+
+
+def _chip(name: str, text: str, about: str) -> dict[str, str]:
+    return {"name": name, "text": one_line(text, 60), "about": one_line(about, 200)}
+
+
+def _preset(question: Question) -> str:
+    """Returns the title of the shipped or saved preset with these values, "" for the defaults and for other values."""
+    now = _without_n(question.parameters)
+    if now == _without_n(question.defaults):
+        return ""
+    if name := preset_of(question.parameters):
+        return PRESETS[name].title
+    saved = question.app.saved_presets.of(question.query.router)
+    return next((one_line(name, 40) for name, one in saved.items() if _without_n(one.parameters) == now), "")
+
+
+def _without_n(parameters: Parameters) -> dict[str, Value]:
+    return {name: value for name, value in parameters.values().items() if name != "n"}
+
+
+def _others(question: Question) -> list[tuple[str, str]]:
+    """Returns what the state can be compared with: a name and the router with its knobs, the defaults first."""
+    router, kind = question.query.router, type(question.defaults)
+    found = {DEFAULTS: question.defaults}
+    found |= {PRESETS[name].title: applied(kind, name) for name in PRESETS if preset_values(kind, name).keys() - {"n"}}
+    found |= {name: one.parameters for name, one in question.app.saved_presets.of(router).items()}
+    own = _without_n(question.parameters)
+    return [
+        (one_line(name, 40), variant_text(router, one.changed()))
+        for name, one in found.items()
+        if _without_n(one) != own
+    ]
+
+
+def _agents(question: Question, title: str) -> dict[str, Any]:
+    """Returns who decides with this state, in short and at length."""
+    theirs = question.app.agent_knobs.of(question.query.router)
+    chips = _chips(question.defaults.replaced(theirs))
+    words = ", ".join(chip["text"] for chip in chips[:NAMED]) + (
+        f" and {len(chips) - NAMED} more" if len(chips) > NAMED else ""
+    )
+    about = "; ".join(chip["about"] for chip in chips) or DEFAULTS
+    return {
+        "same": theirs == question.parameters.changed(),
+        "words": words or DEFAULTS,
+        "about": f"The state is that of this window and its links. Agents that ask {title} through /mcp decide with its knobs at: {about}; "
+        "unless their address names a preset or a knob.",
+    }  # fmt: skip
