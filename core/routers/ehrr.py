@@ -291,7 +291,7 @@ class Ehrr(Router[EhrrParameters]):
             tools,
             candidates,
             reason + exploration_note(parameters),
-            _stages(servers, tools, candidates),
+            _stages(servers, tools, candidates, parameters),
             explored=None if believed is None else _explored(context, parameters),
         )
 
@@ -354,14 +354,19 @@ def _explored(context: RoutingContext, p: EhrrParameters) -> Explored:
     return Explored(p.exploration, servers.success, tools.success)
 
 
-def _stages(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]) -> tuple[Stage, ...]:
+def _stages(
+    servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...], p: EhrrParameters
+) -> tuple[Stage, ...]:
     listed, accepted = int(np.count_nonzero(servers.shortlisted)), int(np.count_nonzero(servers.accepted))
     within = int(np.count_nonzero(servers.accepted[tools.server_row]))
     feasible = int(np.count_nonzero(tools.rank))
+    asks = "Ask price within the posted price, EHRR (4), (5)." if p.auction else "No auction: every server goes on."
+    payable = ["Price within the posted price of the server."] if p.auction else []
+    worth = ["Utility above 0."] if p.worthwhile else []
     return (
         Stage("short-list", "servers", listed, len(servers.names), "Highest utility, EHRR (3)."),
-        Stage("auction", "servers", accepted, listed, "Ask price within the posted price, EHRR (4), (5)."),
-        Stage("affordable", "tools", feasible, within, "Price within the posted price of the server."),
+        Stage("auction", "servers", accepted, listed, asks),
+        Stage("affordable", "tools", feasible, within, " ".join(payable + worth) or "Every tool goes on."),
         Stage("candidates", "tools", len(candidates), feasible, "Highest utility, EHRR (7), (9)."),
     )
 
