@@ -211,13 +211,15 @@ class EhrrEngine:
             budget_usd=self.value("budget_usd"),
         )  # fmt: skip
 
-    def payment_usd(self, servers: ServerLayer) -> Array:
-        """What a call of each tool pays (..., T). Without an auction, or on a server that did not accept, that is the listed price."""
-        dealt = servers.accepted & self.parameters.auction
+    def payment_usd(self, servers: ServerLayer, tools: Rows | None = None) -> Array:
+        """What a call of each tool pays (..., T), or of the tools in some rows (..., n). Without an auction, or on a server that did not
+        accept, that is the listed price."""
+        rows = np.arange(len(self.context.tool_ids)) if tools is None else tools
+        of_server, dealt = self.context.tool_server[rows], servers.accepted & self.parameters.auction
         figures = servers.posted_usd, self.context.statistics.servers.ask_usd
-        posted, ask = (np.where(dealt, usd, np.nan).take(self.context.tool_server, axis=-1) for usd in figures)
+        posted, ask = (utility.at_rows(np.where(dealt, usd, np.nan), of_server) for usd in figures)
         how = self.parameters.settlement
-        return auction.payment(how, price_usd=self.tools.price_usd, posted_usd=posted, ask_usd=ask)
+        return auction.payment(how, price_usd=self.tools.price_usd[rows], posted_usd=posted, ask_usd=ask)
 
     def tool_layer(self, similarity: Array, servers: ServerLayer) -> ToolLayer:
         """The race of all tools for similarities (..., T)."""
