@@ -136,14 +136,16 @@ def _print_decision(decision: Decision) -> None:
     )
     click.echo()
     tools = decision.tools_at(decision.evaluated_tools()[:10])
+    payment = ("payment",) if any(t.payment_usd != t.price_usd for t in tools) else ()
     print_table(
-        ("tool", "similarity", "time", "price", "utility", ""),
+        ("tool", "similarity", "time", "price", *payment, "utility", ""),
         [
             (
                 t.tool,
                 f"{t.similarity:.3f}",
                 units.seconds(t.time_cost_s),
                 units.price(t.price_usd),
+                *(units.price(t.payment_usd) for _ in payment),
                 f"{t.utility:.3f}",
                 f"candidate {t.rank}" if t.dropped_by is None else t.dropped_by.replace("_", " "),
             )

@@ -1,6 +1,6 @@
 """Sets of parameters compared over labelled tasks: success, money and time of their winners, against the first set task by task.
 
-Success is whether the winner can do the task by its label, money the winner's price, time the expected seconds until it succeeds.
+Success is whether the winner can do the task by its label, money what a call of the winner pays, time the expected seconds until it succeeds.
 """
 
 from __future__ import annotations
@@ -47,17 +47,21 @@ class Compared:
     changed: tuple[int, ...]
 
 
-def compared(context: RoutingContext, tasks: Sequence[Task], winners: Mapping[str, Rows]) -> tuple[Compared, ...]:
-    """All sets in their order, each against the first. `winners` (Q,) by set are rows of tools, -1 without a winner."""
-    known = context.statistics.tools
-    time_s = estimate_tools(context, estimate_servers(context)).time_cost_s
-    price, time = np.append(np.nan_to_num(known.price_usd), 0.0), np.append(time_s, 0.0)
-    right = np.zeros((len(tasks), len(price)), dtype=np.float64)
+def compared(
+    context: RoutingContext, tasks: Sequence[Task], winners: Mapping[str, Rows], payments: Mapping[str, Array]
+) -> tuple[Compared, ...]:
+    """All sets in their order, each against the first. `winners` (Q,) by set are rows of tools, -1 without a winner, and `payments` (Q,)
+    what a call of each pays in USD, NaN if that is not known."""
+    time = np.append(estimate_tools(context, estimate_servers(context)).time_cost_s, 0.0)
+    right = np.zeros((len(tasks), len(time)), dtype=np.float64)
     rows = {name: row for row, name in enumerate(context.tool_ids)}
     for place, task in enumerate(tasks):
         right[place, [rows[name] for name in task.relevant if name in rows]] = 1.0
     first, *_ = winners.values()
-    values = {name: (right[np.arange(len(tasks)), won], price[won], time[won]) for name, won in winners.items()}
+    values = {
+        name: (right[np.arange(len(tasks)), won], np.nan_to_num(payments[name]), time[won])
+        for name, won in winners.items()
+    }
     base, *_ = values.values()
     return tuple(
         _compared(name, own, base, np.flatnonzero(winners[name] != first).tolist()) for name, own in values.items()

@@ -1,6 +1,6 @@
 """How labelled tasks depend on single knobs: winner, success and money when a knob is turned by a tenth, a quarter or a half.
 
-A change is of the winner of a task; success is whether the winner can do the task by its label, money the winner's price.
+A change is of the winner of a task; success is whether the winner can do the task by its label, money what a call of the winner pays.
 """
 
 from __future__ import annotations
@@ -65,8 +65,7 @@ def measured(context: RoutingContext, tasks: Sequence[Task], decisions: ManyTask
     winners = decisions.winners(points)
     right = [{row for row, name in enumerate(context.tool_ids) if name in set(task.relevant)} for task in tasks]
     solved = np.array([[int(row) in right[at] for at, row in enumerate(point)] for point in winners], dtype=np.float64)
-    price = np.append(np.nan_to_num(context.statistics.tools.price_usd), 0.0)  # no winner: no price
-    paid: Array = price[winners]
+    paid: Array = np.nan_to_num(decisions.payments(points, winners[..., np.newaxis])[..., 0])  # no winner pays nothing
     bars = [
         Bar(
             name, turn, float(getattr(p, name)), value,

@@ -260,10 +260,12 @@ class WhatIfService:
         possible, decisions = self._possible(asked, tasks)
         named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}, **(own or {})}
         sets = {name: one for name, one in named.items() if isinstance(one, EhrrParameters)}
-        winners = decisions.winners(list(sets.values()))
-        return compared(
-            self.routing.figures(replace(asked, supposed=())), possible, dict(zip(sets, winners, strict=True))
-        )
+        points = list(sets.values())
+        winners = decisions.winners(points)
+        payments = decisions.payments(points, winners[..., np.newaxis])[..., 0]
+        figures = self.routing.figures(replace(asked, supposed=()))
+        by_name = (dict(zip(sets, one, strict=True)) for one in (winners, payments))
+        return compared(figures, possible, *by_name)
 
     def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], ManyTasks]:
         """The tasks that a tool can do, and the decisions on them, without the supposed figures."""

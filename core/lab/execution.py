@@ -349,17 +349,21 @@ class ExpectedOutcome:
     invalid_tools: float
 
 
-def expected_outcome(task: Task, parts: Sequence[Sequence[int]], context: RoutingContext) -> ExpectedOutcome:
-    """`parts` has the candidates of each sub-task, rows of tools, best first; `context` holds the figures that outcomes follow."""
-    steps = _Steps.of(task)
+def expected_outcome(
+    task: Task, parts: Sequence[Sequence[int]], context: RoutingContext, payments: Sequence[Floats] | None = None
+) -> ExpectedOutcome:
+    """`parts` has the candidates of each sub-task, rows of tools, best first; `context` holds the figures that outcomes follow; `payments`
+    what a call of each candidate pays in USD, None for the listed prices."""
+    steps, prices = _Steps.of(task), context.statistics.tools.price_usd
     states: dict[frozenset[int], float] = {frozenset(): 1.0}  # solved steps: their chance
     usd, seconds, invalid_tools = 0.0, 0.0, 0.0
     connected: set[int] = set()
     for part, candidates in enumerate(parts):
         ended: dict[frozenset[int], float] = {}  # for a part that has solved its step
-        for row in candidates[: steps.tries(part, len(parts))]:
+        paid = prices[list(candidates)] if payments is None else payments[part]
+        for row, usd_of_call in zip(candidates[: steps.tries(part, len(parts))], paid, strict=False):
             going = sum(share for done, share in states.items() if len(done) < len(steps))
-            usd += going * float(np.nan_to_num(context.statistics.tools.price_usd[row]))
+            usd += going * float(np.nan_to_num(usd_of_call))
             seconds += going * _declared_s(context, row, connected)
             connected.add(int(context.tool_server[row]))
             after: dict[frozenset[int], float] = {}

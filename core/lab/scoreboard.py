@@ -65,7 +65,7 @@ class ScoreboardService:
     lab_runs: LabRunService
     feedback: FeedbackService
     requests: RequestService
-    _boards: LRUCache[tuple[str, str, str], _Board] = field(default_factory=lambda: LRUCache(BOARDS))
+    _boards: LRUCache[tuple[str, str, str, str], _Board] = field(default_factory=lambda: LRUCache(BOARDS))
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def task_sets(self, catalog: str) -> Sequence[str]:
@@ -96,19 +96,26 @@ class ScoreboardService:
         if not self._guard.acquire(timeout=SOON_S):
             return False
         try:
-            board = self._boards.get((task_set, catalog, router))
+            board = self._boards.get(self._key(task_set, catalog, router))
         finally:
             self._guard.release()
         return board is not None and board.context is self.catalogs.context(catalog)
 
     def _board(self, task_set: str, catalog: str, router: str) -> _Board:
-        key, context = (task_set, catalog, router), self.catalogs.context(catalog)
+        key, context = self._key(task_set, catalog, router), self.catalogs.context(catalog)
         known = self._boards.get(key)
         defaults = self.routing.parameters(router)
         if known is None or known.context is not context or known.defaults != defaults:
             asked = TasksAsked(self.catalogs, self.routing, self._tasks(task_set, catalog), catalog, router, hints=True)
             known = self._boards[key] = _Board(context, defaults, asked, asked.first_and_measures(defaults))
         return known
+
+    def _key(self, task_set: str, catalog: str, router: str) -> tuple[str, str, str, str]:
+        return task_set, self._stored(catalog).get(task_set, ""), catalog, router
+
+    def _stored(self, catalog: str) -> Mapping[str, str]:
+        """The fingerprint of the newest stored tasks of each name."""
+        return {source: one for one, source in reversed(list(self.lab_runs.task_sets(catalog).items()))}
 
     def _tasks(self, task_set: str, catalog: str) -> Sequence[Task]:
         """At most MOST_TASKS tasks, evenly drawn."""
@@ -126,7 +133,7 @@ class ScoreboardService:
                 for tool, requests in self.requests.of_catalog(catalog).items()
                 for at, request in enumerate(requests)
             ]
-        found = {source: one for one, source in self.lab_runs.task_sets(catalog).items()}
+        found = self._stored(catalog)
         if task_set not in found:
             raise UnknownNameError(
                 f"The catalog {catalog} has no tasks {task_set!r}; choose among {', '.join(self.task_sets(catalog))}."

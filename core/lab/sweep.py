@@ -197,6 +197,7 @@ OUTCOMES = (*OBJECTIVES, INVALID)
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Result = Mapping[str, Any]
+Key = tuple[int, bytes, bytes]
 
 
 @dataclass(eq=False)
@@ -213,54 +214,61 @@ class PointScorer:
     def __post_init__(self) -> None:
         self.possible = [at for at, task in enumerate(self.tasks) if task.relevant]
         if not self.possible:
-            raise WayfareError("No task names a tool that can do it; a sweep needs some that do.")
-        self._known: dict[tuple[int, bytes], tuple[float, ...]] = {}
+            raise WayfareError("No task names a tool that can do it; give tasks that do.")
+        self._known: dict[Key, tuple[float, ...]] = {}
         self.queries, self._parts = list(self.tasks), list[Sequence[int]]()
         for at, task in enumerate(self.tasks):
             parts = sub_tasks(task)
             self._parts.append((at,) if len(parts) == 1 else range(len(self.queries), len(self.queries) + len(parts)))
             self.queries += parts if len(parts) > 1 else ()
 
-    def results(self, candidates: Sequence[Rows] | Rows) -> list[Result]:
-        """The measures of each of P points. `candidates`, (Q, n) for each, are rows of tools for each query, padded with -1."""
-        keys = [[self._key(at, point) for at in range(len(self.tasks))] for point in candidates]
+    def results(
+        self, candidates: Sequence[Rows] | Rows, payments: Sequence[Floats | None] | None = None
+    ) -> list[Result]:
+        """The measures of each of P points. `candidates`, (Q, n) for each, are rows of tools for each query, padded with -1; `payments`,
+        (Q, n) for each, what a call of each pays in USD, None for the listed prices."""
+        paid = payments or [None] * len(candidates)
+        pairs = list(zip(candidates, paid, strict=True))
+        keys = [[self._key(at, *pair) for at in range(len(self.tasks))] for pair in pairs]
         fresh = dict.fromkeys(key for point in keys for key in point if key not in self._known)
         self._measure(list(fresh))
         return [self._result(point) for point in keys]
 
-    def per_task(self, candidates: Rows) -> dict[str, Floats]:
+    def per_task(self, candidates: Rows, payments: Floats | None) -> dict[str, Floats]:
         """The measures of one point, (Q, n), for each of the T tasks that name a right tool: columns (T,) by name."""
-        self.results(candidates[np.newaxis])
-        rows = [self._known[self._key(at, candidates)] for at in self.possible]
+        self.results([candidates], [payments])
+        rows = [self._known[self._key(at, candidates, payments)] for at in self.possible]
         return dict(zip((*MEASURES, *OUTCOMES), np.array(rows)[:, 1:].T, strict=True))
 
-    def _key(self, at: int, candidates: Rows) -> tuple[int, bytes]:
-        """Returns a task and all candidates that its measures follow from: its own, then those of its sub-tasks."""
-        return at, np.ascontiguousarray(candidates[[at, *self._parts[at]]]).tobytes()
+    def _key(self, at: int, candidates: Rows, payments: Floats | None) -> Key:
+        """Returns a task, all candidates that its measures follow from, its own and then those of its sub-tasks, and their payments."""
+        rows = [at, *self._parts[at]]
+        return at, candidates[rows].tobytes(), b"" if payments is None else payments[rows].tobytes()
 
-    def _measure(self, fresh: Sequence[tuple[int, bytes]]) -> None:
+    def _measure(self, fresh: Sequence[Key]) -> None:
         if not fresh:
             return
         ids = self.context.tool_ids
         lists: list[list[list[int]]] = []
-        for at, rows in fresh:
+        for at, rows, _ in fresh:
             table = np.frombuffer(rows, dtype=np.int64).reshape(1 + len(self._parts[at]), -1)
             lists.append([[int(row) for row in line if row >= 0] for line in table])
-        tasks = [self.tasks[at] for at, _ in fresh]
+        tasks = [self.tasks[at] for at, *_ in fresh]
         ranked = [([ids[row] for row in whole], grades(task)) for task, (whole, *_) in zip(tasks, lists, strict=True)]
         scores = measured(ranked)
         for place, (key, task, (_, *parts)) in enumerate(zip(fresh, tasks, lists, strict=True)):
-            outcome = expected_outcome(task, parts, self.context)
+            paid = list(np.frombuffer(key[2]).reshape(1 + len(parts), -1)[1:]) if key[2] else None
+            outcome = expected_outcome(task, parts, self.context, paid)
             retrieval = (float(scores[name][place]) for name in (JUDGED["judged@10"], *MEASURES.values()))
             self._known[key] = (*retrieval, outcome.solved, outcome.usd, outcome.s, outcome.invalid_tools)
 
-    def _result(self, keys: Sequence[tuple[int, bytes]]) -> Result:
+    def _result(self, keys: Sequence[Key]) -> Result:
         names = (*MEASURES, *OUTCOMES)
         judged, *columns = zip(*(self._known[keys[at]] for at in self.possible), strict=True)
         ranked = [share for share in judged if not math.isnan(share)]  # only rankings that are not empty
         refused = [
             float(not rows.strip(b"\xff"))
-            for (_, rows), task in zip(keys, self.tasks, strict=True)
+            for (_, rows, _), task in zip(keys, self.tasks, strict=True)
             if not task.relevant
         ]
         return {

@@ -208,7 +208,8 @@ class TasksAsked:
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:
         """The measures of each point, in order."""
-        return self._scorer.results(self._candidates(points))
+        found = self._candidates(points)
+        return self._scorer.results([rows for rows, _ in found], [paid for _, paid in found])
 
     @property
     def possible(self) -> list[Task]:
@@ -221,17 +222,21 @@ class TasksAsked:
 
     def first_and_measures(self, point: Parameters) -> tuple[Rows, dict[str, Floats]]:
         """The row of the first tool, -1 for none, (T,), and the measures of one point for each of the T possible tasks."""
-        candidates = self._candidates([point])[0]
-        return candidates[self._scorer.possible, 0], self._scorer.per_task(candidates)
+        candidates, payments = self._candidates([point])[0]
+        return candidates[self._scorer.possible, 0], self._scorer.per_task(candidates, payments)
 
-    def _candidates(self, points: Sequence[Parameters]) -> list[Rows]:
-        """(Q, n) candidates of each point, in order."""
+    def _candidates(self, points: Sequence[Parameters]) -> list[tuple[Rows, Floats | None]]:
+        """(Q, n) candidates of each point, in order, and what a call of each pays, None for the listed prices."""
         ehrr = [point for point in points if isinstance(point, EhrrParameters)]
         if len(ehrr) < len(points):
-            return [self._routed(point) for point in points]
-        found: dict[int, Rows] = {}
+            return [(self._routed(point), None) for point in points]
+        found: dict[int, tuple[Rows, Floats | None]] = {}
         for places in families(ehrr):
-            found |= dict(zip(places, self._ehrr.candidates([ehrr[at] for at in places]), strict=True))
+            family = [ehrr[at] for at in places]
+            rows = self._ehrr.candidates(family)
+            listed = family[0].settlement == "price"
+            paid = [None] * len(family) if listed else self._ehrr.payments(family, rows)
+            found |= dict(zip(places, zip(rows, paid, strict=True), strict=True))
         return [found[at] for at in range(len(points))]
 
     def _routed(self, point: Parameters) -> Rows:

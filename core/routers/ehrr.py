@@ -211,13 +211,15 @@ class EhrrEngine:
             budget_usd=self.value("budget_usd"),
         )  # fmt: skip
 
-    def payment_usd(self, servers: ServerLayer) -> Array:
-        """What a call of each tool pays (..., T). Without an auction, or on a server that did not accept, that is the listed price."""
-        dealt = servers.accepted & self.parameters.auction
+    def payment_usd(self, servers: ServerLayer, tools: Rows | None = None) -> Array:
+        """What a call of each tool pays (..., T), or of the tools in some rows (..., n). Without an auction, or on a server that did not
+        accept, that is the listed price."""
+        rows = np.arange(len(self.context.tool_ids)) if tools is None else tools
+        of_server, dealt = self.context.tool_server[rows], servers.accepted & self.parameters.auction
         figures = servers.posted_usd, self.context.statistics.servers.ask_usd
-        posted, ask = (np.where(dealt, usd, np.nan).take(self.context.tool_server, axis=-1) for usd in figures)
+        posted, ask = (utility.at_rows(np.where(dealt, usd, np.nan), of_server) for usd in figures)
         how = self.parameters.settlement
-        return auction.payment(how, price_usd=self.tools.price_usd, posted_usd=posted, ask_usd=ask)
+        return auction.payment(how, price_usd=self.tools.price_usd[rows], posted_usd=posted, ask_usd=ask)
 
     def tool_layer(self, similarity: Array, servers: ServerLayer) -> ToolLayer:
         """The race of all tools for similarities (..., T)."""
@@ -291,7 +293,7 @@ class Ehrr(Router[EhrrParameters]):
             tools,
             candidates,
             reason + exploration_note(parameters),
-            _stages(servers, tools, candidates),
+            _stages(servers, tools, candidates, parameters),
             explored=None if believed is None else _explored(context, parameters),
         )
 
@@ -354,14 +356,19 @@ def _explored(context: RoutingContext, p: EhrrParameters) -> Explored:
     return Explored(p.exploration, servers.success, tools.success)
 
 
-def _stages(servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...]) -> tuple[Stage, ...]:
+def _stages(
+    servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...], p: EhrrParameters
+) -> tuple[Stage, ...]:
     listed, accepted = int(np.count_nonzero(servers.shortlisted)), int(np.count_nonzero(servers.accepted))
     within = int(np.count_nonzero(servers.accepted[tools.server_row]))
     feasible = int(np.count_nonzero(tools.rank))
+    asks = "Ask price within the posted price, EHRR (4), (5)." if p.auction else "No auction: every server goes on."
+    payable = ["Price within the posted price of the server."] if p.auction else []
+    worth = ["Utility above 0."] if p.worthwhile else []
     return (
         Stage("short-list", "servers", listed, len(servers.names), "Highest utility, EHRR (3)."),
-        Stage("auction", "servers", accepted, listed, "Ask price within the posted price, EHRR (4), (5)."),
-        Stage("affordable", "tools", feasible, within, "Price within the posted price of the server."),
+        Stage("auction", "servers", accepted, listed, asks),
+        Stage("affordable", "tools", feasible, within, " ".join(payable + worth) or "Every tool goes on."),
         Stage("candidates", "tools", len(candidates), feasible, "Highest utility, EHRR (7), (9)."),
     )
 

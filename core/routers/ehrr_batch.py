@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from core.domain.params import Value
 from core.domain.trace import Array
 from core.routers.base import refusal
 from core.routers.context import Match, Query, RoutingContext
-from core.routers.ehrr import EhrrEngine, EhrrParameters, matched
+from core.routers.ehrr import EhrrEngine, EhrrParameters, ServerLayer, matched
 from core.routers.estimates import beliefs
 from core.routers.parameters import FIT, MatchingParameters
 from core.routers.utility import NONE, Rows, best_rows
@@ -51,6 +51,14 @@ class ManyTasks:
             found[places] = self.candidates([points[at] for at in places])[:, :, 0]
         return found
 
+    def payments(self, points: Sequence[EhrrParameters], found: Rows) -> Array:
+        """(P, Q, n) what a call of each candidate pays in USD; NaN for no candidate and for a price that is not known."""
+        paid = np.full(found.shape, np.nan)
+        for places in families(points):
+            p = points[places[0]]
+            paid[places] = payments_of(self.context(p), self._matches(p), [points[at] for at in places], found[places])
+        return paid
+
     def _matches(self, p: EhrrParameters) -> list[Match]:
         """The similarities of every sub-task, computed once for each way to compare texts."""
         weights = () if p.similarity == FIT else tuple(getattr(p, name) for name in MATCHING)
@@ -79,17 +87,38 @@ def candidates_of(context: RoutingContext, matches: Sequence[Match], points: Seq
     Q sub-tasks. Refuses no sub-task; `ManyTasks` does."""
     p = points[0]
     found = np.full((len(points), len(matches), p.n), NONE, dtype=np.int64)
+    for part, engine, layer, tools in _layers(context, matches, points):
+        rows, race = engine.few_tools(tools, layer)
+        utilities = np.where(race.racing, race.utility, -np.inf)
+        found[:, part] = best_rows(utilities, race.similarity, rows, context.tool_order, p.n)
+    return found
+
+
+def payments_of(
+    context: RoutingContext, matches: Sequence[Match], points: Sequence[EhrrParameters], found: Rows
+) -> Array:
+    """(P, Q, n) what a call of each candidate pays in USD, for P points of one `family`; NaN for no candidate and for an unknown price."""
+    if points[0].settlement == "price":
+        return np.append(context.statistics.tools.price_usd, np.nan)[found]
+    paid = np.full(found.shape, np.nan)
+    for part, engine, layer, _ in _layers(context, matches, points):
+        paid[:, part] = engine.payment_usd(layer, found[:, part])
+    return np.where(found == NONE, np.nan, paid)
+
+
+def _layers(
+    context: RoutingContext, matches: Sequence[Match], points: Sequence[EhrrParameters]
+) -> Iterator[tuple[slice, EhrrEngine, ServerLayer, Array]]:
+    """Some sub-tasks after the other, as many as the cache holds: the engine, their servers, and their similarities to the tools."""
     if not len(context.tool_ids) or not len(matches):
-        return found
-    believed = beliefs(context.statistics, p, rate=p.lambda_r)
-    engine = EhrrEngine.of(context, p, believed, _differing(points))
+        return
+    believed = beliefs(context.statistics, points[0], rate=points[0].lambda_r)
+    engine = EhrrEngine.of(context, points[0], believed, _differing(points))
     servers, tools = np.stack([m.servers for m in matches]), np.stack([m.tools for m in matches])
     step = max(1, AT_ONCE // (len(context.server_names) * len(points)))
     for at in range(0, len(matches), step):
-        rows, race = engine.few_tools(tools[at : at + step], engine.server_layer(servers[at : at + step]))
-        utilities = np.where(race.racing, race.utility, -np.inf)
-        found[:, at : at + step] = best_rows(utilities, race.similarity, rows, context.tool_order, p.n)
-    return found
+        part = slice(at, at + step)
+        yield part, engine, engine.server_layer(servers[part]), tools[part]
 
 
 def _differing(points: Sequence[EhrrParameters]) -> dict[str, Array]:

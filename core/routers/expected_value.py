@@ -73,6 +73,7 @@ class ExpectedValue(Router[ExpectedValueParameters]):
         known = prospects(fit.tools, context)
         tries, order, rows = ValueEngine(context, known, context.matcher.likeness, parameters).decided()
         value = tries.value_usd(parameters.worth_usd)
+        worth = int((value > 0).sum())
         following = _worth_of_next(tries, order, context)
         plan = _plan(order, following, tries, known, context, parameters)
         dropped = np.full(len(value), NOT_WORTH, dtype=np.int8)
@@ -93,16 +94,8 @@ class ExpectedValue(Router[ExpectedValueParameters]):
             candidates=rows,
             reason=_reason(plan, context),
             stages=(
-                Stage(
-                    "worth a try",
-                    "tools",
-                    int((value > 0).sum()),
-                    len(value),
-                    "The chance of success is worth its cost.",
-                ),
-                Stage(
-                    "order", "tries", len(rows), min(parameters.n, len(value)), "The order of largest expected value."
-                ),
+                Stage("worth a try", "tools", worth, len(value), "The chance of success is worth its cost."),
+                Stage("order", "tools", len(rows), worth, "The order of largest expected value, at most n tries."),
             ),
             tries=plan,
         )

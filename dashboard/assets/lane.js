@@ -105,7 +105,10 @@ class Lane {
       while (this.toScore && this.open) {
         this.toScore = false;
         const { parts } = await this.fetched("score", this.panel.values(), SCORE_LIMIT_MS);
-        if (parts) partBox(SCORE)?.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part: parts[SCORE] } }));
+        const box = partBox(SCORE), waited = box?.querySelector(".wayfare-faint");
+        if (parts) box?.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part: parts[SCORE] } }));
+        // the page host draws the changed questions, which it can do at once from now on
+        if (waited && box.querySelector(".wayfare-score:not([data-slow])")) this.panel.send(this.panel.told);
         await new Promise((resolve) => setTimeout(resolve, SCORE_PAUSE_MS));
       }
     } catch (error) {

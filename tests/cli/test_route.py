@@ -80,6 +80,12 @@ def test_the_decision_is_kept_and_shown_to_people(wayfare: Command, app: App) ->
     assert all(f"candidate {rank}" in line for rank, line in enumerate(lines.values(), 1))
 
 
+def test_the_table_has_what_a_call_pays_if_that_is_not_its_price(wayfare: Command) -> None:
+    plain, asks = (wayfare("route", TEXT, *more).out for more in ((), ("--set", "settlement=ask")))
+    assert "payment" not in plain
+    assert "payment" in asks
+
+
 def test_names_of_strangers_cannot_move_the_cursor(wayfare: Command, write) -> None:
     evil = server("evil", tool("read", "Read a file.\x1b[2J\x1b[31m"), title="x")
     shown = wayfare("route", "read a file", "--catalog", write("c.json", {"servers": [evil]})).out

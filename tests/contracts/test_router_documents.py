@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from itertools import count
+from itertools import count, pairwise
 
 import pytest
 
@@ -92,6 +92,7 @@ def test_the_stages_tell_how_many_went_on(router, busy):
     assert decision.stages
     assert all(0 <= stage.kept <= stage.of and stage.name and stage.what for stage in decision.stages)
     assert decision.stages[-1].kept == len(decision.candidates)
+    assert all(then.of <= first.kept for first, then in pairwise(decision.stages) if first.what == then.what)
 
 
 @each_router

@@ -21,7 +21,7 @@ from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
 from dashboard.pages.compare.charts import agreement_map
 from dashboard.pages.route.charts import auction, plan_steps, server_ranking, tool_breakdown, tool_scores
-from dashboard.ui.charts.shared import curve_chart, stages, token_utilisation
+from dashboard.ui.charts.shared import curve_chart, token_utilisation
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE
 from tests.routers import worlds
@@ -40,7 +40,6 @@ CHARTS: dict[str, Callable[[Decision], go.Figure]] = {
     "plan_steps": lambda decision: plan_steps(
         Plan.of("q", "rules", [(HOSTILE, ()), ("b", ()), ("c", (0, 1))], lambda *_: decision)
     ),
-    "stages": lambda decision: stages(decision.stages),
     "token_utilisation": lambda decision: token_utilisation(
         [decision.subtask, *decision.servers.names[:1]],
         [utilisation_lines(Counted.of(decision), (1, 10, 100))] * (1 + len(decision.servers.names[:1])),

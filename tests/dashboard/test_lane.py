@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from core.app import App
 from core.decisions.routing import Asked
 from core.domain.errors import ParameterError
+from core.domain.tasks import Task
 from dashboard.lane import LIMIT_BYTES, PATH, lanes
 from dashboard.pages.route.score import SCORE
 from dashboard.pages.route.view import TOKEN
@@ -30,7 +31,7 @@ CATALOG = {
 }
 KNOBS = "ask.knob.ehrr"
 
-app = app_with({"small": CATALOG}, scope="module")
+app = app_with({"small": CATALOG, "other": CATALOG}, scope="module")
 visit = partial(open_page, "route", q="read a file", catalog="small")
 
 
@@ -141,6 +142,15 @@ def test_labelled_tasks_are_scored_under_the_turned_values_and_then_drawn_with_t
     assert "▲ from" in answer["parts"][SCORE]
     drawn = live_of(turn(page, KNOBS, alpha_t=2.0))
     assert drawn[SCORE] == answer["parts"][SCORE]
+
+
+def test_tasks_that_cannot_be_scored_say_so_in_place_of_their_score(app: App) -> None:
+    app.task_writing.keep("other", [Task("t", "fly to the moon")])
+    panel = knob_panel_of(visit(catalog="other"))
+    status, answer = asked({"token": panel["token"], "kind": "score", "values": panel["values"]})
+    assert (status, answer["parts"][SCORE]) == (
+        200, "<small>No task names a tool that can do it; give tasks that do.</small>",
+    )  # fmt: skip
 
 
 def test_winner_strips_have_a_colour_for_each_winner_and_say_who_wins_where(app: App) -> None:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
+from html import escape
 from typing import Any
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.feedback import By
 from core.domain.untrusted_text import one_line
 from core.relevance.refusal import limit_of, measured_curve, shipped_curve
+from core.routers import ROUTERS
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PRESETS, PresetFile
 from dashboard.pages.route.charts import refusal_curve, tool_breakdown, tool_scores
 from dashboard.pages.route.drawing import HEADLINE, card_key, drawing
+from dashboard.ui.flow import flow
 from dashboard.ui.presets import _apply
 from dashboard.ui.text import escaped
 from tests.cases import each
@@ -153,3 +157,21 @@ def test_where_no_try_is_worth_it_the_next_tool_and_its_worth_are_named() -> Non
     said = one_line(text_of(visit(catalog="tries", router="expected_value", worth_usd="0.0")))
     assert "Together 0 % solved" in said
     assert "is worth a try from V = " in said
+
+
+@each("name", list(ROUTERS))
+def test_the_flow_chart_counts_what_each_stage_of_a_router_lets_through(app: App, name: str) -> None:
+    for catalog in ("tries", "evil"):
+        asked = Asked("read a file", app.routing.parameters(name), catalog, name)
+        decision = app.routing.preview(asked)
+        drawn = flow(decision)
+        found = re.findall(
+            r"<div><strong>([\d,]+)</strong> of ([\d,]+) ([a-z-]+)</div><small>(?:<b>(\d+) dropped</b> )?", drawn
+        )
+        shown = [(int(kept), int(of), what, int(dropped or 0)) for kept, of, what, dropped in found]
+        assert shown == [(stage.kept, stage.of, stage.what, stage.of - stage.kept) for stage in decision.stages]
+        assert all(escape(one_line(stage.note, 240)) in drawn for stage in decision.stages)
+        assert f"to {len(decision.candidates)} candidate" in drawn
+        assert "<img" not in drawn
+        ends = [float(end) for end in re.findall(r"--(?:came|goes-on): ([\d.]+)%", drawn)]
+        assert all(0 <= goes_on <= came <= 100 for came, goes_on in zip(ends[::2], ends[1::2], strict=True))

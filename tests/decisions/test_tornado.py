@@ -10,38 +10,41 @@ from core.decisions.tornado import TURNS, measured
 from core.domain.tasks import Task
 from core.routers.context import Match
 from core.routers.ehrr import Ehrr, EhrrParameters
+from tests.cases import each
 from tests.decisions import instances
 from tests.routers import worlds
 
 
-def test_each_bar_is_what_the_router_decides_with_the_knob_turned() -> None:
+@each("settlement", ["price", "posted"])
+def test_each_bar_is_what_the_router_decides_with_the_knob_turned(settlement: str) -> None:
     rng = np.random.default_rng(12)
     context = worlds.context(instances.catalog(rng, 8, 4), {}, {})
     matches = [Match(rng.random(8), rng.random(len(context.tool_ids))) for _ in range(12)]
     tasks = [Task(f"t{at}", f"task {at}", relevant=(context.tool_ids[at],)) for at in range(12)]
-    today = EhrrParameters(alpha_t=0.2, kappa=60.0, k=4, p_ofs=0.02, budget_usd=0.04)
+    today = EhrrParameters(alpha_t=0.2, kappa=60.0, k=4, p_ofs=0.02, budget_usd=0.04, settlement=settlement)
 
-    def asked(parameters: EhrrParameters) -> list[str | None]:
+    def asked(parameters: EhrrParameters) -> list[tuple[str | None, float]]:
         found = []
         for match in matches:
             context.matcher.answer = match
             decision = Ehrr().route("x", context, parameters)
-            found.append(decision.winner.tool if decision.winner else None)
+            won = decision.winner
+            found.append((won.tool, won.payment_usd or 0.0) if won else (None, 0.0))
         return found
 
-    found, plain = measured(context, tasks, instances.many(context, matches), today), asked(today)
-    assert list(found.winners) == plain
+    found = measured(context, tasks, instances.many(context, matches), today)
+    plain, pays = zip(*asked(today), strict=True)
+    assert np.isclose(found.usd, np.mean(pays))
+    assert found.winners == plain
     assert found.success == np.mean([name in task.relevant for name, task in zip(plain, tasks, strict=True)])
     assert {bar.turn for bar in found.bars} == set(TURNS)
     assert any(bar.changed for bar in found.bars)
-    price = dict(zip(context.tool_ids, np.nan_to_num(context.statistics.tools.price_usd), strict=True))
     for bar in found.bars:
         value = int(bar.value) if bar.name == "k" else bar.value
-        turned = asked(replace(today, **{bar.name: value}))
+        turned, paid = zip(*asked(replace(today, **{bar.name: value})), strict=True)
         assert [at for at in range(12) if turned[at] != plain[at]] == list(bar.changed)
         assert bar.share == len(bar.changed) / 12
-        paid = np.mean([price.get(name, 0.0) for name in turned]) - np.mean([price.get(name, 0.0) for name in plain])
-        assert np.isclose(bar.usd, paid)
+        assert np.isclose(bar.usd, np.mean(paid) - np.mean(pays))
     fragile = found.fragile(within=0.25)
     assert all(abs(bar.turn) <= 0.25 and place in bar.changed for place, bars in fragile for bar in bars)
     assert [len(bars) for _, bars in fragile] == sorted((len(bars) for _, bars in fragile), reverse=True)

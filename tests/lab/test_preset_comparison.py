@@ -18,9 +18,11 @@ def test_each_set_is_what_the_router_decides_and_the_first_differs_from_itself_b
     context = worlds.context(instances.catalog(rng, 8, 4), {}, {})
     matches = [Match(rng.random(8), rng.random(len(context.tool_ids))) for _ in range(14)]
     tasks = [Task(f"t{at}", f"task {at}", relevant=context.tool_ids[at : at + 8]) for at in range(14)]
-    now, quick = EhrrParameters(k=4), EhrrParameters(k=8, alpha_t=0.5, p_ofs=0.06)
-    rows = instances.many(context, matches).winners([now, quick])
-    first, other = compared(context, tasks, dict(zip(("", "quick"), rows, strict=True)))
+    now, quick = EhrrParameters(k=4), EhrrParameters(k=8, alpha_t=0.5, p_ofs=0.06, settlement="posted")
+    many = instances.many(context, matches)
+    rows = many.winners([now, quick])
+    paid = many.payments([now, quick], rows[..., np.newaxis])[..., 0]
+    first, other = compared(context, tasks, *(dict(zip(("", "quick"), one, strict=True)) for one in (rows, paid)))
     winners = []
     for parameters, found in ((now, first), (quick, other)):
         decided = []
@@ -30,7 +32,7 @@ def test_each_set_is_what_the_router_decides_and_the_first_differs_from_itself_b
         winners.append([one.tool if one else None for one in decided])
         solved = [name in task.relevant for name, task in zip(winners[-1], tasks, strict=True)]
         assert found.success == pytest.approx(np.mean(solved))
-        assert found.usd == pytest.approx(np.mean([(one.price_usd or 0.0) if one else 0.0 for one in decided]))
+        assert found.usd == pytest.approx(np.mean([(one.payment_usd or 0.0) if one else 0.0 for one in decided]))
         assert found.time_s == pytest.approx(np.mean([one.time_cost_s if one else 0.0 for one in decided]))
     assert [at for at in range(14) if winners[0][at] != winners[1][at]] == list(other.changed) != []
     against = other.time_against

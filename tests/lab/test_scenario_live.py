@@ -90,7 +90,7 @@ def test_a_call_that_is_stopped_ends_at_once(world, tmp_path) -> None:
     stop.set()
     here = world()
     with LiveCalls(here, tmp_path, cancel=stop) as call:
-        answer = call(here, 0, 0, 0)
+        answer = call(here, 0, 0, 0, 0.25)
     assert answer.kind is OutcomeKind.CANCELLED
 
 
@@ -99,7 +99,7 @@ def test_a_crash_that_a_virtual_server_plays_is_the_tools_failure_and_no_outage(
     servers = tuple(replace(server, post_accept_failure=1.0) for server in here.context.catalog.servers)
     here = replace(here, context=replace(here.context, catalog=replace(here.context.catalog, servers=servers)))
     with LiveCalls(here, tmp_path) as call:
-        answer = call(here, 0, 0, 0)
+        answer = call(here, 0, 0, 0, 0.25)
     assert answer.kind is OutcomeKind.CRASH
     assert 0.2 <= answer.network_s < OUTAGE_S
 
@@ -114,10 +114,12 @@ def test_a_real_server_is_called_where_the_tool_only_reads(world, tmp_path) -> N
     here = replace(here, context=replace(here.context, catalog=catalog))
     told = []
     with LiveCalls(here, tmp_path, record=told.append, limit_s=OUTAGE_S) as call:
-        answers = [call(here, 0, 0, tool) for tool in (0, 1)]
+        answers = [call(here, 0, 0, tool, 0.25) for tool in (0, 1)]
     with LiveCalls(here, tmp_path, leave=lambda *_: None) as call:
-        assert not call(here, 0, 0, 0).with_tool_time  # without leave it is played
-    assert [(event.tool, event.simulated) for event in told] == [("echo", False), ("everything", True)]
+        assert not call(here, 0, 0, 0, 0.25).with_tool_time  # without leave it is played
+    assert [(event.tool, event.simulated, event.price_usd) for event in told] == [
+        ("echo", False, 0.25), ("everything", True, 0.25),
+    ]  # fmt: skip
     assert [answer.with_tool_time for answer in answers] == [True, False]  # its own time is in what was measured
     assert {event.injected for event in told} == {"delayed by 200 ms"}
     assert {answer.kind for answer in answers} == {OutcomeKind.OK}

@@ -7,13 +7,20 @@ import pytest
 from core.app import App
 from core.domain.errors import UnknownNameError
 from core.domain.feedback import By
+from core.domain.tasks import Task
+from core.lab.lab_runs import WRITTEN
 from core.lab.scoreboard import FIRST, LABELS, MEASURES, REQUESTS
+from core.lab.sweep import USD
+from tests.cases import each
 from tests.dashboard.harness import app_with
 
 TESTBED, TASKS = "search-15", "tasks of the testbed"
 OWN = {"servers": [{"name": "files", "tools": [{"name": "read", "description": "Reads a file."}, {"name": "say"}]}]}
+PAID = {
+    "servers": [{"name": "files", "ask_usd": 0.002, "tools": [{"name": "read", "price_usd": 0.005, "success": 1.0}]}]
+}
 
-app = app_with({"own": OWN}, scope="module")
+app = app_with({"own": OWN, "paid": PAID}, scope="module")
 
 
 def test_a_score_is_that_of_a_sweep_and_names_each_question_with_another_first_tool(app: App) -> None:
@@ -63,3 +70,19 @@ def test_an_own_catalog_is_scored_over_its_labels_and_example_requests(app: App)
     assert score.tasks == 2
     with pytest.raises(UnknownNameError, match="choose among your labels, example requests"):
         app.scoreboard.score("others", catalog="own", router="ehrr", parameters=app.routing.parameters("ehrr"))
+
+
+@each(("settlement", "usd"), [("price", 0.005), ("ask", 0.002)])
+def test_money_is_what_a_call_pays(app: App, settlement: str, usd: float) -> None:
+    app.feedback.label("read it", "files::read", right=True, catalog="paid")
+    parameters = app.routing.parameters("ehrr", {"settlement": settlement, "worthwhile": False})
+    score = app.scoreboard.score(LABELS, catalog="paid", router="ehrr", parameters=parameters)
+    assert (score.before[USD], score.now[USD]) == pytest.approx((0.005, usd))
+
+
+def test_tasks_that_are_written_again_under_the_same_name_are_scored_anew(app: App) -> None:
+    parameters = app.routing.parameters("ehrr")
+    for count in (1, 2):
+        app.task_writing.keep("own", [Task(f"t{at}", f"read {at}", relevant=("files::read",)) for at in range(count)])
+        assert not app.scoreboard.ready(WRITTEN, "own", "ehrr")
+        assert app.scoreboard.score(WRITTEN, catalog="own", router="ehrr", parameters=parameters).tasks == count

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.domain.catalog import Catalog, Server, Tool
 from core.routers.context import Match, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
-from core.routers.ehrr_batch import BROADCAST, candidates_of, family
+from core.routers.ehrr_batch import BROADCAST, candidates_of, family, payments_of
 from core.routers.parameters import LearningParameters, MatchingParameters
 from tests.routers import worlds
 
@@ -91,9 +91,12 @@ def test_the_same_candidates(data) -> None:
     ]
     assert len({family(point) for point in points}) == 1
     found = candidates_of(context, matches, points)
-    for point, rows in zip(points, found, strict=True):
-        for match, row in zip(matches, rows, strict=True):
+    paid = payments_of(context, matches, points, found)
+    for point, rows, usd in zip(points, found, paid, strict=True):
+        for match, row, of_row in zip(matches, rows, usd, strict=True):
             assert [int(tool) for tool in row if tool >= 0] == asked(context, match, point)
+            pays = Ehrr().route("anything", context, point).tools.payment_usd
+            assert np.array_equal(of_row[row >= 0], pays[row[row >= 0]], equal_nan=True)
 
 
 def test_a_large_catalog_in_several_parts() -> None:

@@ -67,7 +67,7 @@ class LiveCalls:
         self._cancel = cancel
         self._connections: dict[str, Connection] = {}
 
-    def __call__(self, world: World, step: int, server: int, tool: int) -> CallResult:
+    def __call__(self, world: World, step: int, server: int, tool: int, payment_usd: float) -> CallResult:
         """Call a tool at a step."""
         catalog = world.context.catalog
         of_server, called = catalog.servers[server], catalog.tools[tool]
@@ -86,8 +86,7 @@ class LiveCalls:
                 settle(kind)
         if simulated:
             outcome = replace(outcome, mode=CallMode.VIRTUAL)
-        price = float(world.context.statistics.tools.price_usd[tool])
-        outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
+        outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(payment_usd))
         self._record(OutcomeEvent.of(outcome, ORIGIN))
         return CallResult(outcome.kind, self._network_s(outcome), not simulated, outcome.injected)
 

@@ -220,7 +220,7 @@ class CallResult(NamedTuple):
     injected: str = ""
 
 
-Call = Callable[[World, int, int, int], CallResult]  # world, step, row of the server, row of the tool
+Call = Callable[[World, int, int, int, float], CallResult]  # world, step, rows of server and tool, payment in USD
 
 
 def walk(world: World, router: str, parameters: Parameters, call: Call | None = None) -> Iterator[Step]:
@@ -242,10 +242,11 @@ def walk(world: World, router: str, parameters: Parameters, call: Call | None = 
             continue
         tool = decision.candidates[0]
         server = int(context.tool_server[tool])
-        result = (call or drawn)(world, step, server, tool)
+        payment_usd = float(decision.tools.payment_usd[tool])
+        result = call(world, step, server, tool, payment_usd) if call else drawn(world, step, server, tool)
         if projection is not None:
             projection.observe(_event(world, server, tool, result, view.at))
-        price = result.kind.charged_usd(float(decision.tools.payment_usd[tool]))
+        price = result.kind.charged_usd(payment_usd)
         kind, network_s, _, injected = result
         yield Step(
             view.at, task_row, decision, server, tool, kind, network_s, np.nan if price is None else price, select_ms, injected

@@ -23,8 +23,9 @@ from core.lab.sweep import unbeaten
 from core.routers.why import why
 from dashboard.pages.compare.charts import agreement_map
 from dashboard.session import job_about, known_job, start_job
-from dashboard.ui.chart import chart
-from dashboard.ui.charts.shared import frontier, stages
+from dashboard.ui.chart import chart, live
+from dashboard.ui.charts.shared import frontier
+from dashboard.ui.flow import flow
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.layer import badge
@@ -58,7 +59,7 @@ def card(app: App, variant: Variant, decision: Decision, texts: dict[str, str]) 
             st.markdown(f":violet[★] {escaped(winner.tool, 60)}{badge(decision.catalog, winner.tool)}")
             asked_like_line(app, decision, winner.tool)
         _numbers(decision)
-        chart(stages(decision.stages), key=f"{key}:stages", about=f"What each stage of {variant.name} keeps")
+        live(flow(decision), key=f"{key}:flow")
         for place, row in enumerate(decision.candidates[:LISTED], start=1):
             tool = decision.tool_at(row)
             st.markdown(

@@ -311,7 +311,11 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
         "hovertext": [_score_hover(decision, place, row) for place, row in zip(shown, rows, strict=True)], "hoverinfo": "text",
     }  # fmt: skip
     return _tools(
-        decision, [bars], title=f"3 · Tools by {label(decision.score, 30)}", score=label(decision.score), height=height
+        decision,
+        [bars],
+        title=f"{2 if decision.tries is None else 3} · Tools by {label(decision.score, 30)}",
+        score=label(decision.score),
+        height=height,
     )
 
 

@@ -23,9 +23,9 @@ from dashboard.pages.route.charts import refusal_curve
 from dashboard.pages.route.drawing import (
     AUCTION,
     COLUMN_PX,
+    FLOW,
     HEADLINE,
     SERVERS,
-    STAGES,
     TOOLS,
     TRIES,
     Parts,
@@ -52,9 +52,9 @@ _present = component(
 
 
 STEPS = {
-    "all": "The question and its answer", "servers": "The servers", TRIES: "The order of tries", AUCTION: "The auction", STAGES: "The stages",
+    "all": "The question and its answer", "servers": "The servers", TRIES: "The order of tries", AUCTION: "The auction",
     "tools": "The tools of accepted servers", "candidates": "The candidates, to be tried in this order", "winner": "The winner",
-    "why-panel": "Why", "scoreboard": "The same knobs over labelled tasks",
+    FLOW: "From all servers and tools to the candidates", "why-panel": "Why", "scoreboard": "The same knobs over labelled tasks",
 }  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def present(parts: Parts) -> None:
     steps = [
         (name.removeprefix("route:"), title)
         for name, title in STEPS.items()
-        if name in parts or name not in {TRIES, AUCTION, STAGES}
+        if name in parts or name not in {TRIES, AUCTION}
     ]
     _present(key="route:present", data={"steps": steps}, width="content")
 
@@ -150,6 +150,7 @@ def decision_body(question: Question, token: str) -> None:
     score = scoreboard(question, token, sets)
     agent_state(app, [decision], question.prefix)
     _columns(known, parts, question.texts, partial(explain, WHY))
+    show(parts, FLOW)
     with st.container(key=WHY_PANEL):
         why_panel(known, WHY)
     changed_answers(question, score)
@@ -159,31 +160,21 @@ def decision_body(question: Question, token: str) -> None:
 
 
 def _columns(known: Labelling, parts: Parts, linked: Mapping[str, str], choose: Callable[[str], None]) -> None:
-    """Draw four columns: servers, auction or stages, tools, candidates. A click calls `choose` with a name."""
-    grid = st.container(key="route:columns").grid(4, min_column_width=235, gap="xsmall")
+    """Draw columns: servers, auction or tries if the router has them, tools, candidates. A click calls `choose` with a name."""
+    middle = next((key for key in (TRIES, AUCTION) if key in parts), None)
+    grid = st.container(key="route:columns").grid(3 if middle is None else 4, min_column_width=235, gap="xsmall")
     with grid.cell():
         show(parts, SERVERS, choose=choose)
-    with grid.cell():
-        if TRIES in parts:
-            with st.container(height=COLUMN_PX, border=False):
-                show(parts, TRIES)
-        elif AUCTION in parts:
+    if middle == TRIES:
+        with grid.cell(), st.container(height=COLUMN_PX, border=False):
+            show(parts, TRIES)
+    elif middle == AUCTION:
+        with grid.cell():
             show(parts, AUCTION, choose=choose)
-        else:
-            _stages(known.decision, parts)
     with grid.cell():
         show(parts, TOOLS, choose=choose)
     with grid.cell():
         candidate_cards(known, parts, linked, height=COLUMN_PX)
-
-
-def _stages(decision: Decision, parts: Parts) -> None:
-    with st.container(height=COLUMN_PX, border=False, gap="xsmall"):
-        st.markdown("**2 · Stages**", help="The number of items that each stage kept.")
-        show(parts, STAGES)
-        for stage in decision.stages:
-            by = f" ({escaped(stage.by, 40)})" if stage.by else ""
-            st.markdown(f":small[**{escaped(stage.name, 40)}**{by}: {escaped(stage.note, 240)}]")
 
 
 def _cost_curves(app: App, asked: Asked, winner: str) -> None:
@@ -215,7 +206,8 @@ def candidate_cards(known: Labelling, parts: Parts, linked: Mapping[str, str], *
     decision, texts = known.decision, dict(linked)
     with st.container(height=height, border=False, gap="xxsmall", key="route:candidates"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown("**4 · Candidates**", help=CARDS_HELP, width="content")
+            number = 4 if {TRIES, AUCTION} & parts.keys() else 3
+            st.markdown(f"**{number} · Candidates**", help=CARDS_HELP, width="content")
             _links(texts)
         label_notice(known, CARD, now=decision)
         for place, row in enumerate(decision.candidates):

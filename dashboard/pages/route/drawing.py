@@ -31,7 +31,7 @@ from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown
 from dashboard.theme import WinnerColours
 from dashboard.ui.chart import chart, live, noted
 from dashboard.ui.charts.base import figure_json
-from dashboard.ui.charts.shared import stages
+from dashboard.ui.flow import flow
 from dashboard.ui.layer import MARK
 from dashboard.ui.network import KIND as NETWORK
 from dashboard.ui.text import as_html
@@ -262,8 +262,8 @@ def _span(segment: Segment, info: Knob) -> str:
 
 
 COLUMN_PX = 472  # three candidates
-HEADLINE, SERVERS, AUCTION, TRIES, STAGES, TOOLS = (
-    f"route:{name}" for name in ("headline", "servers", "auction", "tries", "stages", "tools")
+HEADLINE, SERVERS, AUCTION, TRIES, TOOLS, FLOW = (
+    f"route:{name}" for name in ("headline", "servers", "auction", "tries", "tools", "flow")
 )
 
 
@@ -271,15 +271,13 @@ Parts = Mapping[str, str | go.Figure]
 
 
 def drawing(decision: Decision, supposed: Sequence[Supposed] = ()) -> Parts:
-    """Returns the parts of a decision by key, HTML or charts: the headline, the three steps from left to right, and a card and numbers
-    for each candidate. `supposed` figures are marked."""
+    """Returns the parts of a decision by key, HTML or charts: the headline, the steps from left to right, a card and numbers for each
+    candidate, and the flow through the stages. `supposed` figures are marked."""
     tools = {one.tool for one in supposed}
     if decision.tries is not None:
         middle: Parts = {TRIES: _order_of_tries(decision.tries)}
-    elif decision.economic:
-        middle = {AUCTION: auction(decision, height=COLUMN_PX)}
     else:
-        middle = {STAGES: stages(decision.stages)}
+        middle = {AUCTION: auction(decision, height=COLUMN_PX)} if decision.economic else {}
     of_tools = tool_breakdown if decision.economic else tool_scores
     return {
         HEADLINE: _headline(decision, what_if=bool(tools)),
@@ -288,6 +286,7 @@ def drawing(decision: Decision, supposed: Sequence[Supposed] = ()) -> Parts:
         TOOLS: of_tools(decision, height=COLUMN_PX),
         **{card_key(place): _card(decision, row, tools) for place, row in enumerate(decision.candidates)},
         **{numbers_key(place): _numbers(decision, row) for place, row in enumerate(decision.candidates)},
+        FLOW: flow(decision),
     }
 
 

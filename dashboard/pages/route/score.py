@@ -22,7 +22,7 @@ SCORE = "route:score"
 FIGURES = (
     (FIRST, "right first", units.share, 1, "Share of the tasks whose first candidate can do them."),
     (SOLVED, "solved", units.share, 1, "Expected share of the tasks of which every step is solved by its candidates, by declared reliability."),
-    (USD, "money a task", units.price, -1, "Expected listed price of the calls of one task."),
+    (USD, "money a task", units.price, -1, "Expected payment of the calls of one task."),
     (SECONDS, "time a task", units.seconds, -1, "Expected time of the calls of one task, with connecting."),
     (INVALID, "wrong calls", lambda value: units.plain(value, 2), -1, "Expected calls of tools, for each task, that cannot do its next step."),
 )  # fmt: skip

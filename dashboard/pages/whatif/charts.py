@@ -20,7 +20,7 @@ from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 from dashboard.ui.charts.shared import dotted
 
 
-def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
+def payoff_chart(found: Payoff, *, height: int = 280) -> go.Figure:
     """Draws the pay-off of a server over its stated cost, which falls to 0 at the posted price. The diamond is the true cost."""
     posted, cost = 1e3 * found.posted_usd, 1e3 * found.cost_usd
     end = max(1.6 * posted, 1.2 * cost, 1.0)
@@ -34,8 +34,8 @@ def payoff_chart(found: Payoff, server: str, *, height: int = 280) -> go.Figure:
         "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertemplate": "true cost: %{y:.3g} m$<extra></extra>",
     }  # fmt: skip
     return figure(
-        [step, truth], title=f"Pay-off of {label(server)} over its stated cost; ◆ true cost, dotted τ", height=height,
-        shapes=[dotted("x", posted, MUTED)], xaxis={"title": {"text": "stated cost (m$)", "font": {"size": 11}}, "range": [0, end]},
+        [step, truth], title="Pay-off over the stated cost; ◆ true cost", height=height,
+        shapes=[dotted("x", posted, MUTED)], xaxis={"title": {"text": "stated cost (m$); dotted: posted price τ", "font": {"size": 11}}, "range": [0, end]},
         yaxis={"title": {"text": "pay-off if executed (m$)", "font": {"size": 11}}},
     )  # fmt: skip
 

@@ -213,7 +213,7 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
         st.caption("Its best tool has no listed price, so that the payment is not known.")
         return
     found = Payoff(offer.posted_usd, cost / 1e3, offer.price_usd, settlement)
-    chart(payoff_chart(found, server), key="whatif:payoff")
+    chart(payoff_chart(found), key="whatif:payoff")
     st.markdown(
         f"The true cost earns **{escaped(units.price(found.truthful_usd))}** if its best tool is called, the best statement "
         f"**{escaped(units.price(found.best_usd))}**."
