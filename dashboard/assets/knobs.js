@@ -33,9 +33,9 @@ class Panel {
       strips.refresh(this);
     });
     host.addEventListener("focusin", () => this.lane.foreseeSoon());
-    document.addEventListener("wayfare-step", ({ detail }) => this.step(detail));
-    document.addEventListener("wayfare-try", ({ detail }) => this.try(detail));
-    document.addEventListener("wayfare-turn", ({ detail }) => this.turnTo(detail));
+    document.addEventListener("wayfare-step", ({ detail }) => this.data.locked || this.step(detail));
+    document.addEventListener("wayfare-try", ({ detail }) => this.data.locked || this.try(detail));
+    document.addEventListener("wayfare-turn", ({ detail }) => this.data.locked || this.turnTo(detail));
   }
 
   // Take the data of the page host: the knobs, their values, and the number of confirmed messages.
@@ -45,6 +45,7 @@ class Panel {
     this.data = data;
     if (shape !== this.shape) this.build(data.groups);
     this.shape = shape;
+    this.host.inert = data.locked; // a person whose role may not turn knobs
     this.count = Math.max(this.count, data.heard);
     this.told = this.told.filter(({ count }) => count > data.heard);
     if (!this.told.length) clearTimeout(this.again);

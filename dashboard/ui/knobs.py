@@ -16,9 +16,11 @@ import streamlit as st
 
 from core.domain.errors import ParameterError
 from core.domain.params import TEXT_LIMIT, Knob, Parameters, Value
+from core.domain.people import person
 from core.domain.untrusted_text import one_line
 from dashboard.page_host import StreamlitAPIException
 from dashboard.ui.chart import component
+from dashboard.ui.rights import only
 
 ADVANCED = "advanced"
 LONGEST_LETTER = 5  # p_ofs
@@ -113,10 +115,11 @@ def _reset_and_history(defaults: Parameters, prefix: str) -> None:
     with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False):
         changed = bool(read_knobs(defaults, prefix).changed())
         st.button(
-            "Reset all knobs", on_click=reset, width="stretch", disabled=not changed,
-            help=None if changed else "Every knob is at its default.",
+            "Reset all knobs", on_click=reset, width="stretch",
+            **only("tune", disabled=not changed, help=None if changed else "Every knob is at its default."),
         )  # fmt: skip
-        history_buttons(defaults.knobs(), prefix)
+        if not person().refusal("tune"):
+            history_buttons(defaults.knobs(), prefix)
 
 
 def knob_title(info: Knob) -> str:
@@ -147,7 +150,9 @@ def draw_knobs(
     """Draw these knobs, below one `title` if there is one. A button moves the knob `plays` on by itself. A change redraws `redraws`."""
     session = st.session_state.to_dict()
     key = f"{prefix}:panel"
-    groups = _folds(infos)
+    groups, locked = _folds(infos), person().refusal("tune")
+    if locked and not title:
+        st.caption(f":material/lock: {locked}")
     if title:
         groups = [{**groups[0], "title": title, "open": len(infos) > 1}]
     _panel(
@@ -156,6 +161,7 @@ def draw_knobs(
             "prefix": prefix,
             "groups": groups,
             "plays": plays,
+            "locked": bool(locked),
             "values": {info.name: session.get(f"{prefix}.{info.name}", info.default) for info in infos},
             "heard": session.get(f"{prefix}:heard", 0),
             "said": session.get(f"{prefix}:said", ""),
@@ -184,8 +190,11 @@ def take_turned(said: object, infos: Sequence[Knob], prefix: str) -> None:
         count, values = message.get("count"), message.get("values")
         if not isinstance(count, int) or count <= st.session_state.get(f"{prefix}:heard", 0):
             continue
-        problems = _set(values if isinstance(values, dict) else {}, infos, prefix)
+        locked = person().refusal("tune")
+        problems = [locked] if locked else _set(values if isinstance(values, dict) else {}, infos, prefix)
         st.session_state[f"{prefix}:heard"], st.session_state[f"{prefix}:said"] = count, " ".join(problems)
+        if locked:
+            continue
         note(infos, prefix)
         step(prefix, by=message.get("step"), to=message.get("to"))
 

@@ -20,6 +20,7 @@ from dashboard.ui.knobs import LaneLink, history_key, knob_panel, knob_title, re
 from dashboard.ui.layer import supposed
 from dashboard.ui.network import chosen_network, network_choice, network_line, network_texts, start_network
 from dashboard.ui.presets import preset_choice
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -248,11 +249,11 @@ def agents_scope(app: App, router: str, defaults: Parameters, prefix: str, *, le
             f"{escaped(values, 600) if values else 'the defaults'}, unless their address names a preset or a knob."
         )
         if st.button(
-            "Use mine for agents", key=f"{AGENTS}:use", width="stretch", disabled=same,
-            help="Agents decide with these knobs already." if same else "From the next search on, also after a restart.",
+            "Use mine for agents", key=f"{AGENTS}:use", width="stretch",
+            **only("tune", disabled=same, help="Agents decide with these knobs already." if same else "From the next search on, also after a restart."),
         ):  # fmt: skip
             app.agent_knobs.put(router, own)
             st.rerun()
-        if theirs and st.button("Agents back to the defaults", key=f"{AGENTS}:reset", width="stretch"):
+        if theirs and st.button("Agents back to the defaults", key=f"{AGENTS}:reset", width="stretch", **only("tune")):
             app.agent_knobs.put(router, defaults.replaced({info.name: info.default for info in defaults.knobs()}))
             st.rerun()

@@ -40,6 +40,7 @@ from dashboard.pages.lab.run import (
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.question import DEFAULT_ROUTER
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, ask_with, select
 
@@ -131,12 +132,12 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any], 
         row.button(
             "Apply all the same" if why else "Apply", key="lab:apply", icon=":material/check:", type="secondary" if why else "primary",
             on_click=_set, args=(chosen, new, {name: now[name] for name in new}),
-            help="Sets these knobs here, and for the question of all pages.",
+            **only("tune", help="Sets these knobs here, and for the question of all pages."),
         )  # fmt: skip
     undo: tuple[Chosen, Mapping[str, Value]] | None = st.session_state.get(UNDO)
     if undo is not None and undo[0].router == chosen.router:
         row.button(
-            f"Undo: back to {values_text(undo[1])}", key="lab:undo-button", icon=":material/undo:", on_click=_set,
+            f"Undo: back to {values_text(undo[1])}", key="lab:undo-button", **only("tune"), icon=":material/undo:", on_click=_set,
             args=(*undo, None),
         )  # fmt: skip
 
