@@ -12,7 +12,7 @@ from typing import Any
 
 from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.starlette_client import OAuth
-from httpx import HTTPError
+from httpx2 import HTTPError
 from joserfc.errors import JoseError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,6 +20,7 @@ from starlette.responses import Response
 from core.domain.errors import WayfareError
 from core.domain.settings import Oidc
 from core.domain.untrusted_text import one_line
+from core.gateway.access_tokens import ALGORITHMS
 
 TIMEOUT_S, LEEWAY_S = 10.0, 30
 NEXT = "next"
@@ -57,6 +58,9 @@ class IdentityProvider:
             "iss": {"essential": True, "value": known.issuer}, "aud": {"essential": True, "value": known.client_id},
         }  # fmt: skip
         try:
+            metadata = await self._client.load_server_metadata()
+            offered = metadata.get("id_token_signing_alg_values_supported", ())
+            metadata["id_token_signing_alg_values_supported"] = [one for one in offered if one in ALGORITHMS]
             token = await self._client.authorize_access_token(request, claims_options=claims, leeway=LEEWAY_S)
             return token["userinfo"], request.session.pop(NEXT, "/")
         except (AuthlibBaseError, JoseError, HTTPError, ValueError, KeyError, RuntimeError) as error:

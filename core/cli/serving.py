@@ -192,7 +192,9 @@ def _every_minute(work: Callable[[], object]) -> None:
 
 def _how_to_sign_in(url: str, host: str, *, operators: bool) -> str:
     where = ", or that page on another address of this machine," if host in EVERY_ADDRESS else ""
-    said = f"Its pages require a sign-in: open {url}/sign-in{where} and enter a token, or go on at your identity provider."
+    said = (
+        f"Its pages require a sign-in: open {url}/sign-in{where} and enter a token, or go on at your identity provider."
+    )
     if not operators:
         said += " There is no operator yet; `wayfare clients add NAME --operator` makes one, at any time."
     if not _is_loopback(host):
