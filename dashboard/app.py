@@ -33,7 +33,7 @@ from core.gateway.uses import Uses
 from dashboard import page_host, session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
-from dashboard.sign_in import SIGN_IN, SIGN_OUT, SignInGate
+from dashboard.sign_in import SIGNING, SignInGate
 from dashboard.ui.chart import PLOTLY, PLOTLY_URL
 
 PAGES = frozenset(view.parent.name for view in Path(__file__).parent.glob("pages/*/view.py"))
@@ -194,7 +194,11 @@ page_host.leave_packages_alone()
 uses = Uses()
 door = CommandDoor(session.current_app, uses)
 endpoint = EndpointApp(
-    session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts(), uses=uses
+    session.current_app,
+    catalog=session.first_catalog(),
+    other_names=session.endpoint_hosts(),
+    uses=uses,
+    oidc=session.trusted_provider(),
 )
 routes = [
     *status_routes(endpoint, session.opened_app, session.first_catalog()), *endpoint.metadata_routes(),
@@ -232,6 +236,6 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 def _is_known(scope: Scope) -> bool:
     """Tells whether the address of a request is known. The page host redirects addresses with a final slash."""
     path = scope["path"]
-    signing = session.sign_in_needed() and path in {SIGN_IN, SIGN_OUT}
+    signing = session.sign_in_needed() and path in SIGNING
     own = any(route.matches(scope)[0] is not Match.NONE for route in routes)
     return signing or own or path == f"{PATH}/" or is_known(path)

@@ -22,6 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from core.domain.errors import WayfareError
+from core.domain.people import NotAllowedError, require
 from core.domain.untrusted_text import one_line
 
 PATH = "/turn"
@@ -77,9 +78,12 @@ class FastLanes:
                 lane = self._lanes.get(turn.token)
             if lane is None or turn.kind not in lane.answers:
                 raise HTTPException(404, UNKNOWN)
+            require("tune")
             return _json(200, await anyio.to_thread.run_sync(lane.answer, turn.kind, turn.values))
         except HTTPException as refused:
             return _sentence(refused.status_code, refused.detail)
+        except NotAllowedError as error:
+            return _sentence(403, str(error))
         except WayfareError as error:
             return _sentence(422, str(error))
         except ClientDisconnect:

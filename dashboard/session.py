@@ -17,7 +17,8 @@ from core.domain.console import Owner, announced
 from core.domain.errors import WayfareError
 from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.governance_events import origin_of
-from core.domain.settings import Settings, launched
+from core.domain.people import Person, ask_pages, person
+from core.domain.settings import Oidc, Settings, launched
 from core.store import Store
 from core.store.sharing import CONSOLE
 from dashboard.page_host import visitor
@@ -45,12 +46,25 @@ def sign_in_needed() -> bool:
     return launched().sign_in
 
 
-def operator() -> str:
-    """Returns the signed-in operator of the page, or "" without sign-in."""
-    if not launched().sign_in:
-        return ""
+def person_at_page() -> Person | None:
+    """Returns the person who is signed in at the page of this thread, None outside a page and without sign-in."""
+    if not launched().sign_in or not visitor():
+        return None
     sign_ins = current_app().governance.sign_ins
-    return sign_ins.operator(st.context.cookies.get(sign_ins.cookie, ""))
+    return sign_ins.person(st.context.cookies.get(sign_ins.cookie, ""))
+
+
+ask_pages(person_at_page)
+
+
+def operator() -> str:
+    """Returns the name of the person who is signed in, or "" without sign-in."""
+    return person().name
+
+
+def trusted_provider() -> Oidc | None:
+    """Returns the identity provider of the settings, if there is one."""
+    return _chosen().oidc
 
 
 def origin() -> str:

@@ -1,23 +1,26 @@
 """Sign-in to the pages of a console that other machines can reach, over HTTP and websockets.
 
 The addresses of `OPEN` guard themselves: they need a token, a key or the `state` of a sign-in, or a request of this machine.
-All other addresses need a signed-in operator.
+All other addresses need a person who has signed in, with a token or at the identity provider. What a person may do is checked where it
+is done (`core.domain.people`).
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +28,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from core.catalogs.server_sign_ins import CALLBACK
 from core.domain.console import PATH as DOOR
 from core.domain.errors import WayfareError
+from core.domain.people import acting
+from core.domain.settings import Oidc
 from core.gateway.http_app import METADATA_PATH, foreign_origin, stranger
 from core.gateway.http_app import PATH as MCP
 from core.governance.clients import LASTS, SignIns
@@ -33,7 +38,8 @@ from dashboard.lane import read_body
 if TYPE_CHECKING:
     from core.app import App
 
-SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
+SIGN_IN, SIGN_OUT, PROVIDER, CAME_BACK = "/sign-in", "/sign-out", "/sign-in/provider", "/sign-in/answer"
+SIGNING = frozenset({SIGN_IN, SIGN_OUT, PROVIDER, CAME_BACK})
 READ = ("GET", "HEAD")
 OPEN = {
     DOOR: ("GET", "POST", "PUT", "DELETE"),
@@ -48,7 +54,8 @@ HEADERS = {
     "frame-ancestors 'none'; base-uri 'none'",
     "Referrer-Policy": "same-origin",  # without it a browser sends forms from the origin "null"
 }
-WRONG = "This token does not sign in: it is not an operator's token, or it was revoked."
+WRONG = "This token does not sign in: it is not for the pages, or it was revoked."
+ON = '<!doctype html><meta http-equiv="refresh" content="0;url={0}"><title>Wayfare</title><a href="{0}">Go on</a>'
 
 
 @dataclass(frozen=True)
@@ -80,21 +87,24 @@ class SignInGate:
             except WayfareError as error:
                 await _refuse(scope, receive, send, str(error), 503)
             else:
-                await self._guarded(app.governance.sign_ins, scope, receive, send)
+                await self._guarded(app.governance.sign_ins, app.settings.oidc, scope, receive, send)
 
-    async def _guarded(self, sign_ins: SignIns, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _guarded(self, sign_ins: SignIns, oidc: Oidc | None, scope: Scope, receive: Receive, send: Send) -> None:
         cookie = HTTPConnection(scope).cookies.get(sign_ins.cookie, "")
-        operator = sign_ins.operator(cookie)
-        if scope["path"] in {SIGN_IN, SIGN_OUT} and scope["type"] == "http":
-            answer = await _answer(sign_ins, Request(scope, receive))
+        who = sign_ins.person(cookie)
+        if scope["path"] in SIGNING and scope["type"] == "http":
+            oidc = oidc if oidc is not None and oidc.client_id else None
+            answers = _remembering(sign_ins, oidc) if oidc and scope["path"] in {PROVIDER, CAME_BACK} else None
+            answer = await _answer(sign_ins, oidc, Request(scope, receive)) if answers is None else answers
             await answer(scope, receive, send)
-        elif not operator:
+        elif not who.name:
             await _refuse(scope, receive, send, "Sign in first.", 401)
         else:
-            scope[OPERATOR] = operator
+            scope[OPERATOR] = who.name
             if scope["type"] == "websocket":
                 receive, send = _while_signed_in(sign_ins, cookie, receive, send)
-            await self.served(scope, receive, send)
+            with acting(who) if scope["type"] == "http" else nullcontext():
+                await self.served(scope, receive, send)
 
 
 def _while_signed_in(sign_ins: SignIns, cookie: str, receive: Receive, send: Send) -> tuple[Receive, Send]:
@@ -111,7 +121,52 @@ def _while_signed_in(sign_ins: SignIns, cookie: str, receive: Receive, send: Sen
     return received, sent
 
 
-async def _answer(sign_ins: SignIns, request: Request) -> Response:
+def _remembering(sign_ins: SignIns, oidc: Oidc) -> ASGIApp:
+    """Returns what answers at the addresses of the identity provider. A signed cookie remembers what a sign-in needs for ten minutes: it
+    is lax, because the provider leads the browser back."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        answer = await (_to_provider if request.url.path.endswith(PROVIDER) else _from_provider)(
+            sign_ins, oidc, request
+        )
+        await answer(scope, receive, send)
+
+    return SessionMiddleware(answered, sign_ins.key, f"{sign_ins.cookie}_state", max_age=600, same_site="lax")
+
+
+async def _to_provider(_: SignIns, oidc: Oidc, request: Request) -> Response:
+    from dashboard.identity import provider
+
+    target = _inside(request.query_params.get("next", ""))
+    try:
+        return await provider(oidc).leave(request, f"{str(request.base_url).rstrip('/')}{CAME_BACK}", target)
+    except WayfareError as error:
+        return _page(target, oidc, str(error), 502)
+
+
+async def _from_provider(sign_ins: SignIns, oidc: Oidc, request: Request) -> Response:
+    from dashboard.identity import provider
+
+    try:
+        claims, target = await provider(oidc).came_back(request)
+        cookie = await anyio.to_thread.run_sync(sign_ins.begin_with_claims, claims)
+    except WayfareError as error:
+        return _page("/", oidc, str(error), 401)
+    # the browser goes on from a page of ours: after a redirect of the provider it would not send the strict cookie
+    done = HTMLResponse(ON.format(escape(_inside(target))), 200, HEADERS)
+    _keep(done, sign_ins, cookie, request)
+    return done
+
+
+def _keep(answer: Response, sign_ins: SignIns, cookie: str, request: Request) -> None:
+    answer.set_cookie(
+        sign_ins.cookie, cookie, max_age=int(LASTS.total_seconds()), httponly=True, samesite="strict",
+        secure=request.url.scheme == "https",
+    )  # fmt: skip
+
+
+async def _answer(sign_ins: SignIns, oidc: Oidc | None, request: Request) -> Response:
     """Returns the sign-in page, the result of a sign-in, or that of a sign-out."""
     if request.url.path == SIGN_OUT:
         sign_ins.end(request.cookies.get(sign_ins.cookie, ""))
@@ -121,11 +176,11 @@ async def _answer(sign_ins: SignIns, request: Request) -> Response:
     if request.method != "POST":
         target = _inside(request.query_params.get("next", ""))
         known = sign_ins.operator(request.cookies.get(sign_ins.cookie, ""))
-        return RedirectResponse(target, 303, HEADERS) if known else _page(target)
+        return RedirectResponse(target, 303, HEADERS) if known else _page(target, oidc)
     try:
         body = await read_body(request, MOST_BYTES)
     except HTTPException:
-        return _page("/", "That is too long for a token.", 413)
+        return _page("/", oidc, "That is too long for a token.", 413)
     fields = parse_qs(body.decode(errors="replace"))
     token, target = fields.get("token", [""])[0].strip(), _inside(fields.get("next", [""])[0])
     address = request.client.host if request.client is not None else ""
@@ -133,26 +188,29 @@ async def _answer(sign_ins: SignIns, request: Request) -> Response:
     if begun.wait_s:
         page = _page(
             target,
+            oidc,
             f"Too many wrong tokens from your address. A right one signs in at once; try others in {begun.wait_s} s.",
             429,
         )
         page.headers["Retry-After"] = str(begun.wait_s)
         return page
     if not begun.cookie:
-        return _page(target, WRONG, 401)
+        return _page(target, oidc, WRONG, 401)
     done = RedirectResponse(target, 303, HEADERS)
-    done.set_cookie(
-        sign_ins.cookie, begun.cookie, max_age=int(LASTS.total_seconds()), httponly=True, samesite="strict",
-        secure=request.url.scheme == "https",
-    )  # fmt: skip
+    _keep(done, sign_ins, begun.cookie, request)
     return done
 
 
-def _page(target: str, problem: str = "", status: int = 200) -> HTMLResponse:
+def _page(target: str, oidc: Oidc | None, problem: str = "", status: int = 200) -> HTMLResponse:
     mark = base64.b64encode((ASSETS / "wayfare.png").read_bytes()).decode()
     said = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
     text = Template((ASSETS / "sign_in.html").read_text(encoding="utf-8"))
-    return HTMLResponse(text.substitute(mark=mark, problem=said, next=escape(target)), status, HEADERS)
+    at_provider = ""
+    if oidc is not None:
+        host = escape(urlsplit(oidc.issuer).netloc)
+        at_provider = f'<a class="provider" href="{PROVIDER}?next={quote(target, safe="")}">Sign in with {host}</a><p>Or with a token:</p>'
+    shown = text.substitute(mark=mark, problem=said, next=escape(target), provider=at_provider)
+    return HTMLResponse(shown, status, HEADERS)
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, reason: str, status: int) -> None:

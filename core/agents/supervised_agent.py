@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from core.agents.agent import AgentService, AgentTask
 from core.domain.errors import WayfareError
 from core.domain.execution import SESSION_OWNER, SessionOwner
+from core.domain.people import for_person
 from core.planning.base import Action, Turn
 from core.planning.plans import AgentEvent, Stopped
 
@@ -44,7 +45,7 @@ class SupervisedAgent:
         self._ended = self._done = False
         self._proposal: Proposal | None = None
         self._answer: Action | None = None
-        threading.Thread(target=self._work, name="wayfare-agent", daemon=True).start()
+        threading.Thread(target=for_person(self._work), name="wayfare-agent", daemon=True).start()
 
     @property
     def events(self) -> tuple[AgentEvent, ...]:

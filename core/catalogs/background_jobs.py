@@ -16,6 +16,7 @@ from typing import Any
 
 from core.domain.errors import StoreError, WayfareError
 from core.domain.lab_runs import STOPPED, CommandRun
+from core.domain.people import for_person, needs
 from core.store import Store
 
 KEPT = 8  # jobs of a key
@@ -83,9 +84,14 @@ class Job:
 
     def begin(self, work: Callable[[Job], object]) -> None:
         pool = ThreadPoolExecutor(1, thread_name_prefix="wayfare-job")
-        self.future = pool.submit(work, self)
+        self.future = pool.submit(for_person(work), self)
         self.future.add_done_callback(self._end)
         pool.shutdown(wait=False)
+
+    @needs("tune", "stop a job")
+    def end(self) -> None:
+        """Stop it after its present step."""
+        self.stop.set()
 
     def _end(self, _: Future[Any]) -> None:
         self.ended_s = time.monotonic()

@@ -15,7 +15,9 @@ from cachetools import LRUCache
 from core.catalogs.background_jobs import Rounds
 from core.domain.decision import Decision
 from core.domain.events import DecisionEvent, ParameterEvent
+from core.domain.governance_events import origin_of
 from core.domain.params import Parameters, Value
+from core.domain.people import person
 from core.routers.base import AnyRouter
 from core.store import Store
 from core.telemetry.base import OFF, Telemetry
@@ -37,8 +39,8 @@ class ChosenParameters:
 
     @property
     def client(self) -> str:
-        """The client of the endpoint, or ""."""
-        return self.visitor if self.origin == AGENT else ""
+        """The client of the endpoint, or the person who is signed in, or ""."""
+        return self.visitor if self.origin == AGENT else person().name
 
 
 @dataclass(eq=False)
@@ -81,7 +83,14 @@ class DecisionLog:
             self._last[key] = values
         before = router.parameters().values() if before is None else before
         return [
-            ParameterEvent(at, router.id, name, str(before.get(name)), str(value), chosen.origin)
+            ParameterEvent(
+                at,
+                router.id,
+                name,
+                str(before.get(name)),
+                str(value),
+                origin_of(chosen.origin, chosen.client if chosen.origin != AGENT else ""),
+            )
             for name, value in values.items()
             if before.get(name) != value
         ]

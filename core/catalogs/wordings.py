@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from core.domain.catalog import Catalog, Server, Tool, original_words
 from core.domain.documents import digest
 from core.domain.errors import CatalogError, UnknownNameError
+from core.domain.people import needs
 from core.domain.untrusted_text import visible
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Wordings:
         found = ((one, own.get((one.server, one.tool))) for one in self.list(catalog))
         return tuple(one for one, words in found if words is None or words_digest(words) != one.of)
 
+    @needs("tune", "reword")
     def put(self, catalog: str, place: str, text: str) -> None:
         """Describes a tool (`server::tool`) or a server anew. Raises UnknownNameError, and CatalogError for an unusable
         text."""
@@ -107,6 +109,7 @@ class Wordings:
         made = Wording(server, tool, text, words_digest(words), self._now().isoformat())
         self._write(catalog, server, tool, (made,))
 
+    @needs("tune", "remove a wording")
     def remove(self, catalog: str, place: str) -> None:
         """Takes the server's own words back. Raises UnknownNameError if there is no wording."""
         server, _, tool = place.partition("::")

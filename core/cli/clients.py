@@ -14,6 +14,7 @@ import click
 from core.cli.options import common, opened, print_json, print_outcome, print_table, written
 from core.domain.errors import WayfareError
 from core.domain.governance_events import ApprovalChange
+from core.domain.people import ROLES, Role
 from core.domain.untrusted_text import visible
 from core.governance.approval_rules import PartDifference
 from core.governance.clients import ANONYMOUS, Client
@@ -49,8 +50,13 @@ LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
     help="add, change: the token expires after so many days (default: never).",
 )
 @click.option(
-    "--operator", is_flag=True, help="add, change: the token signs in to the pages, and gives no access to /mcp."
+    "--role",
+    "roles",
+    multiple=True,
+    type=click.Choice(tuple(ROLES)),
+    help="add, change: a person: the token signs in to the pages with this role, and gives no access to /mcp; may be repeated.",
 )
+@click.option("--operator", is_flag=True, help="The same as --role admin.")
 @click.option(
     "--improve", is_flag=True, help="add, change: it may write example requests of the tools that it may use."
 )
@@ -64,25 +70,31 @@ def clients(
     read_only: bool,
     per_minute: float | None,
     days: float | None,
+    roles: tuple[Role, ...],
     operator: bool,
     improve: bool,
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """List the clients of the endpoint and the operators of the pages, add one, change what one may use, or revoke one. A token is
+    """List the clients of the endpoint and the people at the pages, add one, change what one may use, or revoke one. A token is
     shown once; only its hash is kept. A changed client keeps its token.
 
     The client `anonymous` has no token: it covers all requests of this machine without a token, once there is another
     client or a budget.
 
-    Example: wayfare clients add ann --server "files*" --read-only
+    A viewer sees every view; an operator may also change knobs and labels, and call tools; an approver approves; an admin may
+    do everything.
+
+    Example: wayfare clients add ann --role operator
     """
     if (action == LIST) is not (name is None):
         raise click.UsageError(f"{action} {'takes no NAME' if name else 'needs a NAME'}.")
     until = None if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
-    scope = Scope(catalogs, servers, tools, read_only, per_minute, operator, until, improve)
-    if operator and scope != Scope(pages=True, until=until):
-        raise click.UsageError("--operator is for the pages; it does not go with options about tools.")
+    person: bool = operator or bool(roles)
+    roles = ("admin",) if operator and roles else roles
+    scope = Scope(catalogs, servers, tools, read_only, per_minute, person, until, improve, roles)
+    if person and scope != Scope(pages=True, until=until, roles=roles):
+        raise click.UsageError("--role and --operator are for the pages; they do not go with options about tools.")
     with opened(db) as app:
         register = app.governance.clients
         if name is None:
@@ -91,10 +103,10 @@ def clients(
                 click.echo(app.governance.admission.without_token_words())
         elif action == ADD:
             token = register.make(name, scope, origin="cli")
-            about = "" if operator else app.governance.admission.without_token_words()
+            about = "" if person else app.governance.admission.without_token_words()
             print_outcome(
                 {"client": name, "token": token or None, "without_token": about or None},
-                _made(name, token, about, operator=operator),
+                _made(name, token, about, person=person),
                 as_json,
             )
         elif action == CHANGE:
@@ -114,10 +126,10 @@ def clients(
             print_outcome({"client": name, "revoked": True}, f"{name} is revoked: {said}", as_json)
 
 
-def _made(name: str, token: str, about: str, *, operator: bool) -> str:
+def _made(name: str, token: str, about: str, *, person: bool) -> str:
     """Returns a new token, which is shown only once, and the rights of a request without a token. For a client without
     a token only the latter."""
-    opens = ", which signs in to the pages and" if operator else ", which"
+    opens = ", which signs in to the pages and" if person else ", which"
     lines = [f"The token of {name}{opens} is shown this once:\n{token}"] if token else []
     return "\n".join([*lines, *([about] if about else [])])
 

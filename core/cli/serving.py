@@ -192,7 +192,9 @@ def _every_minute(work: Callable[[], object]) -> None:
 
 def _how_to_sign_in(url: str, host: str, *, operators: bool) -> str:
     where = ", or that page on another address of this machine," if host in EVERY_ADDRESS else ""
-    said = f"Its pages require a sign-in: open {url}/sign-in{where} and enter the token of an operator."
+    said = (
+        f"Its pages require a sign-in: open {url}/sign-in{where} and enter a token, or go on at your identity provider."
+    )
     if not operators:
         said += " There is no operator yet; `wayfare clients add NAME --operator` makes one, at any time."
     if not _is_loopback(host):
@@ -213,10 +215,11 @@ def _check_store(settings: Settings, options: UpOptions, *, remembered: bool) ->
                 f"On {host} /mcp is open to other machines and needs tokens, but no client has one: make one with "
                 "`wayfare clients add NAME`, or leave --host out."
             )
-        operators = ClientRegister(store, settings.now).any_operator
+        oidc = settings.oidc is not None and bool(settings.oidc.client_id)
+        operators = oidc or ClientRegister(store, settings.now).any_operator
         if options.sign_in and not operators:
             raise WayfareError(
-                "With --sign-in pages are for operators, but there is none: make one with `wayfare clients add NAME --operator`, "
+                "With --sign-in pages are for people with a role, but there is none: make one with `wayfare clients add NAME --operator`, "
                 "which prints its token, or leave --sign-in out."
             )
         if remembered:

@@ -24,6 +24,7 @@ from core.domain.execution import SESSION_OWNER
 from core.domain.feedback import LabelledQuery, RefusalCurve
 from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.params import Parameters
+from core.domain.people import person
 from core.importers.shipped_catalogs import SAMPLE
 from core.learning.feedback import FeedbackService
 from core.planning.base import Planner, SubQuery, Usage
@@ -168,7 +169,7 @@ class RoutingService:
         scope: Scope | None = None,
         network: NetworkMoment = AS_MEASURED,
     ) -> Decision:
-        """Decide, and record the decision as an event if `record` is set and the network is not simulated. The same query over unchanged
+        """Decide, and record the decision as an event if `record` is set, the person may, and the network is not simulated. The same query over unchanged
         statistics gives the same decision again, recorded once; `anew` makes and records another one. `visitor` is
         named as the origin of changed parameters; `seen` are tools whose output the agent has, for a router that knows its state. `at_once` does not
         wait for the vectors of the catalog, where words alone can decide. `scope` returns the tools (rows) that may be seen, None for all:
@@ -182,7 +183,7 @@ class RoutingService:
         asked = Asked(subtask, chosen, catalog, router, server_hint, at_once=at_once, network=network)
         if scope is not None and network.simulated:
             raise ValueError("A decision within a scope has no simulated network.")
-        if record and network.simulated:
+        if record and (network.simulated or person().refusal("tune")):
             return self.preview(asked)
         context = self.figures(asked)
         tools = None if scope is None else scope(context.catalog)
@@ -199,7 +200,7 @@ class RoutingService:
             self._log.repeated(algorithm, set_by)
             return known[1]
         if previewed is not None and previewed[0]() is context and not anew:
-            decision = replace(previewed[1], at=datetime.now(UTC))
+            decision = replace(previewed[1], at=datetime.now(UTC), client=set_by.client)
         else:
             decision = algorithm.route(subtask, context, chosen, server_hint=server_hint)
             decision = replace(self._completed(decision, context, chosen, network), client=set_by.client)

@@ -22,6 +22,10 @@ class Refusal(WayfareError):
         return {"error": self.error, "why": self.why, "try": self.advice}
 
 
+class InsufficientScopeError(WayfareError):
+    """An access token that is good, and lacks the scope of the endpoint."""
+
+
 class ParameterError(WayfareError):
     """A parameter that does not exist or a value it does not admit."""
 

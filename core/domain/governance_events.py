@@ -92,6 +92,17 @@ class ApprovalChange:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonAction:
+    """A signed-in person did something, or was refused it. `about` names the catalog, server, tool or client."""
+
+    at: datetime
+    person: str
+    action: str
+    about: str
+    refused: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RefusedRequest:
     """A request that was not let through: `error` names why, `advice` says what would allow it. `server` and `tool` are empty if
     it was about none. `repeated` is how often the same was refused, unrecorded, since the record before of its kind."""

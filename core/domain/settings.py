@@ -16,6 +16,9 @@
 | WAYFARE_TRACE_DAYS | how many days the traces of decisions are kept; their figures stay |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.servers.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
+| WAYFARE_OIDC_ISSUER | the OpenID Connect provider of people and agents |
+| WAYFARE_OIDC_CLIENT_ID, _CLIENT_SECRET, _SCOPES | the console at that provider: people sign in to the pages there |
+| WAYFARE_OIDC_AUDIENCE, _MCP_SCOPE, _CLIENT_CLAIM | what access tokens for `/mcp` must say, and the claim that names their client |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY, _TIMEOUT_S | the language model of `planner=model`, read from `environment` by `core.planning` |
 """
 
@@ -24,11 +27,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
+from urllib.parse import urlsplit
 
 from core.domain.errors import WayfareError
 from core.domain.progress import Report, silent
@@ -84,6 +88,41 @@ def _web_address(text: str) -> str:
     return text
 
 
+@dataclass(frozen=True, slots=True)
+class Oidc:
+    """An OpenID Connect provider. With a `client_id` people sign in there; with an `audience` its access tokens open `/mcp`."""
+
+    issuer: str
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    scopes: str = "openid email profile"
+    audience: str = ""
+    mcp_scope: str = "mcp"
+    client_claim: str = "client_id"
+
+    @classmethod
+    def from_environment(cls, known: Mapping[str, str]) -> Self | None:
+        """Returns the provider, or None without an issuer. Raises WayfareError if others could read the way to it.
+
+        >>> Oidc.from_environment({"WAYFARE_OIDC_ISSUER": "https://login.example/", "WAYFARE_OIDC_CLIENT_ID": "wayfare"}).issuer
+        'https://login.example/'
+        """
+        given = {one.name: known.get(f"WAYFARE_OIDC_{one.name.upper()}", "").strip() for one in fields(cls)}
+        if not given["issuer"]:
+            return None
+        url = urlsplit(given["issuer"])
+        if url.scheme != "https" and not (url.scheme == "http" and url.hostname in {"localhost", "127.0.0.1", "::1"}):
+            raise WayfareError(
+                "WAYFARE_OIDC_ISSUER is no address that begins with https:// (http:// only on this machine)."
+            )
+        return cls(**{name: text for name, text in given.items() if text})
+
+    @property
+    def metadata_url(self) -> str:
+        """Where the provider tells of its endpoints and keys."""
+        return f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
+
+
 def _user_db() -> Path:
     import platformdirs
 
@@ -123,6 +162,7 @@ class Settings:
     words_after_s: float = WORDS_AFTER_S
     trace_days: float = DEFAULT_TRACE_DAYS
     notify_url: str = field(default="", repr=False)
+    oidc: Oidc | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     seed: int | None = None
     now: Callable[[], datetime] = utc_now
@@ -160,6 +200,7 @@ class Settings:
             words_after_s=_number(known, WORDS_AFTER, WORDS_AFTER_S, "a number of seconds, as 0.5, or 0 for at once"),
             trace_days=min(_number(known, TRACE_DAYS, DEFAULT_TRACE_DAYS, "a number of days, as 30"), MOST_TRACE_DAYS),
             notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
+            oidc=Oidc.from_environment(known),
             environment=known,
         )
 

@@ -28,16 +28,18 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from core.catalogs.server_sign_ins import CALLBACK
-from core.domain.errors import WayfareError
-from core.domain.settings import FIRST_CATALOG
+from core.domain.errors import InsufficientScopeError, WayfareError
+from core.domain.settings import FIRST_CATALOG, Oidc
 from core.gateway.entrance import TOO_MANY, Entrance
 from core.gateway.uses import Uses
 
 if TYPE_CHECKING:
     from core.app import App
+    from core.gateway.access_tokens import AccessTokens
     from core.gateway.base import PartRequest
     from core.gateway.base import Request as AgentRequest
     from core.gateway.changes import Changes
+    from core.governance.clients import Client
     from core.governance.governance import GovernanceService
 
 PATH = "/mcp"
@@ -104,7 +106,7 @@ class EndpointApp:
     """An ASGI app for the route `/mcp`. It loads the protocol's packages at the first request.
 
     `app` returns the services, `catalog` is the default of clients whose address names none, `other_names` are further
-    hosts, `uses` counts the requests of each client, `entrance` bounds those that wait.
+    hosts, `uses` counts the requests of each client, `entrance` bounds those that wait, `oidc` issues access tokens.
     """
 
     def __init__(
@@ -115,6 +117,7 @@ class EndpointApp:
         other_names: frozenset[str] = frozenset(),
         uses: Uses | None = None,
         entrance: Entrance | None = None,
+        oidc: Oidc | None = None,
     ):
         self._entrance = Entrance() if entrance is None else entrance
         self._uses = Uses() if uses is None else uses
@@ -124,6 +127,9 @@ class EndpointApp:
         self._wanted, self._ready = anyio.Event(), anyio.Event()
         self._served: Mapping[str, Asgi] | None = None
         self._governance: GovernanceService | None = None
+        self._issuer = oidc if oidc is not None and oidc.audience else None
+        self._access_tokens: AccessTokens | None = None
+        self._verifying = anyio.CapacityLimiter(4)  # an issuer that does not answer keeps no other thread
         self._changes: Changes | None = None
 
     @property
@@ -165,7 +171,12 @@ class EndpointApp:
             return _error(403, reason)
         self._wanted.set()
         await self._ready.wait()
-        if problem := self._unauthorized(scope):
+        try:
+            problem = await self._unauthorized(scope)
+        except InsufficientScopeError as error:
+            challenge = _challenge(scope, str(error), "insufficient_scope")
+            return _error(403, str(error), headers={"WWW-Authenticate": challenge})
+        if problem:
             return _error(401, problem, headers={"WWW-Authenticate": _challenge(scope, problem)})
         return self._too_many(scope)
 
@@ -205,26 +216,32 @@ class EndpointApp:
         return [Route(METADATA_PATH, self._metadata), Route(METADATA_PATH + PATH, self._metadata)]
 
     async def _metadata(self, request: HttpRequest) -> JSONResponse:
-        """Returns the RFC 9728 metadata: tokens go in the header. There is no authorization server, the operator makes
-        them."""
+        """Returns the RFC 9728 metadata: tokens go in the header. Without an authorization server the operator makes them."""
         if reason := stranger(request.scope, self.other_names):
             return JSONResponse({"error": reason}, status_code=403)
-        return JSONResponse(
-            {
-                "resource": f"{_own_url(request.scope)}{PATH}",
-                "resource_name": "Wayfare",
-                "bearer_methods_supported": ["header"],
-            }
-        )
+        told = {
+            "resource": f"{_own_url(request.scope)}{PATH}",
+            "resource_name": "Wayfare",
+            "bearer_methods_supported": ["header"],
+        }
+        if self._issuer is not None:
+            told |= {"authorization_servers": [self._issuer.issuer], "scopes_supported": [self._issuer.mcp_scope]}
+        return JSONResponse(told)
 
-    def _unauthorized(self, scope: Scope) -> str:
-        """Returns why a request needs a token, or another one, or "" if it may go on: then its scope has the client."""
+    async def _unauthorized(self, scope: Scope) -> str:
+        """Returns why a request needs a token, or another one, or "" if it may go on: then its scope has the client. Raises
+        InsufficientScopeError."""
         headers, governance = Headers(scope=scope), self._governance
         if governance is None:
             return ""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme:
-            client = governance.clients.of_token(token.strip()) if scheme.lower() == "bearer" else None
+            try:
+                client = await self._client_of(governance, token.strip()) if scheme.lower() == "bearer" else None
+            except InsufficientScopeError:
+                raise
+            except WayfareError as error:
+                return str(error)
             if client is None:
                 return "The token is unknown or was revoked; the operator makes one on the page Govern."
             scope[CLIENT] = client.name
@@ -232,6 +249,19 @@ class EndpointApp:
         if headers.get("host", "").lower() in self.other_names or governance.policy.tokens == "always":
             return "This endpoint needs a token: send Authorization: Bearer with the token from the operator."
         return ""
+
+    async def _client_of(self, governance: GovernanceService, token: str) -> Client | None:
+        """Returns the client of a token. Raises WayfareError if it is an access token that is not good."""
+        if self._issuer is None or token.count(".") != 2:
+            return governance.clients.of_token(token)
+        return governance.clients.seen(await anyio.to_thread.run_sync(self._named, token, limiter=self._verifying))
+
+    def _named(self, access_token: str) -> str:
+        if self._access_tokens is None and self._issuer is not None:
+            from core.gateway.access_tokens import AccessTokens
+
+            self._access_tokens = AccessTokens(self._issuer)
+        return "" if self._access_tokens is None else self._access_tokens.client(access_token)
 
     async def _serve(self) -> None:
         await self._wanted.wait()
@@ -304,12 +334,12 @@ def _error(
     return JSONResponse(body, status_code=status, headers=headers)
 
 
-def _challenge(scope: Scope, problem: str) -> str:
+def _challenge(scope: Scope, problem: str, error: str = "invalid_token") -> str:
     """Returns the WWW-Authenticate header (RFC 6750). A missing token or another scheme is no error."""
     said = f'Bearer resource_metadata="{_own_url(scope)}{METADATA_PATH}{PATH}"'
     if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
         return said
-    return f'{said}, error="invalid_token", error_description="{problem}"'
+    return f'{said}, error="{error}", error_description="{problem}"'
 
 
 def _own_url(scope: Scope) -> str:

@@ -1,4 +1,4 @@
-"""Clients of the endpoint, and operators of the pages: their names, the hashes of their tokens, and what each may use."""
+"""Clients of the endpoint, and people at the pages: their names, the hashes of their tokens, and what each may use."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import ipaddress
 import math
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, cast
 
 from cachetools import LRUCache
@@ -16,10 +17,11 @@ from itsdangerous import BadData, URLSafeSerializer
 
 from core.domain.documents import digest
 from core.domain.errors import UnknownNameError, WayfareError
-from core.domain.governance_events import OPERATOR, ClientChange
+from core.domain.governance_events import OPERATOR, ClientChange, PersonAction
 from core.domain.limits import Breaker, BreakerRules
+from core.domain.people import Person, Role, needs
 from core.domain.untrusted_text import one_line
-from core.governance.policy import Scope
+from core.governance.policy import People, Scope
 from core.store import Store
 
 MOST_NAME_CHARS = 80
@@ -88,14 +90,15 @@ class ClientRegister:
         own = self.in_force(ANONYMOUS)
         if own is not None and not own.scope.pages:
             return own.scope
-        scopes = {replace(one.scope, improve=False) for one in self._in_force()}
-        return Scope() if scopes <= {Scope(), Scope(pages=True)} else None
+        scopes = {replace(one.scope, improve=False) for one in self._in_force() if not one.scope.pages}
+        return Scope() if scopes <= {Scope()} else None
 
     @property
     def any_operator(self) -> bool:
         """Whether an operator can sign in to the pages."""
         return any(one.scope.pages for one in self._in_force())
 
+    @needs("administer", "make a token")
     def make(self, name: str, scope: Scope | None = None, *, origin: str) -> str:
         """Make a client. Returns its token, which is shown only once, or "" for `ANONYMOUS`. Raises WayfareError for an unusable name."""
         if not name.strip() or name != one_line(name, MOST_NAME_CHARS):
@@ -117,6 +120,7 @@ class ClientRegister:
             self._take(made)
         return token
 
+    @needs("administer", "change what a client may")
     def change(self, name: str, scope: Scope, *, origin: str) -> None:
         """Give a client another scope from its next request on. Its token stays. Raises UnknownNameError, WayfareError."""
         with self._lock:
@@ -128,6 +132,7 @@ class ClientRegister:
             self.store.governance.append(changed)
             self._take(changed)
 
+    @needs("administer", "revoke a token")
     def revoke(self, name: str, *, origin: str) -> None:
         """Revokes a client's token. Raises UnknownNameError."""
         with self._lock:
@@ -153,10 +158,16 @@ class ClientRegister:
         with self._lock:
             # every hash is compared, each in constant time: how long it takes says nothing
             names = [name for hash_, name in self._by_hash.items() if secrets.compare_digest(hash_, given)]
-            if not names or self.in_force(names[0]) is None or self._clients[names[0]].scope.pages is not pages:
+        return self.seen(names[0], pages=pages) if names else None
+
+    def seen(self, name: str, *, pages: bool = False) -> Client | None:
+        """Notes a request of a client. Returns the client, or None if it is not in force, or of the other kind."""
+        with self._lock:
+            known = self.in_force(name)
+            if known is None or known.scope.pages is not pages:
                 return None
-            self._clients[names[0]] = replace(self._clients[names[0]], seen=self.now())
-            return self._clients[names[0]]
+            self._clients[name] = replace(known, seen=self.now())
+            return self._clients[name]
 
     def _take(self, change: ClientChange) -> None:
         self._by_hash = {hash_: name for hash_, name in self._by_hash.items() if name != change.client}
@@ -221,7 +232,7 @@ class ClientVisits:
             self.store.set_setting(VISITS, rows)
 
 
-# Operators who sign in to the pages: a token once, then a signed cookie that expires or is ended.
+# People who sign in to the pages: a token or an identity provider once, then a signed cookie that expires or is ended.
 
 KEY = "sign_in_key"
 LASTS = timedelta(hours=12)
@@ -238,19 +249,26 @@ class SignIn:
     wait_s: int = 0
 
 
+NOBODY = Person(roles=())
+
+
 class SignIns:
     """Thread-safe. The secret that signs cookies is this store's own. `clock` is monotonic, `now` the time of day."""
 
     def __init__(
-        self, store: Store, clients: ClientRegister, *, now: Callable[[], datetime], clock: Callable[[], float]
-    ) -> None:
+        self, store: Store, clients: ClientRegister, people: Callable[[], People], *, now: Callable[[], datetime],
+        clock: Callable[[], float],
+    ) -> None:  # fmt: skip
         key = store.get_setting(KEY)
         if key is None:
             store.set_setting(KEY, key := secrets.token_hex(32))
         self.cookie = f"wayfare_{digest(key)[:8]}"
         """Its name: cookies know no ports, and another console of this machine has another store."""
+        self.key = key
         self._signer = URLSafeSerializer(key, salt="wayfare.sign-in")
+        self._store = store
         self._clients = clients
+        self._people = people
         self._now = now
         self._clock = clock
         self._lock = threading.Lock()
@@ -264,9 +282,25 @@ class SignIns:
             if operator is None:
                 return self._wrong(self._tries.setdefault(_known_address(address), Breaker()))
             self._tries.pop(_known_address(address), None)
+        return SignIn(self._begun({"name": operator.name, "made": _made(operator)}))
+
+    def begin_with_claims(self, claims: Mapping[str, Any]) -> str:
+        """Returns the cookie of a person with verified claims of an identity provider. Raises WayfareError without a role here."""
+        people = self._people()
+        given = claims.get(people.groups_claim)
+        groups = [str(one) for one in cast("list[object]", given if isinstance(given, list) else [given])]
+        if not people.roles(groups):
+            raise WayfareError("None of your groups has a role here. An admin gives groups roles in the policy.")
+        name = one_line(str(claims.get(people.name_claim) or claims["sub"]), MOST_NAME_CHARS)
+        if self._clients.in_force(name) is not None:
+            raise WayfareError(
+                f"{name!r} is the name of a token here. An admin has to revoke it, so that the log names one of you."
+            )
+        return self._begun({"name": name, "groups": groups})
+
+    def _begun(self, session: Mapping[str, Any]) -> str:
         until = (self._now() + LASTS).timestamp()
-        session = {"id": secrets.token_urlsafe(12), "name": operator.name, "made": _made(operator), "until": until}
-        return SignIn(str(self._signer.dumps(session)))
+        return str(self._signer.dumps({**session, "id": secrets.token_urlsafe(12), "until": until}))
 
     def _wrong(self, tries: Breaker) -> SignIn:
         now_s = self._clock()
@@ -276,12 +310,29 @@ class SignIns:
         return SignIn()
 
     def operator(self, cookie: str) -> str:
-        """The operator of a cookie. Returns "" for a forged, expired or ended one, and after the operator's token was revoked."""
+        """The name of the person of a cookie, or ""."""
+        return self.person(cookie).name
+
+    def person(self, cookie: str) -> Person:
+        """The person of a cookie. Returns `NOBODY` for a forged, expired or ended one, after the token was revoked, and once no group
+        has a role."""
         session = self._session(cookie)
-        known = self._clients.in_force(session.get("name", ""))
+        if not session or session["until"] <= self._now().timestamp() or session["id"] in self._ended:
+            return NOBODY
+        name, roles = session["name"], self._roles(session)
+        return Person(name, roles, partial(self._note, name)) if roles else NOBODY
+
+    def _roles(self, session: Mapping[str, Any]) -> tuple[Role, ...]:
+        """The roles as of now."""
+        if "groups" in session:
+            return self._people().roles(session["groups"])
+        known = self._clients.in_force(session["name"])
         if known is None or not known.scope.pages or session["made"] != _made(known):
-            return ""
-        return known.name if session["until"] > self._now().timestamp() and session["id"] not in self._ended else ""
+            return ()
+        return known.scope.roles or ("admin",)
+
+    def _note(self, name: str, did: str, about: str, refused: bool) -> None:
+        self._store.governance.append(PersonAction(self._now(), name, did, about, refused))
 
     def end(self, cookie: str) -> None:
         """Sign out."""

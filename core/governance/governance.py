@@ -22,6 +22,7 @@ from core.domain.errors import Refusal
 from core.domain.governance_events import ApprovalChange, PolicyChange, Spent
 from core.domain.limits import Breaker
 from core.domain.outcome import OutcomeKind
+from core.domain.people import needs
 from core.governance import refusals
 from core.governance.admission import Admission, RefusedRequests
 from core.governance.approval_rules import binding
@@ -78,7 +79,7 @@ class GovernanceService:
         self._breakers: dict[ServerId, Breaker] = {}
         self.clients = ClientRegister(store, now)
         self.visits = ClientVisits(store, now)
-        self.sign_ins = SignIns(store, self.clients, now=now, clock=clock)
+        self.sign_ins = SignIns(store, self.clients, lambda: self._policy.people, now=now, clock=clock)
         self.approvals = ApprovalQueue(store, now, redact, announce)
         self.definitions = KnownDefinitions(
             store, catalogs, now, lint_errors, lambda: self._policy.new_with_lint_errors and self.clients.any_client
@@ -114,6 +115,7 @@ class GovernanceService:
     def policy(self) -> Policy:
         return self._policy
 
+    @needs("administer", "change the policy")
     def set_policy(self, policy: Policy, *, origin: str) -> None:
         """Put a policy in force from the next call on. Calls that wait under the one before have to be made again."""
         with self.lock:
@@ -127,6 +129,7 @@ class GovernanceService:
         """Calls that a person can decide now, oldest first."""
         return self.approvals.waiting(self._policy.digest)
 
+    @needs("approve", "decide a waiting call")
     def decide(self, id_: str, *, approve: bool, origin: str) -> Approval:
         """Approve or deny a call that waits. Raises UnknownNameError, WayfareError."""
         rules, policy = self._policy.approvals, self._policy.digest

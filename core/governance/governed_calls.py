@@ -13,6 +13,7 @@ from core.domain.errors import Refusal
 from core.domain.execution import Progress, Settle
 from core.domain.governance_events import OPERATOR
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
+from core.domain.people import needs, person
 from core.governance.calls import Outlook, Permit, Wanted
 from core.governance.governance import GovernanceService
 
@@ -46,7 +47,7 @@ class GovernedCalls:
     ) -> GovernedCall:
         """Admit a call and begin it. Raises Refusal with the missing condition and the next step."""
         permit = self.governance.before(wanted)
-        client = "" if wanted.client == OPERATOR else wanted.client
+        client = person().name if wanted.client == OPERATOR else wanted.client
         settle = partial(self._settle, permit, counted)
         try:
             handle = self.calls.start(wanted.call, origin=origin, client=client, listener=listener, settle=settle)
@@ -68,10 +69,11 @@ class GovernedCalls:
         """A drawn outcome. No tool is called, and no permission is needed."""
         return self.calls.start(call, mode=CallMode.DRAWN, origin=origin, client=client)
 
+    @needs("call", "call a tool")
     def by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved_by: str = "") -> CallHandle:
         """A call that a person makes at a page. What is simulated reaches no server and needs no leave. Raises Refusal."""
         if mode is not CallMode.REAL:
-            return self.calls.start(call, mode=mode, origin=origin)
+            return self.calls.start(call, mode=mode, origin=origin, client=person().name)
         return self.start(self._by_person(call, origin, approved_by), origin=origin, counted=no_tokens).handle
 
     def outlook(self, call: ToolCall, *, client: str = OPERATOR) -> Outlook:
@@ -79,6 +81,7 @@ class GovernedCalls:
         _, tool = self.catalogs.catalog(call.catalog).find(call.server, call.tool)
         return self.governance.outlook(Wanted(client, call, tool, 0))
 
+    @needs("call", "call a tool in an experiment")
     def leave(self, call: ToolCall, origin: str) -> Settle | None:
         """Returns the function that settles a permitted call of an experiment, or None if the call is refused or waits."""
         try:

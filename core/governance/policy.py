@@ -1,14 +1,14 @@
 """The policy: all settings of an operator about agents, in one value and in one TOML text.
 
-What one client may use: catalogs, servers and tools by name or pattern, read-only or not; or the pages, as an
-operator. A client may have the right to write example requests.
+What one client may use: catalogs, servers and tools by name or pattern, read-only or not; or the pages, in a role.
+A client may have the right to write example requests.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -19,6 +19,7 @@ from core.domain.catalog import Tool
 from core.domain.documents import AMOUNT, CLOSED, digest
 from core.domain.errors import WayfareError
 from core.domain.limits import BreakerRules
+from core.domain.people import Role
 from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
 
@@ -26,8 +27,8 @@ from core.governance.budgets import Budget
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Names or patterns (`*`, `?`); an empty list means all. `per_minute` is the client's own rate, None means the
-    policy's. `pages` marks an operator: the token signs in to the pages, and gives no access to `/mcp`. `until` is the
-    time at which the token expires (ISO 8601), None means never. `improve` lets the client write example requests of
+    policy's. `pages` marks a person: the token signs in to the pages with the rights of its `roles` (none: admin), and
+    gives no access to `/mcp`. `until` is the time at which the token expires (ISO 8601), None means never. `improve` lets the client write example requests of
     the tools that it may use.
 
     >>> scope = Scope(servers=("files",), read_only=True)
@@ -43,6 +44,7 @@ class Scope:
     pages: bool = False
     until: str | None = None
     improve: bool = False
+    roles: tuple[Role, ...] = ()
 
     def expired(self, now: datetime) -> bool:
         """Whether the token is no longer accepted.
@@ -87,7 +89,7 @@ class Scope:
 
     def _may_use(self) -> str:
         if self.pages:
-            return "the pages, as an operator"
+            return f"the pages, as {' and '.join(self.roles) or 'admin'}"
         lists = (("catalogs", self.catalogs), ("servers", self.servers), ("tools", self.tools))
         parts = [f"{kind} {' '.join(names)}" for kind, names in lists if names]
         parts += ["only read-only tools"] if self.read_only else []
@@ -103,11 +105,12 @@ class Scope:
         """Returns the scope of a stored text.
 
         >>> Scope.from_json(Scope(tools=("a::b",)).to_json())
-        Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None, pages=False, until=None, improve=False)
+        Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None, pages=False, until=None, improve=False, roles=())
         """
         found = json.loads(text)
         lists = {name: tuple(found[name]) for name in ("catalogs", "servers", "tools")}
         rest = {name: found[name] for name in ("pages", "until", "improve") if name in found}
+        rest["roles"] = tuple(found.get("roles", ()))
         return cls(**lists, read_only=found["read_only"], per_minute=found["per_minute"], **rest)
 
 
@@ -136,6 +139,8 @@ HEADING = """\
 # approvals: above_usd makes dearer calls wait for approval. Without it no price does. The request of an agent stays open for
 #   hold_s while its call waits; many clients give up after 60 s. client_may_approve asks the person at the agent's client, too
 #   (MCP elicitation). It is off by default, because that client could answer by itself: it is the program that wants the call.
+# people: the roles (viewer, operator, approver, admin) of people who sign in at an identity provider, by group. groups_claim and
+#   name_claim are claims of its ID token. A person in several groups has the rights of each.
 # budgets: daily limits (UTC). client, catalog and server are a name, "" for all together, or "*" for each one separately.
 #   usd, calls and tokens (of results) are limits; each is optional. at_limit is "refuse", "cheaper" (only tools that still
 #   fit) or "ask" (a person decides). The strictest exceeded budget decides. An approved call counts in all budgets.
@@ -151,6 +156,25 @@ EXAMPLE = """
 # tokens = 200000
 # at_limit = "refuse"\
 """
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The roles of people from an identity provider: a role for each group, and the claims with their name and groups."""
+
+    __pydantic_config__ = CLOSED
+
+    name_claim: str = "email"
+    groups_claim: str = "groups"
+    groups: Mapping[str, Role] = field(default_factory=dict[str, Role])
+
+    def roles(self, groups: Collection[str]) -> tuple[Role, ...]:
+        """Returns the roles of these groups.
+
+        >>> People(groups={"ops": "operator", "leads": "approver"}).roles(["leads", "ops", "staff"])
+        ('operator', 'approver')
+        """
+        return tuple(dict.fromkeys(role for group, role in self.groups.items() if group in groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +196,7 @@ class Policy:
     lint_errors: WhereShown = "hidden"
     paused_servers: WhereShown = "last"
     new_with_lint_errors: bool = True
+    people: People = field(default_factory=People, hash=False)
 
     def refusal(self, tool: Tool) -> str:
         """Returns why no client may use a tool, or "".
@@ -198,8 +223,9 @@ def to_toml(policy: Policy) -> str:
     lines = [HEADING]
     for name in PLAIN:
         lines.append(f"{name} = {_value(getattr(policy, name))}")
-    for name in ("approvals", "breaker"):
+    for name in ("approvals", "breaker", "people"):
         lines += ["", f"[{name}]", *_table(getattr(policy, name))]
+    lines += ["[people.groups]", *(f"{_value(group)} = {_value(role)}" for group, role in policy.people.groups.items())]
     for budget in policy.budgets:
         lines += ["", "[[budgets]]", *_table(budget)]
     lines += [] if policy.budgets else [EXAMPLE]
@@ -221,7 +247,9 @@ def from_toml(text: str) -> Policy:
 
 def _table(rules: object) -> list[str]:
     pairs = ((one.name, getattr(rules, one.name)) for one in fields(cast(Any, rules)))
-    return [f"{name} = {_value(value)}" for name, value in pairs if value is not None]
+    return [
+        f"{name} = {_value(value)}" for name, value in pairs if value is not None and not isinstance(value, Mapping)
+    ]
 
 
 def _value(value: object) -> str:

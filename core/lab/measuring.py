@@ -14,6 +14,7 @@ from core.domain.catalog import Imported
 from core.domain.errors import WayfareError
 from core.domain.lab_runs import LabConditions, LabRun, RunPart, differing, fingerprint, lab_id
 from core.domain.params import Parameters
+from core.domain.people import needs
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
 from core.lab.benchmark import CLOCKED, BenchmarkRun, measured_run, run_entry
@@ -77,6 +78,7 @@ class MeasuringService:
     routing: RoutingService
     runs: LabRunService
 
+    @needs("tune", "measure")
     def measure(
         self,
         tasks: Sequence[Task],
@@ -125,6 +127,7 @@ class MeasuringService:
         """The number of unfinished runs."""
         return self.store.lab_runs.unfinished()
 
+    @needs("tune", "repeat a measurement")
     def repeat(self, run: LabRun, progress: Progress = lambda _done: None) -> Repeated:
         """Make the same run again, over the catalog as it is now. Nothing is stored.
 
@@ -257,6 +260,7 @@ class TestbedService:
             raise WayfareError("There is nothing to choose servers from; give a catalog or a registry file.")
         return drawn_testbed(sources, selection)
 
+    @needs("administer", "keep a test bed")
     def keep(self, testbed: Testbed, name: str, *, registries: Sequence[Registry] = ()) -> None:
         """Keep it as a catalog with its tasks, which the Lab then lists. Raises WayfareError."""
         if not testbed.chosen:

@@ -17,6 +17,7 @@ from core.domain.events import OutcomeEvent
 from core.domain.execution import Leave, always
 from core.domain.lab_runs import LIVE, KeptRun, fingerprint
 from core.domain.params import Parameters
+from core.domain.people import needs
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
 from core.importers.shipped_catalogs import SAMPLE
@@ -139,6 +140,7 @@ class ScenarioService:
             runs.append(replace(run, mode=LIVE) if live else run)
         return tuple(runs)
 
+    @needs("call", "run a network live")
     def _calls(self, world: World, cancel: threading.Event | None) -> AbstractContextManager[Call]:
         load_protocol()
         from core.lab.scenarios.live import LiveCalls
@@ -154,6 +156,7 @@ class ScenarioService:
             cancel=cancel,
         )
 
+    @needs("tune", "keep network runs")
     def keep(self, world: World, runs: Sequence[ScenarioRun]) -> tuple[KeptRun, ...]:
         """Store runs of a world that `world` made; a run with the same inputs is replaced. Raises StoreError."""
         if world.conditions is None:

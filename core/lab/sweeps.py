@@ -14,6 +14,7 @@ from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
 from core.domain.lab_runs import OPTUNA, Sweep, SweepPoint, lab_id
 from core.domain.params import Parameters
+from core.domain.people import needs
 from core.domain.tasks import Task
 from core.lab.cluster import RaySpread, Work
 from core.lab.lab_runs import LabRunService
@@ -69,6 +70,7 @@ class SweepService:
     runs: LabRunService
     now: Callable[[], datetime]
 
+    @needs("tune", "sweep")
     def run(
         self,
         tasks: Sequence[Task],

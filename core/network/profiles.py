@@ -28,6 +28,7 @@ from core.domain import documents
 from core.domain.catalog import Server
 from core.domain.documents import CLOSED, Wanted
 from core.domain.errors import CatalogError, ParameterError, StoreError, UnknownNameError
+from core.domain.people import needs
 from core.network import STATES
 from core.network.states import Ideal, State
 from core.network.traces import Traces
@@ -254,6 +255,7 @@ class NetworkProfiles:
             return load_profile(name_or_path)
         raise unknown_profile(name_or_path, self.names())
 
+    @needs("tune", "save a network")
     def save(self, profile: Profile) -> Path:
         """Keep a profile under its name, in place of an older one. Raises CatalogError, StoreError."""
         check_profile_name(profile.name)
@@ -272,6 +274,7 @@ class NetworkProfiles:
             ) from None
         return path
 
+    @needs("tune", "remove a network")
     def remove(self, name: str) -> None:
         """Delete a saved profile. Raises UnknownNameError for an unknown name, StoreError."""
         if name not in self.saved():

@@ -9,14 +9,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 
 from core.domain.errors import StoreError
-from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
+from core.domain.governance_events import (
+    ApprovalChange,
+    ClientChange,
+    DefinitionChange,
+    PersonAction,
+    PolicyChange,
+    Spent,
+)
 from core.store.connection import Database
 from core.store.events import BackgroundWriter
 from core.store.journal import Journal, Kept
 from core.store.log import Log, checked
 from core.store.tables import TypedTable
 
-Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
+Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange | PersonAction
 
 GATHERED_S = 0.2
 

@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from core.domain.errors import StoreError, UnknownNameError
 from core.domain.lab_runs import CommandRun, KeptRun, LabRun, RunPart, RunSteps, Snapshot, Sweep, SweepPoint
+from core.domain.people import needs
 from core.store.connection import Database, Table, pa
 from core.store.tables import TypedTable, encode, insert_arrow
 
@@ -175,6 +176,7 @@ class ScenarioRuns:
             raise StoreError(f"The steps of run {id_} are damaged; delete the run and make it again.")
         return steps
 
+    @needs("tune", "delete network runs")
     def remove(self, ids: Sequence[str]) -> int:
         """Delete runs. Returns their number."""
         return self._table.remove(CHOSEN, [ids])

@@ -26,6 +26,7 @@ from core.domain.governance_events import (
     ApprovalChange,
     ClientChange,
     DefinitionChange,
+    PersonAction,
     PolicyChange,
     RefusedRequest,
     Spent,
@@ -69,7 +70,7 @@ def _plain(value: object) -> object:
 
 
 Event = DecisionEvent | OutcomeEvent | StatisticsEvent | ParameterEvent | RefusedRequest | TraceRemoval
-Governing = ClientChange | PolicyChange | DefinitionChange | ApprovalChange
+Governing = ClientChange | PolicyChange | DefinitionChange | ApprovalChange | PersonAction
 Record = Event | Override | Label | Judgment | Calibration | CalibrationSwitch | RequestChange | Governing
 R = TypeVar("R", bound=Record)
 
@@ -90,6 +91,7 @@ TABLES: Mapping[type[Record], str] = {
     DefinitionChange: "definition_changes",
     ApprovalChange: "approval_changes",
     RefusedRequest: "refused_requests",
+    PersonAction: "person_actions",
 }
 ARROW: Mapping[str, Any] = {
     "str": pa.string(),

@@ -36,13 +36,13 @@ class Panel {
     for (const [asked, act] of [["wayfare-step", this.step], ["wayfare-reset", this.reset]]) {
       document.addEventListener(asked, (event) => {
         const { prefix, name } = event.detail;
-        if (!this.host.isConnected || prefix !== this.data.prefix || (name && !this.controls.has(name))) return;
+        if (this.data.locked || !this.host.isConnected || prefix !== this.data.prefix || (name && !this.controls.has(name))) return;
         event.preventDefault(); // the page host is not asked
         act.call(this, event.detail);
       });
     }
-    document.addEventListener("wayfare-try", ({ detail }) => this.try(detail));
-    document.addEventListener("wayfare-turn", ({ detail }) => this.turnTo(detail));
+    document.addEventListener("wayfare-try", ({ detail }) => this.data.locked || this.try(detail));
+    document.addEventListener("wayfare-turn", ({ detail }) => this.data.locked || this.turnTo(detail));
   }
 
   // Take the data of the page host: the knobs, their values, and the number of confirmed messages.
@@ -52,6 +52,7 @@ class Panel {
     this.data = data;
     if (shape !== this.shape) this.build(data.groups);
     this.shape = shape;
+    this.host.inert = data.locked; // a person whose role may not turn knobs
     this.count = Math.max(this.count, data.heard);
     this.told = this.told.filter(({ count }) => count > data.heard);
     if (!this.told.length) clearTimeout(this.again);

@@ -9,6 +9,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (data.view !== bar?.data.view) turned.clear(); // the panels of the last view are gone
   if (host !== bar?.host) bar = build(host);
   Object.assign(bar, { data, send: (asked) => setTriggerValue("asked", asked) });
+  host.inert = data.locked; // a person whose role may not turn knobs
   draw();
   windows.tell(data.state, words());
 }

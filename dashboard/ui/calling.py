@@ -20,6 +20,7 @@ from core.governance.definitions import HeldDefinition
 from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
 from dashboard.page_host import DeltaGenerator
 from dashboard.session import origin
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 
 
@@ -142,7 +143,7 @@ def _changed(app: App, catalog: str, tool: Tool) -> None:
         )
         what_changed(held)
         st.button(
-            "Accept this definition", key=ACCEPT, icon=":material/check:", on_click=_accept,
+            "Accept this definition", key=ACCEPT, **only("approve"), icon=":material/check:", on_click=_accept,
             args=(app, catalog, tool.id),
         )  # fmt: skip
 

@@ -24,6 +24,7 @@ from core.planning.base import Watch
 from core.planning.rules import MODEL as MODEL_SETTING
 from dashboard.ui.labels import labeller
 from dashboard.ui.long_work import job_progress, share_of
+from dashboard.ui.rights import only
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import open_page
 
@@ -173,7 +174,7 @@ def _estimate(app: App, catalog: str, model: str, lacking: Sequence[Mapping[str,
         )  # fmt: skip
     st.caption("The definitions of these tools go to the model. What it writes counts at once and can be taken back.")
     st.button(
-        "Begin", key=f"{place}.write.begin", type="primary", icon=":material/play_arrow:", on_click=_begin, args=(app, catalog, limit, place)
+        "Begin", key=f"{place}.write.begin", **only("tune"), type="primary", icon=":material/play_arrow:", on_click=_begin, args=(app, catalog, limit, place)
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from core.domain.feedback import (
 from core.domain.untrusted_text import one_line
 from dashboard.page_host import DeltaGenerator
 from dashboard.ui.labels import labeller
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 
 SET, JUDGE, NOTICE = "judging:set", "judging:judge", "judging:notice"
@@ -101,11 +102,13 @@ def _form(
     )  # fmt: skip
     with st.container(horizontal=True, gap="small"):
         st.button(
-            "Store", key=f"judging:{place}:store", type="primary", disabled=grade is None, on_click=_store,
-            args=(app, query, tool, own, place, catalog, decision_id), help="Choose a grade first." if grade is None else None,
+            "Store", key=f"judging:{place}:store", type="primary", **only("tune", disabled=grade is None, help="Choose a grade first." if grade is None else None), on_click=_store,
+            args=(app, query, tool, own, place, catalog, decision_id),
         )  # fmt: skip
         if known is not None:
-            st.button("Take back", key=f"judging:{place}:back", on_click=_take_back, args=(app, known, place))
+            st.button(
+                "Take back", key=f"judging:{place}:back", **only("tune"), on_click=_take_back, args=(app, known, place)
+            )
 
 
 def grade_field(key: str, known: int | None) -> int | None:

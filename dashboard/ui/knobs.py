@@ -16,6 +16,7 @@ import streamlit as st
 
 from core.domain.errors import ParameterError
 from core.domain.params import TEXT_LIMIT, Knob, Parameters, Value
+from core.domain.people import person
 from core.domain.untrusted_text import one_line
 from dashboard.page_host import StreamlitAPIException
 from dashboard.ui.chart import component
@@ -128,7 +129,9 @@ def draw_knobs(
     """Draw these knobs, below one `title` if there is one. A button moves the knob `plays` on by itself. A change redraws `redraws`."""
     session = st.session_state.to_dict()
     key = f"{prefix}:panel"
-    groups = _folds(infos)
+    groups, locked = _folds(infos), person().refusal("tune")
+    if locked and not title:
+        st.caption(f":material/lock: {locked}")
     if title:
         groups = [{**groups[0], "title": title, "open": len(infos) > 1}]
     _panel(
@@ -137,6 +140,7 @@ def draw_knobs(
             "prefix": prefix,
             "groups": groups,
             "plays": plays,
+            "locked": bool(locked),
             "values": {info.name: session.get(f"{prefix}.{info.name}", info.default) for info in infos},
             "heard": session.get(f"{prefix}:heard", 0),
             "said": session.get(f"{prefix}:said", ""),
@@ -165,8 +169,11 @@ def take_turned(said: object, infos: Sequence[Knob], prefix: str) -> None:
         count, values = message.get("count"), message.get("values")
         if not isinstance(count, int) or count <= st.session_state.get(f"{prefix}:heard", 0):
             continue
-        problems = _set(values if isinstance(values, dict) else {}, infos, prefix)
+        locked = person().refusal("tune")
+        problems = [locked] if locked else _set(values if isinstance(values, dict) else {}, infos, prefix)
         st.session_state[f"{prefix}:heard"], st.session_state[f"{prefix}:said"] = count, " ".join(problems)
+        if locked:
+            continue
         note(infos, prefix)
         step(prefix, by=message.get("step"), to=message.get("to"))
 

@@ -14,8 +14,10 @@ from core.domain import units
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.feedback import By, Label
+from core.domain.people import person
 from core.domain.trace import Array
 from core.learning.feedback import LABEL, MovedBy
+from dashboard.ui.rights import only
 from dashboard.ui.table import pick
 from dashboard.ui.text import escaped
 
@@ -154,9 +156,9 @@ def asked_like_line(app: App, decision: Decision, tool: str) -> None:
 
 
 def labeller(origin: str = "console") -> By:
-    """Returns the author of labels: the address of another machine, or "" for this machine."""
+    """Returns the author of labels: the person who is signed in, else the address of another machine, or "" for this machine."""
     address = st.context.ip_address
-    return By(address if isinstance(address, str) else "", origin)
+    return By(person().name or (address if isinstance(address, str) else ""), origin)
 
 
 def labelling(
@@ -197,13 +199,13 @@ def label_notice(known: Labelling, place: str, *, now: Decision | None = None) -
         st.markdown(f":small[:green[:material/check_circle:] {notice.sentence}{changed_to}]")
         if len(notice.labels) > 1:  # two labels: the same click does not take back both
             st.button(
-                "Take back", key=f"label:{place}:back", type="tertiary", icon=":material/undo:", on_click=_back,
+                "Take back", key=f"label:{place}:back", **only("tune"), type="tertiary", icon=":material/undo:", on_click=_back,
                 args=(known, notice),
             )  # fmt: skip
             st.button(
                 "Keep as its example request", key=f"label:{place}:keep", type="tertiary", icon=":material/forum:", on_click=_keep,
-                args=(known, notice), help="The question becomes an example request of the right tool, which counts for everybody. "
-                "The Catalog page lists it there and removes it.",
+                args=(known, notice), **only("tune", help="The question becomes an example request of the right tool, which counts for everybody. "
+                "The Catalog page lists it there and removes it."),
             )  # fmt: skip
 
 
@@ -216,8 +218,8 @@ def _judge(known: Labelling, tool: str, place: str, *, right: bool, said: Label 
         key=f"label:{place}:{word}:{tool}",
         icon=icon,
         type="tertiary",
-        help="Your label. The same click takes it back." if pressed else
-        f"Store that this tool is {word} for this sub-task. It counts in the next decisions on similar sub-tasks.",
+        **only("tune", help="Your label. The same click takes it back." if pressed else
+        f"Store that this tool is {word} for this sub-task. It counts in the next decisions on similar sub-tasks."),
         on_click=_store,
         args=(known, tool, place, right, said if pressed else None),
     )  # fmt: skip
@@ -227,7 +229,7 @@ def _other(known: Labelling, tool: str, place: str) -> None:
     key = f"label:{place}:other:{tool}"
     with st.popover(
         "should be…", type="tertiary", key=key, on_change="rerun",
-        help="Choose the tool that was right instead.",
+        **only("tune", help="Choose the tool that was right instead."),
     ) as popover:  # fmt: skip
         if popover.open:  # the names of all tools are sent only when it is open
             chosen = f"{key}:chosen"

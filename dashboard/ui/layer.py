@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.decisions.layer import FIT, LATENCY, PRICE, SUCCESS, Supposed
 from core.domain import units
+from core.domain.people import person
 from core.domain.untrusted_text import visible
-from dashboard.session import operator
 from dashboard.ui.text import escaped
 
 LAYER = "layer:supposed"
@@ -65,9 +65,9 @@ def _layers() -> Layers:
 
 def signed_in_bar() -> None:
     """A line at the bottom right of every page."""
-    name = operator()
-    if name:
-        shown = escape(visible(name))
+    who = person()
+    if who.name:
+        shown = f"{escape(visible(who.name))} ({', '.join(who.roles)})"
         st.html(
             f'<div class="wayfare-signed-in">{shown} is signed in · <a href="/sign-out" target="_self">Sign out</a></div>'
         )

@@ -14,6 +14,7 @@ from core.domain.errors import WayfareError
 from core.domain.progress import Step
 from core.planning.base import Usage
 from dashboard.session import current_app, here, known_job, start_job
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped, progress_words
 
 AT_ONCE = 5_000  # tools of a catalog: work that grows with them takes more than a moment beyond
@@ -82,7 +83,7 @@ def job_progress(job: Job, told: Callable[[Job], tuple[float, str]], *, stop: st
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(*told(job))
         if stop:
-            st.button("Stop", key=stop, icon=":material/stop:", on_click=job.stop.set)
+            st.button("Stop", key=stop, **only("tune"), icon=":material/stop:", on_click=job.end)
 
 
 def _ended(words: str, key: str, again: Callable[[], None]) -> None:

@@ -25,6 +25,7 @@ from core.routers.presets import (
 )
 from dashboard.session import current_app
 from dashboard.ui.knobs import read_knobs
+from dashboard.ui.rights import only
 from dashboard.ui.text import errors_shown, escaped, file_name
 
 OWN, SAVED = "own", "saved:"  # knobs set by hand, and the beginning of the choice of a saved preset
@@ -48,7 +49,7 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
         st.selectbox(
             "Preset", [*offered, *(f"{SAVED}{name}" for name in saved), *([OWN] if current == OWN else [])], key=key,
             format_func=_title, on_change=_apply, args=(defaults, prefix, key, current),
-            help="A named set of parameters. A choice sets the knobs below.",
+            **only("tune", help="A named set of parameters. A choice sets the knobs below."),
         )  # fmt: skip
         _files(parameters, defaults, prefix, saved, own)
     by_hand = own.note if own else "The knobs below are set by hand."
@@ -100,14 +101,14 @@ def _files(
         preset, shipped = PresetFile(name, note, parameters), name in {one.title for one in PRESETS.values()}
         if st.button(
             "Replace" if name in saved else "Save", icon=":material/save:", key=f"{prefix}:save", type="primary", width="stretch",
-            disabled=not name or shipped,
-            help="Enter a name first." if not name else "A shipped preset has this name." if shipped else "In this console, for all its windows.",
+            **only("tune", disabled=not name or shipped, help="Enter a name first." if not name else "A shipped preset has this name." if shipped else "In this console, for all its windows."),
         ):  # fmt: skip
             current_app().saved_presets.put(router, preset)
             _set(prefix, f"{SAVED}{name}", {})
         if own and st.button(
-            f"Delete {escaped(own.name, 40)}", icon=":material/delete:", key=f"{prefix}:delete", width="stretch"
-        ):
+            f"Delete {escaped(own.name, 40)}", icon=":material/delete:", key=f"{prefix}:delete", **only("tune"),
+            width="stretch",
+        ):  # fmt: skip
             current_app().saved_presets.delete(router, own.name)
             st.rerun()
         st.download_button(
@@ -116,7 +117,7 @@ def _files(
         )  # fmt: skip
         upload = f"{prefix}:import:{st.session_state.get(f'{prefix}:imports', 0)}"  # another one after each file
         st.file_uploader(
-            "Import", type="toml", key=upload, on_change=_import, args=(defaults, prefix, router, upload), max_upload_size=1,
+            "Import", type="toml", key=upload, **only("tune"), on_change=_import, args=(defaults, prefix, router, upload), max_upload_size=1,
         )  # fmt: skip
         if problem := st.session_state.get(f"{prefix}:import problem"):
             st.error(escaped(problem), icon=":material/error:")

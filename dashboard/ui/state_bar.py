@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.domain.params import Parameters, Value
+from core.domain.people import person
 from core.domain.untrusted_text import one_line
 from core.routers.presets import PRESETS, applied, preset_of, preset_values
 from dashboard.ui.chart import component
@@ -38,7 +39,7 @@ def _bar(question: Question) -> None:
     said = _shown(
         key=f"{prefix}:bar",
         data={
-            "view": question.view, "prefix": prefix, "state": dict(sorted(state.items())), "ignored": question.ignored,
+            "locked": bool(person().refusal("tune")), "view": question.view, "prefix": prefix, "state": dict(sorted(state.items())), "ignored": question.ignored,
             "fixed": [_chip(name, f"{name} {text}", f"{name} {text}") for name, text in fixed.items() if text],
             "knobs": {prefix: _chips(question.parameters), NETWORK: _chips(chosen_network())},
             "preset": _preset(question), "others": _others(question), "agents": _agents(question, titles[router]),
@@ -46,7 +47,7 @@ def _bar(question: Question) -> None:
         },
         on_asked_change=lambda: None,
     )  # fmt: skip
-    if isinstance(said.asked, dict):
+    if isinstance(said.asked, dict) and not person().refusal("tune"):
         _act(question, said.asked)
 
 

@@ -29,6 +29,7 @@ from dashboard.pages.activity.totals import (
     where,
 )
 from dashboard.session import current_app
+from dashboard.ui.rights import only
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import (
     cell_text,
@@ -83,8 +84,8 @@ def _list(app: App, *, polls: bool) -> None:
                 st.link_button(words, job.link, icon=":material/open_in_new:")
             if job.under_way and job.of:  # what counts its steps ends at the next one
                 st.button(
-                    "Stop", key=f"activity.runs.stop.{number}", icon=":material/stop:", on_click=job.stop.set,
-                    disabled=job.stop.is_set(), help="It stops after the current step.",
+                    "Stop", key=f"activity.runs.stop.{number}", icon=":material/stop:", on_click=job.end,
+                    **only("tune", disabled=job.stop.is_set(), help="It stops after the current step."),
                 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from dashboard.session import first_catalog, origin
 from dashboard.ui.calling import leave_note
 from dashboard.ui.labels import asked_like
 from dashboard.ui.question import QueryForm
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -181,8 +182,9 @@ def _done(key: str, outlook: Outlook, *, disabled: bool) -> bool:
     """Tells whether the button was pressed. Approving has a button of its own, so that an approval is deliberate."""
     if outlook.reasons:
         return st.button(
-            "Approve and do it", key=f"{key}:approve", type="primary", icon=":material/how_to_reg:", disabled=disabled
-        )
+            "Approve and do it", key=f"{key}:approve", type="primary", icon=":material/how_to_reg:",
+            **only("approve", disabled=disabled),
+        )  # fmt: skip
     return st.button("Do it", key=f"{key}:do", type="primary", icon=":material/check:", disabled=disabled)
 
 

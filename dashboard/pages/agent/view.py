@@ -17,6 +17,7 @@ from core.planning.plans import Executed, Routed, Stopped, turn_tokens
 from dashboard.pages.agent.steps import steps, your_turn
 from dashboard.ui.long_work import planner_usage, show_preparing
 from dashboard.ui.question import Asks, Question
+from dashboard.ui.rights import only
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, select
@@ -176,8 +177,7 @@ def _controls(app: App, task: AgentTask, by_hand: bool, run: SupervisedAgent | N
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     go = row.button(
         "Run", key="agent:start", type="primary", icon=":material/play_arrow:",
-        disabled=under_way or not task.question,
-        help="It is running." if under_way else None if task.question else "Enter a task first.",
+        **only("call", disabled=under_way or not task.question, help="It is running." if under_way else None if task.question else "Enter a task first."),
     )  # fmt: skip
     if run is not None and under_way:
         if run.paused:
@@ -213,7 +213,7 @@ def _empty(app: App, state: UrlState, catalog: str) -> None:
     examples = [found.question for found in app.examples.of(catalog)] if own else EXAMPLES
     for number, example in enumerate(examples):
         st.button(
-            escaped(example, 160), key=f"agent:example:{number}", icon=":material/north_east:",
+            escaped(example, 160), key=f"agent:example:{number}", **only("call"), icon=":material/north_east:",
             on_click=_begin, args=(state.key("q"), example), kwargs={"go": not own},
         )  # fmt: skip
 
@@ -261,11 +261,11 @@ def _ended(run: SupervisedAgent, state: UrlState) -> None:
     if any(isinstance(event, Executed) and event.error == MAY_WRITE for event in run.events):
         again.button(
             "Once more, with all tools", key="agent:writes", icon=":material/edit:", on_click=_again, args=(run, state, {"calls": WRITE}),
-            help="The same task. Tools that do not say that they only read are called, too.",
+            **only("call", help="The same task. Tools that do not say that they only read are called, too."),
         )  # fmt: skip
     again.button(
         "Once more, step by step", key="agent:again", icon=":material/back_hand:", on_click=_again, args=(run, state, {"hand": True}),
-        help="The same task. Each action waits for you, and you can fill in missing arguments.",
+        **only("call", help="The same task. Each action waits for you, and you can fill in missing arguments."),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ToolCall
+from core.domain.people import person
 from core.domain.untrusted_text import visible
 from core.governance.calls import Outlook
 from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
@@ -24,6 +25,7 @@ from dashboard.pages.call.target import Target, destructive
 from dashboard.session import origin, use_own_sessions
 from dashboard.ui.calling import MODES, leave_note, mode_choice
 from dashboard.ui.network import chosen_network
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 
 RUNS_KEPT = 8
@@ -76,7 +78,8 @@ def call_bar(app: App, target: Target, filled: Filled) -> None:
             st.session_state["call.run.confirm"] = target.key
         pressed = st.session_state.get("call.run.confirm") == target.key and _confirmed()
     if pressed:
-        _start(app, target, call, filled.secret, mode, approved_by=origin() if outlook.reasons else "")
+        may_approve = outlook.reasons and not person().refusal("approve")
+        _start(app, target, call, filled.secret, mode, approved_by=origin() if may_approve else "")
 
 
 def _timeout(line: DeltaGenerator) -> float:
@@ -88,13 +91,19 @@ def _timeout(line: DeltaGenerator) -> float:
     )  # fmt: skip
 
 
+WAITS = "The call waits on Govern for a person who may approve. Once it is approved, press again."
+
+
 def _button(line: DeltaGenerator, mode: CallMode, outlook: Outlook, *, disabled: bool) -> bool:
     """Tells whether it was pressed. Approving has a button of its own, so that an approval is deliberate."""
     words = MODES[mode]
     text, icon, key = words.button, words.icon, "call.run.go"
     if outlook.reasons:
         text, icon, key = "Approve and call", ":material/how_to_reg:", "call.run.approve"
-    return line.button(text, icon=icon, type="primary", width="stretch", key=key, disabled=disabled)
+        if person().refusal("approve"):
+            text, icon = "Call once approved", ":material/front_hand:"
+    looks = only("call", disabled=disabled, help=WAITS if icon == ":material/front_hand:" else None)
+    return line.button(text, icon=icon, type="primary", width="stretch", key=key, **looks)
 
 
 def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:
@@ -164,7 +173,7 @@ def _confirmed() -> bool:
             ":red[:material/warning:] **This tool may delete or overwrite data, as its hints say.** Call it anyway?"
         )
         with st.container(horizontal=True):
-            sure = st.button("Yes, call it", type="primary", key="call.run.sure")
+            sure = st.button("Yes, call it", type="primary", key="call.run.sure", **only("call"))
             if st.button("Do not call", key="call.run.keep"):
                 del st.session_state["call.run.confirm"]
                 st.rerun()

@@ -22,6 +22,7 @@ from dashboard.session import known_job, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.labels import labeller
 from dashboard.ui.long_work import job_progress, share_of
+from dashboard.ui.rights import only
 from dashboard.ui.table import Column, choose_rows, table, table_key
 from dashboard.ui.text import counted, escaped, file_name
 from dashboard.ui.url_state import open_page
@@ -93,7 +94,7 @@ def _result(app: App, result: CalibrationResult) -> None:
         st.text_input("Name", key=NAME, placeholder="the next number", max_chars=80, width=220)
         for key, words, apply in (("on", "Keep and switch on", True), ("only", "Keep", False)):
             st.button(
-                words, key=f"catalog.calibration.keep.{key}", type="primary" if apply else "secondary",
+                words, key=f"catalog.calibration.keep.{key}", **only("tune"), type="primary" if apply else "secondary",
                 on_click=_keep, args=(app, result, apply),
             )  # fmt: skip
         _close()
@@ -146,8 +147,8 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
     chosen = [shown[row] for row in rows]
     st.button(
         f"Delete {counted(len(chosen), 'label')}" if chosen else "Choose rows to delete",
-        key="catalog.calibration.labels.delete", icon=":material/delete:", disabled=not chosen, on_click=_delete,
-        args=(app, chosen), help="They no longer count from the next decision on.",
+        key="catalog.calibration.labels.delete", icon=":material/delete:", **only("tune", disabled=not chosen, help="They no longer count from the next decision on."), on_click=_delete,
+        args=(app, chosen),
     )  # fmt: skip
 
 
@@ -197,8 +198,8 @@ def calibration_body(app: App, catalog: Catalog, query: str) -> None:
         )  # fmt: skip
         st.space("stretch")
         st.button(
-            "Calibrate", key="catalog.calibration.fit", icon=":material/tune:", type="primary", help=CALIBRATE_HELP,
-            disabled=running(catalog.name), on_click=start, args=(app, catalog.name),
+            "Calibrate", key="catalog.calibration.fit", icon=":material/tune:", type="primary", **only("tune", help=CALIBRATE_HELP, disabled=running(catalog.name)),
+            on_click=start, args=(app, catalog.name),
         )  # fmt: skip
     if missing:
         st.caption(
@@ -302,7 +303,7 @@ def kept_calibrations(app: App, catalog: Catalog, active: Calibration | None) ->
         st.space("stretch")
         st.button(
             "Undo", key="catalog.calibration.undo", icon=":material/undo:", on_click=_undo, args=(app, catalog.name),
-            disabled=not app.calibrations.can_undo(catalog.name), help="Back to the calibration before the last switch.",
+            **only("tune", disabled=not app.calibrations.can_undo(catalog.name), help="Back to the calibration before the last switch."),
         )  # fmt: skip
         with st.popover("Import", icon=":material/upload_file:"):
             _import(app, catalog.name)
@@ -324,7 +325,7 @@ def _row(app: App, catalog: str, calibration: Calibration | None, texts: str, *,
                 st.badge("in force", icon=":material/check_circle:", color="green")
             else:
                 name = "" if calibration is None else calibration.name
-                st.button("Switch on", key=f"{key}.on", on_click=_apply, args=(app, catalog, name))
+                st.button("Switch on", key=f"{key}.on", **only("tune"), on_click=_apply, args=(app, catalog, name))
             if calibration is not None:
                 _export(app, calibration, key)
         if calibration is not None:
@@ -367,8 +368,9 @@ def _import(app: App, catalog: str) -> None:
     turn = st.session_state.setdefault(TURN, 0)
     key = f"catalog.calibration.kept.file.{turn}"
     st.file_uploader(
-        "An exported file", type=["json"], key=key, on_change=_read, args=(app, catalog, key), max_upload_size=50
-    )
+        "An exported file", type=["json"], key=key, **only("tune"), on_change=_read, args=(app, catalog, key),
+        max_upload_size=50,
+    )  # fmt: skip
     st.caption("The calibration keeps its name and is not switched on.")
 
 

@@ -21,6 +21,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.session import known_job, start_job
 from dashboard.ui.first_look import begin_first_look
+from dashboard.ui.rights import only
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import counted, error_toasted, escaped
 from dashboard.ui.url_state import open_page
@@ -151,7 +152,9 @@ def _buttons(job: Job, *, again: bool, made: str = "") -> None:
             open_page("route", catalog=made)
         if again:
             known = (job.about.imported, job.about.name, job.about.source)
-            st.button("Try again…", key="catalog.job.again", on_click=state.open_connect, args=known)
+            st.button(
+                "Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_connect, args=known
+            )
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 
 
@@ -300,7 +303,7 @@ def own_values(app: App, catalog: str, server: Server) -> None:
     with st.form(f"{prefix}form", clear_on_submit=True):
         value_fields(app, wanted, prefix)
         st.form_submit_button(
-            "Keep them", key=f"{prefix}keep", icon=":material/key:", on_click=_keep,
+            "Keep them", key=f"{prefix}keep", **only("administer"), icon=":material/key:", on_click=_keep,
             args=(app, catalog, server, wanted, prefix),
         )  # fmt: skip
     st.caption("The next call uses the new value. A session with the old value is closed.")
@@ -332,7 +335,7 @@ def _known_values(app: App, catalog: str, server: Server) -> None:
 def _value_button(
     work: Callable[[str, str, str], None], label: str, key: str, catalog: str, server: str, name: str
 ) -> None:
-    st.button(label, key=key, on_click=_done, args=(work, catalog, server, name))
+    st.button(label, key=key, **only("administer"), on_click=_done, args=(work, catalog, server, name))
 
 
 def _done(work: Callable[[str, str, str], None], catalog: str, server: str, name: str) -> None:

@@ -34,6 +34,7 @@ from dashboard.pages.catalog.imports import (
     source_widgets,
 )
 from dashboard.ui.catalog_frames import reached_by
+from dashboard.ui.rights import only
 from dashboard.ui.table import Column, choice_table, table, table_key
 from dashboard.ui.text import counted, error_kept, escaped, kept_error
 
@@ -87,7 +88,7 @@ def _plan(app: App, known: state.Known) -> None:
     st.warning(_warning(imported), icon=":material/warning:")
     st.button(
         "Connect and discover", type="primary", icon=":material/cable:", key="catalog.import.discover",
-        disabled=not agreed, on_click=_connect, args=(app, imported, known.name, known.source, wanted),
+        **only("administer", disabled=not agreed), on_click=_connect, args=(app, imported, known.name, known.source, wanted),
     )  # fmt: skip
     kept_error(PROBLEM)
 
@@ -193,7 +194,10 @@ def connections_panel(app: App) -> None:
             "No server is connected yet. The first call of a tool opens a session, or connect here.",
             icon=":material/cable:",
         )
-        if st.button("Connect a client configuration…", key="catalog.connect.first", icon=":material/cable:"):
+        if st.button(
+            "Connect a client configuration…", key="catalog.connect.first", **only("administer"),
+            icon=":material/cable:",
+        ):  # fmt: skip
             state.open_dialog("connect")
             st.rerun()
         return

@@ -23,6 +23,7 @@ from dashboard.pages.catalog.servers import server_controls, sign_in_panel
 from dashboard.pages.catalog.state import open_multiply, show_tools
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
+from dashboard.ui.rights import only
 from dashboard.ui.table import table
 from dashboard.ui.text import error_kept, escaped, kept_error
 from dashboard.ui.url_state import open_page
@@ -50,13 +51,15 @@ def description_panel(app: App, catalog: Catalog, one: Server | Tool, otherwise:
     ):
         st.text_area("Your description", one.description, key=key, max_chars=LONGEST, height=120, help=HELP)
         with st.container(horizontal=True):
-            st.form_submit_button("Save", icon=":material/check:", on_click=_put, args=(app, catalog.name, place, key))
+            st.form_submit_button(
+                "Save", icon=":material/check:", on_click=_put, args=(app, catalog.name, place, key), **only("tune")
+            )
             tried = "::" in place and st.form_submit_button(
                 "Try", icon=":material/science:", help="Ask the example requests of this tool and of those nearest to it, without saving."
             )  # fmt: skip
             st.form_submit_button(
                 "Take the server's words back", icon=":material/undo:", on_click=_remove, args=(app, catalog.name, place, key),
-                disabled=one.original is None, help="There is no description of yours." if one.original is None else None,
+                **only("tune", disabled=one.original is None, help="There is no description of yours." if one.original is None else None),
             )  # fmt: skip
         if tried:
             _tried(app, catalog.name, place, st.session_state[key])
@@ -145,10 +148,12 @@ def price_panel(
             help="In m\\$ (thousandths of a US dollar), or in dollars after a dollar sign. 0 is free.",
             width=230,
         )
-        st.form_submit_button("Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key))
+        st.form_submit_button(
+            "Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key), **only("administer")
+        )
         st.form_submit_button(
             "Reset to declared", icon=":material/undo:", on_click=_reset, args=(app, catalog, server, tool, key),
-            disabled=source != "edited", help="Remove the value that was set by hand.",
+            **only("administer", disabled=source != "edited", help="Remove the value that was set by hand."),
         )  # fmt: skip
     kept_error(f"{key}.problem")
 
@@ -200,8 +205,8 @@ def _server_buttons(catalog: str, server: Server) -> None:
         )  # fmt: skip
         st.button(
             "Multiply…", key="catalog.multiply", icon=":material/content_copy:",
-            help="A new catalog with virtual copies of this server with other names, texts and statistics.",
-            disabled=not server.tools, on_click=open_multiply, args=(catalog, server.name),
+            **only("administer", help="A new catalog with virtual copies of this server with other names, texts and statistics.", disabled=not server.tools),
+            on_click=open_multiply, args=(catalog, server.name),
         )  # fmt: skip
 
 

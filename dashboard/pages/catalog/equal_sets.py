@@ -18,6 +18,7 @@ from core.lab.equal_sets import EqualSets
 from core.lab.levels import LEAST_COSINE
 from dashboard.pages.catalog import state
 from dashboard.ui.long_work import AT_ONCE, show_preparing, work_first
+from dashboard.ui.rights import only
 from dashboard.ui.table import MOST_SENT, choice_table, page_of, table
 from dashboard.ui.text import counted, escaped, file_name
 
@@ -146,12 +147,12 @@ def _pair(app: App, catalog: Catalog, pair: Proposal) -> None:
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     for says, words, key, icon in BUTTONS:
         row.button(
-            words, key=f"catalog.equal.{says}", icon=icon, shortcut=key, type="primary" if says == "equal" else "secondary",
+            words, key=f"catalog.equal.{says}", **only("tune"), icon=icon, shortcut=key, type="primary" if says == "equal" else "secondary",
             on_click=_judge, args=(app, catalog.name, pair, says),
         )  # fmt: skip
     row.button(
-        "Back", key="catalog.equal.back", icon=":material/undo:", shortcut="b", disabled=st.session_state.get(LAST) is None,
-        on_click=_back, args=(app, catalog.name), help="Undo the last judgment.",
+        "Back", key="catalog.equal.back", icon=":material/undo:", shortcut="b", **only("tune", disabled=st.session_state.get(LAST) is None, help="Undo the last judgment."),
+        on_click=_back, args=(app, catalog.name),
     )  # fmt: skip
     pair_cards(catalog, (pair.one, pair.other))
 
@@ -220,7 +221,9 @@ def _file(app: App, catalog: str, known: EqualSets) -> None:
         help="Sets and judged pairs as JSON. Needs a judgment.",
     )  # fmt: skip
     with row.popover("Import…", icon=":material/upload_file:"):
-        st.file_uploader("Exported sets or pairs", type="json", key=FILE, on_change=_import, args=(app, catalog))
+        st.file_uploader(
+            "Exported sets or pairs", type="json", key=FILE, **only("tune"), on_change=_import, args=(app, catalog)
+        )
 
 
 def _import(app: App, catalog: str) -> None:

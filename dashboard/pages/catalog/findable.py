@@ -27,6 +27,7 @@ from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
 from dashboard.ui.first_look import work_panel, write_button, writing_model
 from dashboard.ui.long_work import job_progress, share_of
+from dashboard.ui.rights import only
 from dashboard.ui.table import Column, choice_table, page_of, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
@@ -108,7 +109,7 @@ def _told(job: Job) -> tuple[float, str]:
 
 def _button(app: App, catalog: str, words: str, *, primary: bool = False) -> None:
     st.button(
-        words, key="catalog.findable.estimate", icon=":material/troubleshoot:", type="primary" if primary else "secondary",
+        words, key="catalog.findable.estimate", **only("tune"), icon=":material/troubleshoot:", type="primary" if primary else "secondary",
         on_click=lambda: start_job(JOB, lambda job: app.findable.estimate(catalog, job.report), catalog, title=f"Estimating what is found in {catalog}"),
     )  # fmt: skip
 
@@ -236,12 +237,9 @@ def _tool(app: App, catalog: Catalog, one: ToolFound) -> None:
                 ("different", "They do not", ":material/close:"),
             ):
                 st.button(
-                    words,
-                    key=f"catalog.findable.{says}",
-                    icon=icon,
-                    on_click=_judge,
+                    words, key=f"catalog.findable.{says}", **only("tune"), icon=icon, on_click=_judge,
                     args=(app, catalog.name, one.tool, other, says),
-                )
+                )  # fmt: skip
             if st.button("Show on the map", key="catalog.findable.on_map", icon=":material/scatter_plot:"):
                 open_page("map", catalog=catalog.name, edges="on", tool=one.tool, other=other)
             if st.button("Describe it in your own words", key="catalog.findable.word", icon=":material/edit_note:"):

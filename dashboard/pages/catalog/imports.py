@@ -22,6 +22,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import reached_by
 from dashboard.ui.first_look import begin_first_look
+from dashboard.ui.rights import only
 from dashboard.ui.table import table
 from dashboard.ui.text import counted, error_kept, escaped, kept_error
 
@@ -234,12 +235,12 @@ def _buttons(app: App, read: Read, *, connectable: bool) -> None:
     _, agreed = name_field(app, suggestion)
     with st.container(horizontal=True):
         st.button(
-            "Import", type="primary", icon=":material/check:", key="catalog.import.go", disabled=not agreed,
+            "Import", type="primary", icon=":material/check:", key="catalog.import.go", **only("administer", disabled=not agreed),
             on_click=_import, args=(app, read, suggestion),
         )  # fmt: skip
         if connectable:
             st.button(
-                "Connect and discover instead…", icon=":material/cable:", key="catalog.import.connect",
+                "Connect and discover instead…", icon=":material/cable:", key="catalog.import.connect", **only("administer"),
                 on_click=state.open_dialog, args=("connect",),
             )  # fmt: skip
 

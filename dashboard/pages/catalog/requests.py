@@ -16,6 +16,7 @@ from core.domain.requests import MOST_CHARACTERS, MOST_REQUESTS, Request
 from core.learning.requests import MODEL
 from dashboard.ui.first_look import FOLD, begin_first_look
 from dashboard.ui.labels import labeller
+from dashboard.ui.rights import only
 from dashboard.ui.table import PLAIN
 from dashboard.ui.text import counted, escaped
 
@@ -50,11 +51,11 @@ def requests_fold(app: App, catalog: Catalog, tool: Tool) -> None:
             st.text_area("Add requests, one a line", key=f"{key}.new", height=80, help=HELP)
             with st.container(horizontal=True):
                 st.form_submit_button(
-                    "Add", icon=":material/add:", key=f"{key}.add", on_click=_add, args=(app, catalog.name, tool.id, key),
+                    "Add", icon=":material/add:", key=f"{key}.add", **only("tune"), on_click=_add, args=(app, catalog.name, tool.id, key),
                 )  # fmt: skip
                 st.form_submit_button(
                     "Undo the newest change", icon=":material/undo:", key=f"{key}.undo", on_click=_undo,
-                    args=(app, catalog.name, key), help="The newest change of requests of this catalog, of any tool.",
+                    args=(app, catalog.name, key), **only("tune", help="The newest change of requests of this catalog, of any tool."),
                 )  # fmt: skip
 
 
@@ -66,7 +67,7 @@ def _listed(app: App, catalog: str, tool: str, known: Sequence[Request], key: st
             stale += f" · :orange[does not count: {uncounted[one.text]}]" if one.text in uncounted else ""
             st.markdown(f"{escaped(one.text)} :small[:gray[{SOURCE_WORDS[one.source]}]{stale}]", width="stretch")
             st.button(
-                "", key=f"{key}.remove.{number}", icon=":material/delete:", type="tertiary", help="Remove this request",
+                "", key=f"{key}.remove.{number}", icon=":material/delete:", type="tertiary", **only("tune", help="Remove this request"),
                 on_click=_acted, args=(key, "Removed.", partial(app.requests.remove, catalog, tool, [one.text], labeller())),
             )  # fmt: skip
 
@@ -76,7 +77,7 @@ def _offered(app: App, catalog: str, tool: str, offered: Sequence[str], key: str
     st.markdown(f"**The server offers {len(offered)}**, which do not count until you accept them:")
     st.markdown("\n".join(f"- {escaped(text)}" for text in offered))
     st.button(
-        "Accept them", key=f"{key}.accept", icon=":material/check:",
+        "Accept them", key=f"{key}.accept", **only("tune"), icon=":material/check:",
         on_click=_acted, args=(key, "Accepted.", partial(app.requests.accept_offered, catalog, tool, labeller())),
     )  # fmt: skip
 
@@ -194,7 +195,7 @@ def _answer(app: App, catalog: str) -> None:
             label_visibility="collapsed",
         )  # fmt: skip
         st.form_submit_button(
-            "Take", icon=":material/check:", key=f"{key}.take", on_click=_take, args=(app, catalog, key)
+            "Take", icon=":material/check:", key=f"{key}.take", **only("tune"), on_click=_take, args=(app, catalog, key)
         )
 
 

@@ -18,6 +18,7 @@ from core.domain.settings import launched
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import start_change
+from dashboard.ui.rights import only
 from dashboard.ui.text import counted, error_toasted, escaped, visitor_zone
 
 FOLLOW_WORDS: dict[Follow, str] = {"show": "Show changes", "take": "Take them at once", "off": "Do not look"}
@@ -44,15 +45,16 @@ def file_panel(app: App, catalog: str) -> None:
             more = len(lines) - MOST_SHOWN
             st.markdown("\n".join([*lines[:MOST_SHOWN], *([f"- and {more:,} more"] if more > 0 else [])]))
             with st.container(horizontal=True, vertical_alignment="center"):
-                if st.button("Take", key="catalog.file.take", type="primary", icon=":material/check:"):
+                if st.button(
+                    "Take", key="catalog.file.take", **only("administer"), type="primary", icon=":material/check:"
+                ):
                     shown = found.changes
                     start_change(app, catalog, lambda: app.followed.take(catalog, shown))
                     st.rerun()
                 if st.button(
-                    "Ignore",
-                    key="catalog.file.ignore",
-                    help="The catalog stays as it is. Only later changes are shown.",
-                ):
+                    "Ignore", key="catalog.file.ignore",
+                    **only("administer", help="The catalog stays as it is. Only later changes are shown."),
+                ):  # fmt: skip
                     with state.errors_shown():
                         app.followed.ignore(catalog)
                     st.rerun()
@@ -65,7 +67,7 @@ def file_panel(app: App, catalog: str) -> None:
             key = f"catalog.file.follow.{catalog}"
             st.session_state.setdefault(key, known.follow)
             st.radio(
-                "Changes of the file", FOLLOW, key=key, format_func=lambda one: FOLLOW_WORDS[one], label_visibility="collapsed",
+                "Changes of the file", FOLLOW, key=key, **only("administer"), format_func=lambda one: FOLLOW_WORDS[one], label_visibility="collapsed",
                 on_change=_follow, args=(app, catalog, key),
             )  # fmt: skip
 
@@ -85,7 +87,7 @@ def off_panel(app: App, catalog: Catalog) -> None:
         with st.container(horizontal=True):
             for server in catalog.off:
                 st.button(
-                    f"Switch on {escaped(server.name, 60)}", key=f"catalog.on.{server.name}", icon=":material/toggle_on:",
+                    f"Switch on {escaped(server.name, 60)}", key=f"catalog.on.{server.name}", **only("administer"), icon=":material/toggle_on:",
                     on_click=start_change, args=(app, catalog.name, _enabled(app, catalog.name, server.name), (server,)),
                 )  # fmt: skip
 
@@ -108,22 +110,22 @@ def server_controls(app: App, catalog: str, server: Server) -> None:
             st.button(
                 "Ask for its tools", key="catalog.server.discover", icon=":material/sync:", on_click=start_change,
                 args=(app, catalog, lambda: (app.servers.discover(catalog, name),), (server,)),
-                help="Takes its tools live again. The other servers stay as they are.",
+                **only("administer", help="Takes its tools live again. The other servers stay as they are."),
             )  # fmt: skip
             st.button(
                 "Restart", key="catalog.server.restart", icon=":material/restart_alt:", on_click=start_change,
                 args=(app, catalog, lambda: _restarted(app, catalog, server), (server,)),
-                help="Ends its session and its process, and connects again.",
+                **only("administer", help="Ends its session and its process, and connects again."),
             )  # fmt: skip
         st.button(
             "Switch off", key="catalog.server.off", icon=":material/toggle_off:", on_click=_edit,
             args=(app.servers.disable, catalog, name, "is switched off. Its statistics and values stay"),
-            help="It is neither offered nor called until you switch it on.",
+            **only("administer", help="It is neither offered nor called until you switch it on."),
         )  # fmt: skip
         with st.popover("Remove", icon=":material/delete:"):
             st.markdown(f"Remove **{escaped(name)}** with its values? Recorded calls stay.")
             st.button(
-                "Yes, remove it", key="catalog.server.remove", type="primary", on_click=_edit,
+                "Yes, remove it", key="catalog.server.remove", **only("administer"), type="primary", on_click=_edit,
                 args=(app.servers.remove, catalog, name, "is removed"),
             )  # fmt: skip
 
@@ -153,7 +155,10 @@ def server_dialog(app: App, catalog: str) -> None:
         "Variables, or headers of an address", key="catalog.import.given", placeholder="GITHUB_TOKEN=…", height=100,
         help="One NAME=VALUE a line. What may be a secret is kept encrypted, and never shown again.",
     )  # fmt: skip
-    if st.button("Add and ask for its tools", type="primary", key="catalog.import.add", disabled=not (name and how)):
+    if st.button(
+        "Add and ask for its tools", type="primary", key="catalog.import.add",
+        **only("administer", disabled=not (name and how)),
+    ):  # fmt: skip
         try:
             imported = app.catalog_editor.read(_document(name.strip(), how.strip(), given), "the new server")
         except WayfareError as error:
@@ -183,8 +188,7 @@ def add_button(catalog: str) -> None:
     """Draw the button that opens the dialog."""
     shipped = catalog in SHIPPED_CATALOGS
     st.button(
-        "Add a server…", key="catalog.add", icon=":material/add:", on_click=state.open_dialog, args=("server",), disabled=shipped,
-        help="This catalog is part of Wayfare and stays." if shipped else "Adds one server by its command or address.",
+        "Add a server…", key="catalog.add", icon=":material/add:", on_click=state.open_dialog, args=("server",), **only("administer", disabled=shipped, help="This catalog is part of Wayfare and stays." if shipped else "Adds one server by its command or address."),
     )  # fmt: skip
 
 
@@ -252,7 +256,7 @@ def _button(app: App, catalog: str, server: str, prefix: str, label: str, icon: 
     about = "For a server that takes a token in its header Authorization: a field for it appears in its details."
     st.button(
         label, key=f"{prefix}.{label}.{server}", icon=icon, on_click=work, args=(app, catalog, server),
-        help=about if label == "Use a token" else None,
+        **only("administer", help=about if label == "Use a token" else None),
     )  # fmt: skip
 
 

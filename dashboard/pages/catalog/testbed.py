@@ -18,6 +18,7 @@ from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, multiplie
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import chosen_name, name_field
 from dashboard.ui.catalog_frames import M_USD, PERCENT
+from dashboard.ui.rights import only
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import counted, error_kept, errors_shown, escaped, kept_error
 
@@ -48,7 +49,7 @@ def testbed_dialog(app: App, catalog: str) -> None:
         _preview(testbed)
         _, agreed = name_field(app, _suggestion(testbed))
         st.button(
-            "Keep the catalog", type="primary", icon=":material/check:", key="catalog.testbed.go", disabled=not agreed or not testbed.chosen,
+            "Keep the catalog", type="primary", icon=":material/check:", key="catalog.testbed.go", **only("administer", disabled=not agreed or not testbed.chosen),
             on_click=_keep, args=(app,),
         )  # fmt: skip
         kept_error(PROBLEM)
@@ -178,7 +179,7 @@ def multiply_dialog(app: App) -> None:
     _copy_preview(server, app.catalog_editor.copies(catalog, name, recipe))
     _, agreed = name_field(app, multiplied_name(catalog, name, recipe.copies))
     st.button(
-        "Make the catalog", type="primary", icon=":material/check:", key="catalog.multiply.go", disabled=not agreed,
+        "Make the catalog", type="primary", icon=":material/check:", key="catalog.multiply.go", **only("administer", disabled=not agreed),
         on_click=_make, args=(app, catalog, name),
     )  # fmt: skip
     kept_error(MULTIPLY_PROBLEM)

@@ -23,6 +23,7 @@ from dashboard.pages.catalog.testbed import multiply_dialog, testbed_dialog
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.catalog_frames import Counts, counts
 from dashboard.ui.first_look import first_look
+from dashboard.ui.rights import only
 from dashboard.ui.table import pick
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState
@@ -95,8 +96,14 @@ def counts_row(counts: Counts) -> None:
 
 def actions(app: App, name: str, servers: int) -> None:
     """Draw the buttons: import, connect, remove."""
-    st.button("Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary")
-    st.button("Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",))
+    st.button(
+        "Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary",
+        **only("administer"),
+    )  # fmt: skip
+    st.button(
+        "Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",),
+        **only("administer"),
+    )  # fmt: skip
     shipped = name in SHIPPED_CATALOGS
     with st.popover(
         "Remove",
@@ -109,7 +116,7 @@ def actions(app: App, name: str, servers: int) -> None:
             "and so do prices set by hand. They apply again when a catalog of this name is imported."
         )
         st.button(
-            "Yes, remove it", key="catalog.remove", type="primary", icon=":material/delete:", on_click=_remove,
+            "Yes, remove it", key="catalog.remove", **only("administer"), type="primary", icon=":material/delete:", on_click=_remove,
             args=(app, name),
         )  # fmt: skip
 
@@ -118,7 +125,7 @@ def testbed_button() -> None:
     """The button that opens the dialog for a testbed."""
     st.button(
         "Testbed…", icon=":material/playlist_add_check:", on_click=state.open_dialog, args=("testbed",),
-        help="Draw a catalog of servers by words, with tasks.",
+        **only("administer", help="Draw a catalog of servers by words, with tasks."),
     )  # fmt: skip
 
 

@@ -14,12 +14,14 @@ import streamlit as st
 from core.app import App
 from core.domain import units
 from core.domain.errors import WayfareError
+from core.domain.people import ROLES
 from core.governance.budgets import AT_LIMIT, EACH, Budget
 from core.governance.clients import ANONYMOUS, Client
 from core.governance.policy import Scope
 from core.governance.status import BudgetStatus, budgets, clients_today
 from dashboard.pages.govern.waiting import SAID, do
 from dashboard.session import origin
+from dashboard.ui.rights import only
 from dashboard.ui.table import PLAIN
 from dashboard.ui.text import as_html, escaped
 
@@ -81,7 +83,7 @@ def _line(app: App, client: Client) -> None:
         scope.markdown(
             f"May use {escaped(client.scope.words(), 400)}  \n:gray[since {client.since:%Y-%m-%d %H:%M} UTC]"
         )
-        action.button("Revoke", key=f"govern:revoke-{client.name}", icon=":material/block:", width="stretch",
+        action.button("Revoke", key=f"govern:revoke-{client.name}", **only("administer"), icon=":material/block:", width="stretch",
             on_click=_revoke, args=(app, client.name))  # fmt: skip
 
 
@@ -92,7 +94,7 @@ def _revoke(app: App, name: str) -> None:
 def _form(app: App) -> None:
     catalogs = [info.name for info in app.catalogs.infos()]
     with st.form("govern:client", border=True):
-        st.markdown("**A new client, or an operator**")
+        st.markdown("**A new client, or a person at these pages**")
         row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
         row.text_input(
             "Name", key="govern:client-name", max_chars=80, width=180, placeholder="claude-code",
@@ -111,24 +113,27 @@ def _form(app: App) -> None:
             "May write example requests", key="govern:client-improve", width="content",
             help="The client sees two more tools and the prompt improve_catalog at /mcp. They write example requests of the tools that it may use.",
         )  # fmt: skip
-        row.checkbox(
-            "Operator of these pages", key="govern:client-pages", width="content",
-            help="The token signs in to the pages with all rights. It does not work at /mcp. The fields about tools are ignored.",
+        row.multiselect(
+            "Roles at these pages", list(ROLES), key="govern:client-roles", placeholder="none: a client", width=220,
+            help="The token signs in to the pages and does not work at /mcp. The fields about tools are ignored. A viewer sees every view. "
+            "An operator may also change knobs and labels, and call tools. An approver approves. An admin may do everything.",
         )  # fmt: skip
-        row.form_submit_button("Make a token", type="primary", icon=":material/key:", on_click=_make, args=(app,))
+        row.form_submit_button(
+            "Make a token", type="primary", icon=":material/key:", on_click=_make, args=(app,), **only("administer")
+        )
 
 
 def _make(app: App) -> None:
     given = {
         name: st.session_state[f"govern:client-{name}"]
-        for name in ("name", "catalogs", "servers", "tools", "rate", "read", "improve", "pages")
+        for name in ("name", "catalogs", "servers", "tools", "rate", "read", "improve", "roles")
     }
     scope = Scope(
         tuple(given["catalogs"]), tuple(given["servers"].split()), tuple(given["tools"].split()), given["read"],
         given["rate"], improve=given["improve"],
     )  # fmt: skip
     try:
-        chosen = Scope(pages=True) if given["pages"] else scope
+        chosen = Scope(pages=True, roles=tuple(given["roles"])) if given["roles"] else scope
         token = app.governance.clients.make(given["name"].strip(), chosen, origin=origin())
     except WayfareError as error:
         st.session_state[SAID] = ("error", str(error))
@@ -152,7 +157,7 @@ def budget_form(app: App) -> None:
             for number, budget in enumerate(app.governance.policy.budgets):
                 line = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
                 line.markdown(escaped(words(budget), 300))
-                line.button("Remove", key=f"govern:budget-remove-{number}", icon=":material/delete:", type="tertiary",
+                line.button("Remove", key=f"govern:budget-remove-{number}", **only("administer"), icon=":material/delete:", type="tertiary",
                     on_click=_remove, args=(app, budget))  # fmt: skip
     known = dict.fromkeys([*(one.name for one in app.governance.clients.all() if not one.revoked), ANONYMOUS])
     catalogs = [one.name for one in app.catalogs.infos()]
@@ -180,7 +185,9 @@ def budget_form(app: App) -> None:
         row.selectbox(
             "At the limit", AT_LIMIT, key="govern:budget-at", width=180, format_func=AT_LIMIT_WORDS.__getitem__
         )
-        row.form_submit_button("Set it", type="primary", icon=":material/add:", on_click=_add, args=(app,))
+        row.form_submit_button(
+            "Set it", type="primary", icon=":material/add:", on_click=_add, args=(app,), **only("administer")
+        )
 
 
 def words(budget: Budget) -> str:

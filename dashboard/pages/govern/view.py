@@ -17,6 +17,7 @@ from core.governance.status import BudgetStatus, budgets, clients_today, servers
 from dashboard.pages.govern.budgets import budgets_view, clients_view
 from dashboard.pages.govern.waiting import do, said, waiting_view
 from dashboard.session import current_app, origin
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, segments
 
@@ -74,8 +75,9 @@ def _text(app: App, policy: Policy) -> None:
         st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed")
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
         row.button(
-            "Apply", key="govern:policy-apply", type="primary", icon=":material/check:", on_click=_apply, args=(app,)
-        )
+            "Apply", key="govern:policy-apply", **only("administer"), type="primary", icon=":material/check:",
+            on_click=_apply, args=(app,),
+        )  # fmt: skip
         row.download_button("Export", text, file_name="wayfare-policy.toml", mime="application/toml", key="govern:policy-export",
             icon=":material/download:", on_click="ignore")  # fmt: skip
         row.caption(f"{_since(app)}Every change is sealed in the log. `wayfare audit` verifies it.")
@@ -95,14 +97,14 @@ def _apply(app: App) -> None:
 def _switch(app: App, label: str, name: str, value: bool, about: str) -> None:
     key = f"govern:policy-{name}"
     st.session_state[key] = value
-    st.toggle(label, key=key, help=about, on_change=_changed, args=(app, name))
+    st.toggle(label, key=key, **only("administer", help=about), on_change=_changed, args=(app, name))
 
 
 def _number(app: App, label: str, name: str, value: float | None, about: str) -> None:
     key = f"govern:policy-{name}"
     st.session_state[key] = value
     st.number_input(
-        label, 0.0, key=key, help=about, placeholder="no limit", on_change=_changed, args=(app, name), format="%.4g",
+        label, 0.0, key=key, **only("administer", help=about), placeholder="no limit", on_change=_changed, args=(app, name), format="%.4g",
         width=260,
     )  # fmt: skip
 

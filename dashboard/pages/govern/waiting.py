@@ -17,6 +17,7 @@ from core.governance.definitions import HeldDefinition
 from core.governance.status import servers
 from dashboard.session import origin
 from dashboard.ui.calling import held_words, what_changed
+from dashboard.ui.rights import only
 from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 
@@ -68,10 +69,10 @@ def _card(app: App, held: HeldDefinition) -> None:
         st.caption(f"catalog {escaped(held.catalog, 60)}")
     with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
         worse = any(finding.severity == "error" for finding in held.new_findings)
-        st.button("Approve", key=f"govern:definition-approve-{key}", type="secondary" if worse else "primary", icon=":material/check:",
+        st.button("Approve", key=f"govern:definition-approve-{key}", **only("approve"), type="secondary" if worse else "primary", icon=":material/check:",
             on_click=_decide_definition, args=(app, held, True))  # fmt: skip
         st.button("Deny", key=f"govern:definition-deny-{key}", type="primary" if worse else "secondary", icon=":material/close:",
-            disabled=bool(held.denied_by), on_click=_decide_definition, args=(app, held, False))  # fmt: skip
+            **only("approve", disabled=bool(held.denied_by)), on_click=_decide_definition, args=(app, held, False))  # fmt: skip
     what_changed(held)
     if new and tool.description:
         st.caption("Its description:")
@@ -125,11 +126,12 @@ def _call(app: App, call: ApprovalChange, now: datetime) -> None:
                 f"number {call.id}"
             )
         with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
-            st.button("Approve", key=f"govern:approve-{call.id}", type="primary", icon=":material/check:",
+            st.button("Approve", key=f"govern:approve-{call.id}", **only("approve"), type="primary", icon=":material/check:",
                 on_click=_decide, args=(app, call, True))  # fmt: skip
             st.button(
-                "Deny", key=f"govern:deny-{call.id}", icon=":material/close:", on_click=_decide, args=(app, call, False)
-            )
+                "Deny", key=f"govern:deny-{call.id}", **only("approve"), icon=":material/close:", on_click=_decide,
+                args=(app, call, False),
+            )  # fmt: skip
         if call.arguments_json != "{}":
             st.code(visible(call.arguments_json), language="json", wrap_lines=True)
 
@@ -173,8 +175,9 @@ def _nothing(app: App) -> None:
         icon=":material/front_hand:",
     )
     st.button(
-        "Let calls that may write wait", key="govern:begin", icon=":material/front_hand:", on_click=_begin, args=(app,)
-    )
+        "Let calls that may write wait", key="govern:begin", **only("administer"), icon=":material/front_hand:",
+        on_click=_begin, args=(app,),
+    )  # fmt: skip
 
 
 def _begin(app: App) -> None:

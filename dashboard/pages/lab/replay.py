@@ -22,6 +22,7 @@ from core.lab.replay import Chosen, Replayed, ReplayTotals
 from dashboard.pages.lab.charts import replay_change
 from dashboard.pages.lab.run import begin, result, start_button
 from dashboard.ui.chart import chart
+from dashboard.ui.rights import only
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, pages_state, restore_pages, select
@@ -158,12 +159,12 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     row.text_input("Name", key="lab:snapshot-name", placeholder="before the new prices", width=300, max_chars=80)
     row.button(
-        "Keep the current state", key="lab:snapshot-save", icon=":material/photo_camera:", type="primary",
+        "Keep the current state", key="lab:snapshot-save", **only("tune"), icon=":material/photo_camera:", type="primary",
         on_click=_save, args=(app, catalog),
     )  # fmt: skip
     found = app.snapshots.all()
     with st.expander("Import from a file", expanded=False):
-        st.file_uploader("An exported snapshot", type="json", key=FILE, on_change=_import, args=(app,))
+        st.file_uploader("An exported snapshot", type="json", key=FILE, **only("tune"), on_change=_import, args=(app,))
     if not found:
         st.info("No snapshot is kept yet. Enter a name and press the button.", icon=":material/photo_camera:")
         return {}
@@ -173,12 +174,17 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     chosen = select(row, state, linked, "snapshot", "Snapshot", names, show=lambda one: one_line(one, 60), width=260)
     key = state.key("snapshot")
-    row.button("Restore", key="lab:snapshot-return", icon=":material/history:", on_click=_return, args=(app, key))
+    row.button(
+        "Restore", key="lab:snapshot-return", **only("tune"), icon=":material/history:", on_click=_return,
+        args=(app, key),
+    )  # fmt: skip
     row.download_button(
         "Export", app.snapshots.export(chosen), file_name="wayfare-snapshot.json", mime="application/json", key="lab:snapshot-export",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
-    row.button("Remove", key="lab:snapshot-remove", icon=":material/delete:", on_click=_remove, args=(app, key))
+    row.button(
+        "Remove", key="lab:snapshot-remove", **only("tune"), icon=":material/delete:", on_click=_remove, args=(app, key)
+    )
     with_ = select(
         st.container(), state, linked, "beside", "Compare with", [NOW, *(name for name in names if name != chosen)], width=260,
         show=lambda one: "the current state" if one == NOW else one_line(one, 60),

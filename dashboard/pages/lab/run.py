@@ -18,6 +18,7 @@ from core.domain import units
 from core.domain.errors import WayfareError
 from core.domain.lab_runs import LabRun
 from core.domain.params import Parameters, Value
+from core.domain.people import require
 from core.domain.tasks import Task
 from core.lab.execution import ABSENT, ROUNDS, Playing
 from core.lab.lab import RANKED
@@ -28,6 +29,7 @@ from dashboard.page_host import DeltaGenerator
 from dashboard.pages.lab.tasks import TaskSet
 from dashboard.session import job_about, known_job, start_job
 from dashboard.ui.long_work import job_progress, share_of
+from dashboard.ui.rights import only
 from dashboard.ui.text import DROPPED, escaped
 from dashboard.ui.url_state import UrlState, variant_text
 from dashboard.ui.variants import Variant, read_variant
@@ -150,13 +152,14 @@ def start_button(
     outdated if a choice and the click come close together. The button is disabled while other work runs."""
     if busy():
         looks["help"] = "Other work is running. Stop it, or wait for its end."
-    if place.button(label, disabled=disabled or busy(), **looks):
+    if place.button(label, **only("tune", disabled=disabled or busy(), **looks)):
         start()
         st.rerun()  # the panel above the button shows the progress
 
 
 def begin(kind: str, title: str, of: int, work: Callable[[Job], object], about: object = None) -> None:
     """Start work in the background. Does nothing while other work runs."""
+    require("tune")
     if not busy():
         start_job(JOB, work, (kind, about), title=title, of=max(1, of))
 

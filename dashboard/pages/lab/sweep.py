@@ -39,6 +39,7 @@ from dashboard.pages.lab.run import (
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.question import knob_prefix
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, select
 
@@ -129,7 +130,7 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any], 
         row.button(
             "Apply all the same" if why else "Apply", key="lab:apply", icon=":material/check:", type="secondary" if why else "primary",
             on_click=_set, args=(chosen, new),
-            help="Sets these knobs on all views. Undo, above, brings the present ones back.",
+            **only("tune", help="Sets these knobs on all views. Undo, above, brings the present ones back."),
         )  # fmt: skip
 
 

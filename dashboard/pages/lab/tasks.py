@@ -15,6 +15,7 @@ from core.lab.judgments import Format
 from core.lab.lab_runs import STORED
 from dashboard.page_host import DeltaGenerator
 from dashboard.ui.judging import set_and_judge
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped, file_name
 from dashboard.ui.url_state import UrlState, select
 
@@ -109,9 +110,8 @@ def _import(app: App, catalog: str, set_name: str, judge: str) -> None:
         f"The judgments go into “{escaped(set_name, 60)}”. Those without a judge count as those of {escaped(judge, 60)}."
     )
     st.button(
-        "Import", key="lab:judgments-import", icon=":material/upload:", disabled=file is None, on_click=_taken,
-        help="Choose a file first." if file is None else None,
-        args=(app, catalog, set_name, judge, b"" if file is None else file.getvalue(), "" if file is None else file.name),
+        "Import", key="lab:judgments-import", icon=":material/upload:", **only("tune", disabled=file is None, help="Choose a file first." if file is None else None), on_click=_taken,
+                args=(app, catalog, set_name, judge, b"" if file is None else file.getvalue(), "" if file is None else file.name),
     )  # fmt: skip
     said: tuple[bool, str] | None = st.session_state.pop(TAKEN, None)
     if said is not None:

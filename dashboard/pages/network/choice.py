@@ -19,6 +19,7 @@ from dashboard.pages.network.editor import after_editing, editor, open_editor
 from dashboard.ui.calling import MODES
 from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
 from dashboard.ui.question import Question
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 
@@ -84,7 +85,7 @@ def calls_button(choice: object, calls: int, *, again: bool = False) -> None:
     if not again:
         st.info(f"Up to {calls:,} calls of at most one second. {LIVE_HELP}", icon=":material/network_ping:")
     st.button(
-        "Make the calls again" if again else "Make the calls", key="network:make", icon=":material/play_arrow:",
+        "Make the calls again" if again else "Make the calls", key="network:make", **only("call"), icon=":material/play_arrow:",
         type="tertiary" if again else "primary", on_click=st.session_state.__setitem__, args=(GO, choice),
     )  # fmt: skip
 

@@ -24,6 +24,7 @@ from core.network.traces import Traces
 from dashboard.pages.network.charts.latency import latency_preview
 from dashboard.session import current_app
 from dashboard.ui.chart import chart
+from dashboard.ui.rights import only
 from dashboard.ui.table import ROW_PX, Column, configs, table_height
 from dashboard.ui.text import errors_shown, escaped
 
@@ -108,7 +109,7 @@ def saving_row(editing: Editing, draft: Draft | None, usual: str) -> None:
     with st.container(horizontal=True, gap="small"):
         save = st.button(
             "Save", type="primary", icon=":material/check:", key=editing.key("save"),
-            disabled=draft is None or not agreed,
+            **only("tune", disabled=draft is None or not agreed),
         )  # fmt: skip
         st.download_button(
             "Export", "" if draft is None else draft.profile(name or "network", about).text(), f"{name or 'network'}.json",
@@ -158,7 +159,7 @@ def _import(editing: Editing) -> None:
 
 def _delete(editing: Editing, usual: str) -> None:
     st.caption(f"The file of {escaped(editing.origin)} is removed.")
-    if not st.button("Delete permanently", key=editing.key("delete"), icon=":material/delete:"):
+    if not st.button("Delete permanently", key=editing.key("delete"), **only("tune"), icon=":material/delete:"):
         return
     try:
         current_app().networks.remove(editing.origin)

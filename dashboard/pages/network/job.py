@@ -13,6 +13,7 @@ from core.catalogs.background_jobs import Job, Stopped
 from core.domain import units
 from core.domain.errors import StoreError
 from core.domain.outcome import OutcomeKind
+from core.domain.people import person
 from core.lab.scenario_runs import planned
 from core.lab.scenarios.measures import RankingCollector, ScenarioRun
 from core.lab.scenarios.records import changes, curves
@@ -23,6 +24,7 @@ from dashboard.pages.network.choice import Choice, calls_button, calls_wanted
 from dashboard.session import here
 from dashboard.ui.chart import chart
 from dashboard.ui.long_work import show_preparing
+from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -70,6 +72,8 @@ def servers_to_show(
 
 def _store(app: App, world: World, runs: tuple[ScenarioRun, ...]) -> str:
     """Store the runs. Returns an error or "": the page shows unstored runs, too."""
+    if why := person().refusal("tune"):
+        return why
     try:
         app.scenarios.keep(world, runs)
     except StoreError as error:
@@ -151,8 +155,7 @@ def _other(run: Job) -> None:
         if st.button("Show it", key="network:other", icon=":material/visibility:"):
             open_page("network", **{name: text for name, text in choice.texts().items() if text})
         st.button(
-            "Stop it", key="network:other:stop", icon=":material/stop:", on_click=run.stop.set, disabled=stopping,
-            help=STOPPING if stopping else None,
+            "Stop it", key="network:other:stop", icon=":material/stop:", on_click=run.end, **only("tune", disabled=stopping, help=STOPPING if stopping else None),
         )  # fmt: skip
 
 
@@ -205,8 +208,7 @@ def _show_progress(run: Job) -> None:
         bar = st.progress(0.0, PREPARING)
         stopping = run.stop.is_set()
         st.button(
-            "Stop", key="network:stop", icon=":material/stop:", on_click=run.stop.set, disabled=stopping,
-            help=STOPPING if stopping else None,
+            "Stop", key="network:stop", icon=":material/stop:", on_click=run.end, **only("tune", disabled=stopping, help=STOPPING if stopping else None),
         )  # fmt: skip
     calls = st.empty()
     drawn = 0

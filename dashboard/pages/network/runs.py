@@ -19,6 +19,7 @@ from dashboard.pages.network.charts.runs import RUN_COLOURS, failures_by_step, l
 from dashboard.pages.network.tables import HELPS, SPELLED
 from dashboard.theme import MUTED
 from dashboard.ui.chart import chart
+from dashboard.ui.rights import only
 from dashboard.ui.table import Column, listening_table
 from dashboard.ui.text import cell_text, errors_shown, escaped, visitor_zone
 
@@ -325,7 +326,7 @@ def _actions(app: App, chosen: Sequence[KeptRun]) -> None:
             which = "this run" if len(ids) == 1 else f"these {len(ids)} runs"
             st.markdown(f"Delete {which} from the store? They can be made again.")
             st.button(
-                "Yes, delete", key="network.runs.delete", type="primary", icon=":material/delete:",
+                "Yes, delete", key="network.runs.delete", **only("tune"), type="primary", icon=":material/delete:",
                 on_click=_delete, args=(app, ids),
             )  # fmt: skip
 

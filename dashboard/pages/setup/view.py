@@ -17,6 +17,7 @@ from core.governance.client_texts import CLIENTS, SetupClient, Way, client_of
 from core.governance.clients import ANONYMOUS, Visit
 from dashboard.session import current_app, first_catalog, known_job, origin, start_job
 from dashboard.ui.first_look import begin_first_look, first_look
+from dashboard.ui.rights import only
 from dashboard.ui.text import error_kept, escaped, kept_error
 from dashboard.ui.url_state import UrlState, open_page, select
 
@@ -62,7 +63,7 @@ def _card(app: App, found: FoundConfiguration, number: int, *, importing: bool) 
             f"The tools of {missing} server{'s' * (missing != 1)} are not known yet. An import starts the servers and asks them."
         )
         st.button(
-            "Import as a catalog", key=f"setup:import-{number}", icon=":material/download:", disabled=importing,
+            "Import as a catalog", key=f"setup:import-{number}", icon=":material/download:", **only("administer", disabled=importing),
             on_click=_begin, args=(app, found),
         )  # fmt: skip
 
@@ -182,7 +183,10 @@ def _token_form(app: App, client: SetupClient) -> None:
         )
         row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
         name = row.text_input("Name of the client", client.id, key=f"setup:name-{client.id}", max_chars=80, width=220)
-        row.button("Make a token", key="setup:make-token", icon=":material/key:", on_click=_make, args=(app, name))
+        row.button(
+            "Make a token", key="setup:make-token", **only("administer"), icon=":material/key:", on_click=_make,
+            args=(app, name),
+        )  # fmt: skip
         kept_error(PROBLEM)
 
 
