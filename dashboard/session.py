@@ -40,6 +40,11 @@ def endpoint_hosts() -> frozenset[str]:
     return launched().hosts
 
 
+def public_url() -> str:
+    """Returns the address of the console behind a reverse proxy, or ""."""
+    return launched().public_url
+
+
 def sign_in_needed() -> bool:
     """Tells whether pages need an operator who has signed in."""
     return launched().sign_in

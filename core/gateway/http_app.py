@@ -44,6 +44,7 @@ PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
+BASE_PATH = "wayfare.base_path"  # key in the scope of a request: the path of the public address, which was taken off
 INVALID_REQUEST, ENDING = -32600, -32028
 """Codes of JSON-RPC. The last is from its range for server errors; the codes that MCP names mean something else."""
 SESSION_IDLE_S = 86_400.0
@@ -314,7 +315,7 @@ def _challenge(scope: Scope, problem: str) -> str:
 
 def _own_url(scope: Scope) -> str:
     """Returns our address as the request used it; its host was checked."""
-    return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}"
+    return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}{scope.get(BASE_PATH, '')}"
 
 
 # `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.
