@@ -136,9 +136,9 @@ def start_job(key: str, work: Callable[[Job], object], about: Any = None, *, tit
 
 
 def here() -> str:
-    """Returns the address of the view on the page, with its state."""
-    path, query = urlsplit(st.context.url or "").path or "/", urlencode(dict(st.query_params.items()))
-    return f"{path}?{query}" if query else path
+    """Returns the address of the view on the page, with its state, without a base path."""
+    view, query = urlsplit(st.context.url or "").path.rpartition("/")[2], urlencode(dict(st.query_params.items()))
+    return f"/{view}?{query}" if query else f"/{view}"
 
 
 def _owned(key: str) -> str:
