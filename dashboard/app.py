@@ -31,6 +31,7 @@ from core.domain.untrusted_text import one_line
 from core.gateway.http_app import PATH, EndpointApp, callback_route, status_routes
 from core.gateway.uses import Uses
 from dashboard import page_host, session
+from dashboard.base_path import BasePath
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
 from dashboard.sign_in import SIGNING, SignInGate
@@ -59,7 +60,7 @@ def unknown(path: str) -> JSONResponse:
 
 def _preloads() -> str:
     """Returns the Link header with what every view needs: the library of the charts, and scripts of the page host."""
-    links = [f"<{PLOTLY_URL}>; rel=preload; as=script"]
+    links = [f"<.{PLOTLY_URL}>; rel=preload; as=script"]
     links += [f"<./static/js/{name}>; rel=modulepreload; crossorigin" for name in page_host.scripts_of_every_view()]
     return ", ".join(f"{link}; fetchpriority=low" for link in links)
 
@@ -218,7 +219,7 @@ pages = st.App(
 )
 
 
-async def app(scope: Scope, receive: Receive, send: Send) -> None:
+async def _served(scope: Scope, receive: Receive, send: Send) -> None:
     """Pass requests of agents straight to the endpoint: the page host (compression, cookies) would add 2 ms to each."""
     served = pages
     if scope["type"] == "http" and scope["path"] == PATH:
@@ -231,6 +232,9 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await served(scope, receive, send)
     except ClientDisconnect:  # the client has gone, so there is no one to answer
         _log.debug("A client left before its request was read.")
+
+
+app = BasePath(_served, session.public_url())
 
 
 def _is_known(scope: Scope) -> bool:

@@ -41,6 +41,11 @@ def endpoint_hosts() -> frozenset[str]:
     return launched().hosts
 
 
+def public_url() -> str:
+    """Returns the address of the console behind a reverse proxy, or ""."""
+    return launched().public_url
+
+
 def sign_in_needed() -> bool:
     """Tells whether pages need an operator who has signed in."""
     return launched().sign_in
@@ -145,9 +150,9 @@ def start_job(key: str, work: Callable[[Job], object], about: Any = None, *, tit
 
 
 def here() -> str:
-    """Returns the address of the view on the page, with its state."""
-    path, query = urlsplit(st.context.url or "").path or "/", urlencode(dict(st.query_params.items()))
-    return f"{path}?{query}" if query else path
+    """Returns the address of the view on the page, with its state, without a base path."""
+    view, query = urlsplit(st.context.url or "").path.rpartition("/")[2], urlencode(dict(st.query_params.items()))
+    return f"/{view}?{query}" if query else f"/{view}"
 
 
 def _owned(key: str) -> str:

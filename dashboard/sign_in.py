@@ -30,7 +30,7 @@ from core.domain.console import PATH as DOOR
 from core.domain.errors import WayfareError
 from core.domain.people import acting
 from core.domain.settings import Oidc
-from core.gateway.http_app import METADATA_PATH, foreign_origin, stranger
+from core.gateway.http_app import METADATA_PATH, foreign_origin, own_address, stranger
 from core.gateway.http_app import PATH as MCP
 from core.governance.clients import LASTS, SignIns
 from dashboard.lane import read_body
@@ -38,7 +38,7 @@ from dashboard.lane import read_body
 if TYPE_CHECKING:
     from core.app import App
 
-SIGN_IN, SIGN_OUT, PROVIDER, CAME_BACK = "/sign-in", "/sign-out", "/sign-in/provider", "/sign-in/answer"
+SIGN_IN, SIGN_OUT, PROVIDER, CAME_BACK = "/sign-in", "/sign-out", "/sign-in-provider", "/sign-in-answer"
 SIGNING = frozenset({SIGN_IN, SIGN_OUT, PROVIDER, CAME_BACK})
 READ = ("GET", "HEAD")
 OPEN = {
@@ -55,7 +55,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",  # without it a browser sends forms from the origin "null"
 }
 WRONG = "This token does not sign in: it is not for the pages, or it was revoked."
-ON = '<!doctype html><meta http-equiv="refresh" content="0;url={0}"><title>Wayfare</title><a href="{0}">Go on</a>'
+ON = '<!doctype html><meta http-equiv="refresh" content="0;url=.{0}"><title>Wayfare</title><a href=".{0}">Go on</a>'
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ async def _to_provider(_: SignIns, oidc: Oidc, request: Request) -> Response:
 
     target = _inside(request.query_params.get("next", ""))
     try:
-        return await provider(oidc).leave(request, f"{str(request.base_url).rstrip('/')}{CAME_BACK}", target)
+        return await provider(oidc).leave(request, f"{own_address(request.scope)}{CAME_BACK}", target)
     except WayfareError as error:
         return _page(target, oidc, str(error), 502)
 
@@ -208,7 +208,7 @@ def _page(target: str, oidc: Oidc | None, problem: str = "", status: int = 200) 
     at_provider = ""
     if oidc is not None:
         host = escape(urlsplit(oidc.issuer).netloc)
-        at_provider = f'<a class="provider" href="{PROVIDER}?next={quote(target, safe="")}">Sign in with {host}</a><p>Or with a token:</p>'
+        at_provider = f'<a class="provider" href=".{PROVIDER}?next={quote(target, safe="")}">Sign in with {host}</a><p>Or with a token:</p>'
     shown = text.substitute(mark=mark, problem=said, next=escape(target), provider=at_provider)
     return HTMLResponse(shown, status, HEADERS)
 

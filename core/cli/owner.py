@@ -42,6 +42,7 @@ class UpOptions:
     mcp_hosts: tuple[str, ...]
     trusted_proxies: tuple[str, ...]
     sign_in: bool
+    public_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

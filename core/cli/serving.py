@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ipaddress
 import os
+import re
 import signal
 import socket
 import sys
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 M_ARENA_MAX = -8  # of malloc.h
 CONSOLE = "dashboard.app:app"  # the ASGI app that uvicorn loads by name
+PUBLIC_URL = re.compile(
+    r"(https?://(?:[\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?)((?!/(?:mcp|door)(?:/|$))(?:/[\w.~-]+)*)/?",
+    re.ASCII | re.IGNORECASE,
+)
 STARTS_S = 60.0
 COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 OTHER_OPTIONS = 4
@@ -63,7 +68,15 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - possible o
     "trusted_proxies",
     multiple=True,
     metavar="ADDRESS|NETWORK",
-    help="A reverse proxy whose X-Forwarded-For tells the address of a client; may be repeated.",
+    help="A reverse proxy whose X-Forwarded-For and X-Forwarded-Proto are believed; may be repeated.",
+)
+@click.option(
+    "--public-url",
+    default="",
+    metavar="URL",
+    envvar="WAYFARE_PUBLIC_URL",
+    help="The address behind a reverse proxy, such as https://tools.example.com/wayfare; its path is the base path. Pages require "
+    "a sign-in then.",
 )
 @click.option("--background", is_flag=True, hidden=True, help="Started by `wayfare mcp`: ends when nobody uses it.")
 @db_option
@@ -76,7 +89,11 @@ def up(context: click.Context, background: bool, db: Path | None, **given: Any) 
 
     Example: wayfare up --port 8600
     """
-    options = replace(UpOptions(**given), host={"localhost": "127.0.0.1"}.get(given["host"], given["host"]))
+    options = replace(
+        UpOptions(**given),
+        host={"localhost": "127.0.0.1"}.get(given["host"], given["host"]),
+        public_url=_public_url(given["public_url"]) if given["public_url"] else "",
+    )
     proxies = _networks(options.trusted_proxies)
     settings = Settings.from_environment(db=db)
     lock = console_lock(settings.db)
@@ -99,21 +116,22 @@ def up(context: click.Context, background: bool, db: Path | None, **given: Any) 
         port = listener.getsockname()[1]
         url, own = _address(host, port), _address(EVERY_ADDRESS.get(host, host), port)
         click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
-        guarded = options.sign_in or not _is_loopback(host)
+        guarded = bool(options.sign_in or options.public_url) or not _is_loopback(host)
         if guarded:
-            click.echo(_how_to_sign_in(own, host, operators=operators))
+            click.echo(_how_to_sign_in(options.public_url or own, host, operators=operators))
         names = (
             options.mcp_hosts
             if host in {*EVERY_ADDRESS, *EVERY_ADDRESS.values()}
             else (*options.mcp_hosts, urlsplit(own).netloc)
         )
+        public = urlsplit(options.public_url).netloc
         config = uvicorn.Config(
             CONSOLE, log_level="warning", access_log=False, timeout_graceful_shutdown=3, forwarded_allow_ips=proxies
         )
         server = uvicorn.Server(config)
         set_launch(
             Launch(
-                settings, TerminalProgress(), own, frozenset(name.lower() for name in names), guarded,
+                settings, TerminalProgress(), own, options.public_url, frozenset(name.lower() for name in (*names, public) if name), guarded,
                 started_by=BY_AGENT if background else "wayfare up",
                 idle_s=settings.idle_s if background else 0.0,
                 stop=partial(setattr, server, "should_exit", True),
@@ -127,6 +145,21 @@ def up(context: click.Context, background: bool, db: Path | None, **given: Any) 
 
 def _address(host: str, port: int) -> str:
     return f"http://{'[' + host + ']' if ':' in host else host}:{port}"
+
+
+def _public_url(text: str) -> str:
+    """Returns the address without a final slash. Raises WayfareError.
+
+    >>> _public_url(" https://Tools.example.com:8443/wayfare/ ")
+    'https://tools.example.com:8443/wayfare'
+    """
+    found = PUBLIC_URL.fullmatch(text.strip())
+    if found is None:
+        raise WayfareError(
+            f"--public-url: {text!r} is no address of a console behind a proxy; give one such as https://tools.example.com/wayfare. "
+            "Its path may not begin with /mcp or /door, which the console has itself."
+        )
+    return found[1].lower() + found[2]
 
 
 def _networks(texts: Iterable[str]) -> list[str]:

@@ -17,7 +17,7 @@ from core.cli.options import catalog_option, common, opened, print_json, print_o
 from core.cli.secrets import asked_value
 from core.domain.catalog import ServerId
 from core.domain.errors import StoreBusyError, WayfareError
-from core.domain.settings import Settings, launched
+from core.domain.settings import Settings, launched, own_url
 from core.servers.secrets import client_secret_name, vault_of
 
 POLL_S = 1.0
@@ -70,7 +70,7 @@ def signin(
                 raise WayfareError(
                     "No console runs that could take the answer; leave --no-wait out, or start `wayfare up`."
                 )
-            app.sign_ins.begin(name, server, launched().url, client_id=client_id)
+            app.sign_ins.begin(name, server, own_url(), client_id=client_id)
             found = _document(app.sign_ins.of(name, server))
         print_outcome(found, f"Open {found['address']}", as_json)
     else:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
 from core.domain.errors import UnknownNameError
-from core.domain.settings import own_url
+from core.domain.settings import launched, own_url
 from core.domain.tokens import count_tokens
 from core.domain.tools import Json, Tool, ToolHints, ToolSequence, tool_id  # noqa: F401  # pyright: ignore[reportUnusedImport] - a catalog's words in one place
 
@@ -91,7 +91,7 @@ def is_wayfare(name: str, connection: Connection | None) -> bool:
     ]
     return (
         any("mcp" in words[at + 1 :] for at in programs)
-        or f"{own_url()}{OWN_PATH}" in addresses
+        or any(f"{url}{OWN_PATH}" in addresses for url in (own_url(), launched().url))
         or (name == OWN_NAME and addresses[0].endswith(OWN_PATH))
     )
 

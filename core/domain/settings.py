@@ -5,6 +5,7 @@
 | WAYFARE_DB | the store's file; `:memory:` keeps nothing |
 | WAYFARE_CACHE | the folder of what can be made again: the exported encoder, indexes of large catalogs, catalogs of virtual servers |
 | WAYFARE_CATALOG | the catalog that pages show first |
+| WAYFARE_PUBLIC_URL | the address behind a reverse proxy, read by `wayfare up` |
 | WAYFARE_ENCODER_DIFFERENCE | the file that tunes the encoder which estimates fit; `none`: the encoder as it was published |
 | WAYFARE_RERANKER | a cross-encoder: a folder, or the name of a model in the Hugging Face cache |
 | WAYFARE_MAX_ANSWER_MB | how large an answer of a server may be |
@@ -265,8 +266,8 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The options of `wayfare up`. `url` is the address for other processes of this machine, `hosts` are further host names
-    of the endpoint. With `sign_in` the pages are only for operators who have signed in. `started_by` is the command that started
+    """The options of `wayfare up`. `url` is the address for other processes of this machine, `public_url` that for everybody else,
+    without a final slash, or "". `hosts` are further host names of the endpoint. With `sign_in` the pages are only for operators who have signed in. `started_by` is the command that started
     the console. It ends after `idle_s` without a use (0: never). `stop` ends it in order.
 
     Without `settings` the environment is read.
@@ -275,6 +276,7 @@ class Launch:
     settings: Settings | None = None
     report: Report = silent
     url: str = ""
+    public_url: str = ""
     hosts: frozenset[str] = frozenset()
     sign_in: bool = False
     started_by: str = "wayfare up"
@@ -297,5 +299,5 @@ def launched() -> Launch:
 
 
 def own_url() -> str:
-    """Returns the address of the console of this process, or that of one that was started without options."""
-    return launched().url or "http://127.0.0.1:8501"
+    """Returns the address of the console of this process for a browser or an agent, or that of one that was started without options."""
+    return launched().public_url or launched().url or "http://127.0.0.1:8501"

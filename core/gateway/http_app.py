@@ -46,6 +46,7 @@ PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
+BASE_PATH = "wayfare.base_path"  # key in the scope of a request: the path of the public address, which was taken off
 INVALID_REQUEST, ENDING = -32600, -32028
 """Codes of JSON-RPC. The last is from its range for server errors; the codes that MCP names mean something else."""
 SESSION_IDLE_S = 86_400.0
@@ -220,7 +221,7 @@ class EndpointApp:
         if reason := stranger(request.scope, self.other_names):
             return JSONResponse({"error": reason}, status_code=403)
         told = {
-            "resource": f"{_own_url(request.scope)}{PATH}",
+            "resource": f"{own_address(request.scope)}{PATH}",
             "resource_name": "Wayfare",
             "bearer_methods_supported": ["header"],
         }
@@ -336,15 +337,15 @@ def _error(
 
 def _challenge(scope: Scope, problem: str, error: str = "invalid_token") -> str:
     """Returns the WWW-Authenticate header (RFC 6750). A missing token or another scheme is no error."""
-    said = f'Bearer resource_metadata="{_own_url(scope)}{METADATA_PATH}{PATH}"'
+    said = f'Bearer resource_metadata="{own_address(scope)}{METADATA_PATH}{PATH}"'
     if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
         return said
     return f'{said}, error="{error}", error_description="{problem}"'
 
 
-def _own_url(scope: Scope) -> str:
+def own_address(scope: Scope) -> str:
     """Returns our address as the request used it; its host was checked."""
-    return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}"
+    return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}{scope.get(BASE_PATH, '')}"
 
 
 # `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.

@@ -23,7 +23,7 @@ if (!window.wayfareWaiting) {
     if (!number || told.has(number) || window.Notification?.permission !== "granted") return;
     told.add(number);
     const shown = new Notification("Wayfare", { body: text, tag: `wayfare-${number}` }); // one tag: several tabs show it once
-    shown.onclick = () => (window.focus(), (location.href = "/govern"));
+    shown.onclick = () => (window.focus(), (location.href = "./govern"));
   };
 
   const away = Object.assign(document.createElement("div"), { className: "wayfare-away", role: "alert" });
@@ -35,7 +35,7 @@ if (!window.wayfareWaiting) {
 
   const look = async () => {
     try {
-      const answer = await fetch("/waiting", { cache: "no-store" });
+      const answer = await fetch("./waiting", { cache: "no-store" });
       isAway(false);
       if (answer.ok) {
         const found = await answer.json();

@@ -69,5 +69,5 @@ def signed_in_bar() -> None:
     if who.name:
         shown = f"{escape(visible(who.name))} ({', '.join(who.roles)})"
         st.html(
-            f'<div class="wayfare-signed-in">{shown} is signed in · <a href="/sign-out" target="_self">Sign out</a></div>'
+            f'<div class="wayfare-signed-in">{shown} is signed in · <a href="./sign-out" target="_self">Sign out</a></div>'
         )

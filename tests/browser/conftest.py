@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -61,10 +61,12 @@ def started(encoder_cache: Path, warm_store: Path, tmp_path_factory: pytest.Temp
     """Starts a console on a store that holds the sample's vectors, and stops it at the end. `fill` gets the store's file and the cache before."""
 
     @contextmanager
-    def start(fill: Callable[[Path, Path], None] = lambda *_: None) -> Iterator[ConsoleProgram]:
+    def start(
+        fill: Callable[[Path, Path], None] = lambda *_: None, options: Sequence[str] = ()
+    ) -> Iterator[ConsoleProgram]:
         db = Path(shutil.copy(warm_store, tmp_path_factory.mktemp("console") / "wayfare.duckdb"))
         fill(db, encoder_cache)
-        console = ConsoleProgram(db, encoder_cache)
+        console = ConsoleProgram(db, encoder_cache, options)
         console.start()
         try:
             yield console

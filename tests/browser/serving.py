@@ -82,10 +82,11 @@ class Program:
 
 
 class ConsoleProgram:
-    """`wayfare up` on one store: may be stopped, killed and started again."""
+    """`wayfare up` on one store with further options: may be stopped, killed and started again."""
 
-    def __init__(self, db: Path, cache: Path) -> None:
+    def __init__(self, db: Path, cache: Path, options: Sequence[str] = ()) -> None:
         self.db = db
+        self._options = options
         self.port = free_port()
         self._cache = cache
         self._program: Program | None = None
@@ -103,7 +104,7 @@ class ConsoleProgram:
     def start(self) -> None:
         """Start it, and return when it answers."""
         self._program = Program(
-            ["-m", "core.cli", "up", "--port", str(self.port), "--db", str(self.db)],
+            ["-m", "core.cli", "up", "--port", str(self.port), "--db", str(self.db), *self._options],
             f"{self.url}/healthz",
             self.log,
             {"WAYFARE_CACHE": str(self._cache)},

@@ -71,3 +71,11 @@ def test_commands_find_it_and_a_trusted_proxy_tells_its_clients_apart(
     wait_for(lambda: owner_of(warm) is None)
     refused = wayfare("up", "--trusted-proxy", "proxy.example")
     assert (refused.code, "'proxy.example'" in refused.err, "10.0.0.0/8" in refused.err) == (2, True, True)
+    for wrong in (
+        "tools.example.com/wayfare",
+        "https://tools.example.com/?a=1",
+        "https://tools.example.com/mcp",
+        "ftp://a",
+    ):
+        refused = wayfare("up", "--public-url", wrong)
+        assert (refused.code, repr(wrong) in refused.err) == (2, True), refused.err

@@ -46,7 +46,7 @@ def test_a_run_is_listed_in_every_visit_until_it_is_stopped_and_after_it(app: Ap
     assert "✗ ended" in text_of(page)
     assert "No task names a tool." in text_of(page)
     links = [link.proto.url for link in page.get("link_button")]
-    assert [link for link in links if not link.startswith("./export/")] == ["/lab?view=Sweep"]
+    assert [link for link in links if not link.startswith("./export/")] == ["./lab?view=Sweep"]
     page = press(page, "activity.runs.stop.0")
     assert long.wait(TIMEOUT_S)
     page = checked(page.run())

@@ -148,4 +148,4 @@ def test_failed_tasks_are_grouped_by_why_with_a_link_to_the_decision(app: App) -
         "moon::fly",
         "not in the catalog",
     )
-    assert row["decision"] == "/?q=write+a+tool+that+left&catalog=small&router=rag_mcp&n=10"
+    assert row["decision"] == "./?q=write+a+tool+that+left&catalog=small&router=rag_mcp&n=10"

@@ -159,7 +159,7 @@ def test_tasks_are_compared_with_a_baseline_and_open_both_decisions(app: App) ->
         "= same",
     ]  # without money nothing is tried
     read = next(row for row in rows if row["sub-task"] == "read a file")
-    assert read["base"] == "/?q=read+a+file&hint=files&catalog=small&router=ehrr&n=10&budget_usd=0.0"
+    assert read["base"] == "./?q=read+a+file&hint=files&catalog=small&router=ehrr&n=10&budget_usd=0.0"
     assert parse_qs(urlsplit(read["both"]).query)["with"] == ["ehrr~n=10~budget_usd=0.0,rag_mcp~n=10"]
     assert "1 × not in the index" in text_of(page)
     failed = visit(view="Task by task", show="failed", **link)

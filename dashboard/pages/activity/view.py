@@ -81,7 +81,7 @@ def _list(app: App, *, polls: bool) -> None:
                 _progress(app, job)
             if job.link:
                 words = "Show it" if job.under_way else "Show its result" if job.error is None else "Go there"
-                st.link_button(words, job.link, icon=":material/open_in_new:")
+                st.link_button(words, f".{job.link}", icon=":material/open_in_new:")
             if job.under_way and job.of:  # what counts its steps ends at the next one
                 st.button(
                     "Stop", key=f"activity.runs.stop.{number}", icon=":material/stop:", on_click=job.end,

@@ -14,7 +14,7 @@ from core.app import App
 from core.catalogs.server_sign_ins import ServerSignIn
 from core.domain.catalog import FOLLOW, Catalog, Discovery, Follow, Server
 from core.domain.errors import CatalogError, WayfareError
-from core.domain.settings import launched
+from core.domain.settings import launched, own_url
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import start_change
@@ -279,5 +279,5 @@ def _console() -> str:
     """The address of this console that the operator's browser can reach: an authorization server takes https or loopback."""
     parts = urlsplit(st.context.url or "")
     if parts.scheme == "https" or parts.hostname in LOOPBACK:
-        return f"{parts.scheme}://{parts.netloc}"
-    return launched().url
+        return f"{parts.scheme}://{parts.netloc}{urlsplit(launched().public_url).path}"
+    return own_url()

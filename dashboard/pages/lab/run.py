@@ -127,13 +127,13 @@ def route_link(run: LabRun, values: Mapping[str, Value] | None, task: Task) -> s
     """Returns the address of the decision of a run, or "" if its parameters no longer exist."""
     if values is None:
         return ""
-    return f"/?{urlencode({**_texts_of(run, task), 'router': run.router, **values})}"
+    return f"./?{urlencode({**_texts_of(run, task), 'router': run.router, **values})}"
 
 
 def compare_link(runs: Mapping[LabRun, Mapping[str, Value] | None], task: Task) -> str:
     """Returns the address that compares the decisions of several runs."""
     variants = [variant_text(run.router, values) for run, values in runs.items() if values is not None]
-    return f"/compare?{urlencode({**_texts_of(next(iter(runs)), task), 'with': ','.join(variants)})}"
+    return f"./compare?{urlencode({**_texts_of(next(iter(runs)), task), 'with': ','.join(variants)})}"
 
 
 def _texts_of(run: LabRun, task: Task) -> dict[str, str]:

@@ -39,7 +39,7 @@ def address(app: App, link: Link) -> str:
         except WayfareError:
             return ""
         query |= {"router": link.router, **{name: str(value) for name, value in chosen.changed().items()}}
-    return f"/{'' if link.page == DEFAULT_PAGE else link.page}?{urlencode(query)}"
+    return f"./{'' if link.page == DEFAULT_PAGE else link.page}?{urlencode(query)}"
 
 
 FEWEST_DIGITS, WHOLE = 3, 1000

@@ -210,7 +210,7 @@ def _result(question: Question) -> None:
 
 
 def _lane(prefix: str) -> LaneLink:
-    return LaneLink(LANE_PATH, lane_token(prefix), HEADLINE, TOOLS, f"{_below(ACTIONS)}, {_below(WHY_PANEL)}")
+    return LaneLink(f".{LANE_PATH}", lane_token(prefix), HEADLINE, TOOLS, f"{_below(ACTIONS)}, {_below(WHY_PANEL)}")
 
 
 def _below(key: str) -> str:

@@ -198,7 +198,7 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
         "payment − c, with its ask as the true cost c; both count if the best tool is called. The cost curves also charge time, and count later tries."
     )
     st.latex(rf"a_i = 1\ \text{{if}}\ c_i \le \tau_i,\qquad {surplus}")
-    st.caption("How many labelled tasks the auction changes, for better or worse: [Papers](/papers?paper=ehrr).")
+    st.caption("How many labelled tasks the auction changes, for better or worse: [Papers](./papers?paper=ehrr).")
     st.markdown("##### Does a false ask pay?")
     chart(reports_chart([one for one in offers if one.ask_usd], settlement), key="whatif:reports")
     st.caption(truth)
