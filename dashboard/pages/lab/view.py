@@ -10,7 +10,6 @@ from core.app import App
 from core.domain.params import Parameters
 from core.lab.lab import RANKED
 from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
-from dashboard.pages.lab.replay import replays, snapshots
 from dashboard.pages.lab.run import (
     BY_N,
     RUN,
@@ -25,6 +24,7 @@ from dashboard.pages.lab.run import (
     taken,
 )
 from dashboard.pages.lab.search import searches
+from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
 from dashboard.pages.lab.task_by_task import failed_tasks, task_by_task
 from dashboard.pages.lab.tasks import choose_tasks, judgments_view
@@ -38,10 +38,10 @@ from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments, select
 
 RUNS, TASKS, SWEEPS, SEARCHES = "Runs", "Task by task", "Sweep", "Search"
-JUDGMENTS, REPLAYS, SNAPSHOTS = "Judgments", "Replay", "Snapshots"  # these need no labelled tasks
-VIEWS = (RUNS, TASKS, SWEEPS, SEARCHES, JUDGMENTS, REPLAYS, SNAPSHOTS)
+JUDGMENTS, SNAPSHOTS = "Judgments", "Snapshots"  # these need no labelled tasks
+VIEWS = (RUNS, TASKS, SWEEPS, SEARCHES, JUDGMENTS, SNAPSHOTS)
 OF_VIEWS = ("also", "measure", "runs", "base", "against", "show", "axis1", "axis2", "by", "sweep", "cost", "per", "run", "over", "trials", "seed",
-            "search", "objective", "failed", "group", "how", "last", "snapshot",
+            "search", "objective", "failed", "group", "snapshot",
             "beside")  # fmt: skip
 
 TOOK = "lab:took"  # the router and the knobs of the last question that was taken over
@@ -62,7 +62,7 @@ def page() -> None:
         "n": str(parameters.values()["n"]),
     }
     with errors_shown():
-        without = st.session_state.get(state.key("view"), linked.get("view")) in (JUDGMENTS, REPLAYS, SNAPSHOTS)
+        without = st.session_state.get(state.key("view"), linked.get("view")) in (JUDGMENTS, SNAPSHOTS)
         choose_written(state, catalog)
         tasks = None if without else choose_tasks(app, row, state, linked, catalog)
         if not without:
@@ -74,8 +74,6 @@ def page() -> None:
                 job_panel()
             if view == JUDGMENTS:
                 judgments_view(app, catalog)
-            elif view == REPLAYS:
-                texts |= replays(app, state, linked, catalog, router, parameters)
             else:
                 texts |= snapshots(app, state, linked, catalog)
         elif tasks is None:
