@@ -199,15 +199,12 @@ def _print_changed(changed: Sequence[Replayed]) -> None:
         ("sub-task", "winner then", "winner now", "price", "expected s"),
         [
             (
-                printable(row.subtask, 60),
-                printable(row.then.tool or "none"),
-                printable(row.now.tool or "none"),
-                f"{_price(row.then)} -> {_price(row.now)}",
-                f"{_seconds(row.then)} -> {_seconds(row.now)}",
+                printable(row.subtask, 60), *(printable(one.tool or "none") for one in (row.then, row.now)),
+                f"{_price(row.then)} -> {_price(row.now)}", f"{_seconds(row.then)} -> {_seconds(row.now)}",
             )
             for row in changed[:LISTED]
         ],
-    )
+    )  # fmt: skip
     if len(changed) > LISTED:
         click.echo(f"and {len(changed) - LISTED:,} more; --json has them all.")
 

@@ -13,9 +13,6 @@ from core.importers.entry import Entry
 from core.importers.reading import BrokenDocumentError, Reading, decode
 from core.importers.tasks import json_lines, tool_name
 
-FILE = "file"
-"""The origin of events that were read from a file."""
-
 
 def read_calls(text: str | bytes, *, source: str, catalog: str) -> tuple[DecisionEvent | OutcomeEvent, ...]:
     """The questions and calls of a file as events of a catalog, in the order of time. Raises BrokenDocumentError that names the line.
@@ -68,7 +65,7 @@ def _events(lines: Iterable[tuple[datetime, Entry]], catalog: str) -> Iterator[D
         last = asked.get(session)
         if question and (last is None or last.subtask != question):
             last = asked[session] = DecisionEvent(
-                entry.where, at, catalog, "", question, "", "{}", None, "", None, None, math.nan, "[]", "", FILE, session
+                entry.where, at, catalog, "", question, "", "{}", None, "", None, None, math.nan, "[]", "", "file", session
             )  # fmt: skip
             yield last
         if called is not None:
@@ -79,7 +76,7 @@ def _events(lines: Iterable[tuple[datetime, Entry]], catalog: str) -> Iterator[D
             yield OutcomeEvent(
                 f"{entry.where} call", at, last.id if last else None, catalog, server, tool,
                 str(OutcomeKind.OK if ok else OutcomeKind.TOOL_ERROR), math.nan if latency_s is None else latency_s, None, 1,
-                entry.number("price_usd"), False, "", FILE, client=session,
+                entry.number("price_usd"), False, "", "file", client=session,
             )  # fmt: skip
         elif not question:
             entry.problem("question and tool are missing; give one of them")

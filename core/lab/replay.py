@@ -105,7 +105,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class ReplayTotals:
-    """Sums over the questions with a winner then and now (`both`), so that they compare. Unpriced winners add 0 USD and are counted.
+    """Sums over the questions with a winner then and now that the catalog has (`both`), so that they compare. Unpriced winners add 0 USD and are counted.
 
     `refused` counts questions that lost their winner, `answered` those that gained one.
 
@@ -139,17 +139,15 @@ class ReplayTotals:
     compared: int
     projected_usd_then: float
     projected_usd_now: float
-    difference_low_usd: float
-    difference_high_usd: float
+    difference_usd: tuple[float, float]
 
     @classmethod
     def of(cls, rows: Sequence[Replayed]) -> ReplayTotals:
         """The sums."""
-        both = [row for row in rows if row.then.tool is not None and row.now.tool is not None]
+        both = [row for row in rows if row.then.s is not None and row.now.s is not None]
         then, now = [row.then for row in both], [row.now for row in both]
         calls = [call for row in rows for call in row.calls]
         pairs = np.array([row.projected_usd for row in rows if row.projected_usd is not None]).reshape(-1, 2)
-        low, high = interval(pairs[:, 1] - pairs[:, 0]) if len(pairs) else (0.0, 0.0)
         return cls(
             decisions=len(rows),
             changed=sum(row.changed for row in rows),
@@ -176,17 +174,12 @@ class ReplayTotals:
             compared=len(pairs),
             projected_usd_then=float(pairs[:, 0].sum()),
             projected_usd_now=float(pairs[:, 1].sum()),
-            difference_low_usd=low,
-            difference_high_usd=high,
+            difference_usd=interval(pairs[:, 1] - pairs[:, 0]) if len(pairs) else (0.0, 0.0),
         )
 
     @property
     def headline(self) -> str:
-        """The difference in a few words.
-
-        >>> ReplayTotals.of([]).headline
-        'No money to compare, no call succeeded'
-        """
+        """The difference in a few words."""
         then, now = self.projected_usd_then, self.projected_usd_now
         money = "The same money" if self.compared else "No money to compare"
         if units.price(then) != units.price(now):

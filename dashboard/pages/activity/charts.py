@@ -258,7 +258,12 @@ def day(rows: Sequence[Replayed], zone: str, *, height: int = 330) -> go.Figure:
     pairs = [row.projected_usd or (0.0, 0.0) for row in rows]
     paid = sorted((call.at, call.price_usd or 0.0) for call in calls)
     sums = [
-        ("paid for all calls", [at for at, _ in paid], [usd for _, usd in paid], line(MONEY, simulated=False)),
+        (
+            f"paid for all calls{', simulated too' if any(call.simulated for call in calls) else ''}",
+            [at for at, _ in paid],
+            [usd for _, usd in paid],
+            line(MONEY, simulated=False),
+        ),
         ("projected then, answers kept", asked, [then for then, _ in pairs], line(MUTED, simulated=False, dash="dot")),
         ("projected now, answers kept", asked, [now for _, now in pairs], line(CHOSEN, simulated=False, dash="dot")),
     ]
@@ -268,8 +273,10 @@ def day(rows: Sequence[Replayed], zone: str, *, height: int = 330) -> go.Figure:
     ]
     ends: dict[bool, list[tuple[datetime, str]]] = {True: [], False: []}
     for call in calls:
-        words = f"{call.kind.replace('_', ' ')}, {units.seconds(call.latency_s)}, {units.price(call.price_usd)}"
-        text = f"{label(tool_id(call.server, call.tool), 70)}<br>{words}"
+        figures = (
+            f"{units.seconds(call.latency_s)}, {units.price(call.price_usd)}{', simulated' if call.simulated else ''}"
+        )
+        text = f"{label(tool_id(call.server, call.tool), 70)}<br>{call.kind.replace('_', ' ')}, {figures}"
         ends[OutcomeKind(call.kind).success].append((call.at, text))
     marks = [
         _marks("question", 1, questions, zone, color=MUTED, symbol="circle"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Stopped
 from core.domain import units
 from core.domain.catalog import tool_id
 from core.domain.errors import WayfareError
@@ -39,36 +40,21 @@ from dashboard.ui.variants import read_variant, variant_text
 
 FILE, EVERY = "file", "every:"
 JOB, WAITS_S = "activity:replay", 1.5
-MOST, LISTED = 1_000, 300
 SHAPE = (
     'JSON Lines with `time`, `session`, `question`, `tool` ("server::tool"), `ok`, `latency_s` and `price_usd`, or the activity that '
     "mcpproxy-go exports. Nothing of it is stored."
 )
 Texts = dict[str, str]
 Session = dict[str, Any]  # a row of `Activity.sessions`
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """The view with its row of choices, and the router and the knobs of the sidebar."""
-
-    app: App
-    state: UrlState
-    shown: Listing
-    line: DeltaGenerator
-    router: str
-    parameters: Parameters
-
-    @property
-    def changed(self) -> Texts:
-        return {name: str(value) for name, value in self.parameters.changed().items()}
+Again = Callable[..., tuple[Replayed, ...]]
+Found = tuple[object, str, Again]  # a key, a catalog, and the work
 
 
 def replay_body(app: App, state: UrlState, shown: Listing) -> tuple[Texts, Texts]:
     """Draw the view. Returns the texts for the URL, and the question with the router and the knobs of the sidebar."""
     router, parameters = _knobs(app, state, shown.linked)
+    changed = {name: str(value) for name, value in parameters.changed().items()}
     line = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    view = _View(app, state, shown, line, router, parameters)
     sessions: list[Session] = app.store.activity.sessions(shown.admitted).to_dict("records")
     words = {row["id"]: _session_words(row, shown.zone) for row in sessions}
     words |= {
@@ -81,18 +67,21 @@ def replay_body(app: App, state: UrlState, shown: Listing) -> tuple[Texts, Texts
     )  # fmt: skip
     with errors_shown():
         if chosen == FILE:
-            _file(view)
+            found = _file(app, state, line, router, parameters)
         else:
-            _log(view, _where(sessions, chosen, shown.admitted))
-    default = (router, view.changed) == (DEFAULT_ROUTER, {})
+            where = _where(sessions, chosen, shown.admitted)
+            again = partial(
+                app.replay.replay, str(where.catalog), where=where, router=router, settings=parameters.values()
+            )
+            found = where, str(where.catalog), again
+        if found is not None and (rows := _decided(app, found[2], (found[0], router, repr(parameters)))):
+            _show(rows, {"catalog": found[1], "router": router, **changed}, shown.zone)
+    default = router == DEFAULT_ROUTER and not changed
     texts = {
         "session": "" if chosen == next(iter(words)) else chosen,
-        "with": "" if default else variant_text(router, view.changed),
+        "with": "" if default else variant_text(router, changed),
     }
-    return texts, {name: text for name, text in state.question.items() if name in ASKED} | {
-        "router": router,
-        **view.changed,
-    }
+    return texts, {name: text for name, text in state.question.items() if name in ASKED} | {"router": router, **changed}
 
 
 def _knobs(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, Parameters]:
@@ -133,28 +122,22 @@ def _where(sessions: Sequence[Session], chosen: str, admitted: ActivityFilter) -
     return replace(admitted, **named, since=row["since"].to_pydatetime(), until=until)
 
 
-def _log(view: _View, where: ActivityFilter) -> None:
-    catalog, values = str(where.catalog), view.parameters.values()
-    again = partial(view.app.replay.replay, catalog, where=where, router=view.router, settings=values, decisions=MOST)
-    _show(view, catalog, again, (where, view.router, repr(values)))
-
-
-def _file(view: _View) -> None:
-    catalogs = [info.name for info in view.app.catalogs.infos()]
-    catalog = select(view.line, view.state, {}, "file_catalog", "Catalog", catalogs, start=first_catalog(), width=170)
-    file = st.file_uploader(SHAPE, type=["jsonl", "json", "ndjson", "txt"], key=view.state.key("file"))
+def _file(app: App, state: UrlState, line: DeltaGenerator, router: str, parameters: Parameters) -> Found | None:
+    """Draw the choice of a file and of a catalog, whose tools can be called now."""
+    catalogs = [info.name for info in app.catalogs.infos()]
+    catalog = select(line, state, {}, "file_catalog", "Decide in catalog", catalogs, start=first_catalog(), width=170)
+    file = st.file_uploader(SHAPE, type=["jsonl", "json", "ndjson", "txt"], key=state.key("file"))
     if file is None:
-        return
+        return None
     recorded = read_calls(file.getvalue(), source=one_line(file.name, 80), catalog=catalog)
     if lonely := sum(isinstance(event, OutcomeEvent) and event.decision_id is None for event in recorded):
         st.caption(f"Left out: {counted(lonely, 'call')} before any question of their session.")
-    again = partial(view.app.replay.replay_calls, recorded, view.router, view.parameters, decisions=MOST)
-    _show(view, catalog, again, (file.file_id, catalog, view.router, repr(view.parameters)))
+    return (file.file_id, catalog), catalog, partial(app.replay.replay_calls, recorded, router, parameters)
 
 
-def _show(view: _View, catalog: str, again: Callable[..., tuple[Replayed, ...]], about: tuple[object, ...]) -> None:
-    """Draw the result, or how far it is. Raises WayfareError."""
-    about = (*about, view.app.store.activity.latest_sequence())
+def _decided(app: App, again: Again, about: tuple[object, ...]) -> tuple[Replayed, ...]:
+    """Returns the result. Returns nothing while it is made, and draws how far it is. Raises WayfareError."""
+    about = (*about, app.store.activity.latest_sequence())
     job = job_about(JOB, about)
     if job is None:
         start_job(JOB, lambda job: again(progress=job.report), about)
@@ -163,68 +146,68 @@ def _show(view: _View, catalog: str, again: Callable[..., tuple[Replayed, ...]],
         job_progress(
             job, lambda job: (share_of(job), f"Deciding again: {job.done:,} of {job.of:,}"), stop=f"{JOB}.stop"
         )
-        return
+        return ()
     if job is None or job.about != about:  # an earlier setting was under way
         st.rerun()
-    if job.error is not None and not isinstance(job.error, WayfareError):
+    if isinstance(job.error, Stopped):
         raise WayfareError("The replay was stopped. Change a knob, or choose another session.")
-    rows: tuple[Replayed, ...] = job.future.result()
+    return job.future.result()
+
+
+def _show(rows: Sequence[Replayed], asked: Mapping[str, str], zone: str) -> None:
     totals, of_file = ReplayTotals.of(rows), not rows[0].router
     changed = f"{totals.changed:,} of {counted(totals.decisions, 'question')} have another first candidate"
     st.markdown(f"#### {escaped(totals.headline)}: {changed}")
-    chart(day(rows, view.shown.zone), key=f"{JOB}:day")
-    then = "tool called" if of_file else "first then"
+    chart(day(rows, zone), key=f"{JOB}:day")
     columns = ["figure", "measured", f"projected, {'called tools' if of_file else 'then'}", "projected, now"]
     table(
         pd.DataFrame(totals.words(), columns=columns),
-        (Column("measured", width=230),),
+        (Column("measured", width=230), Column("projected, now", width=240)),
         key="activity.replay.sums",
-        width=860,
+        width=960,
     )
     st.caption(_rules(totals, of_file=of_file))
     only = st.toggle("Only differences", key="activity.replay.only")
-    asked = {"catalog": catalog, "router": view.router, **view.changed}
-    _table([row for row in rows if row.changed or row.lost or not only], asked, view.shown.zone, then)
+    first = f"{'tool called' if of_file else 'first candidate then'} → now"
+    _table([row for row in rows if row.changed or row.lost or not only], asked, zone, first)
 
 
 def _rules(totals: ReplayTotals, *, of_file: bool) -> str:
-    low, high = (escaped(units.price(value)) for value in (totals.difference_low_usd, totals.difference_high_usd))
+    low, high = (escaped(units.price(value)) for value in totals.difference_usd)
     mean = f" The mean difference of a question is between {low} and {high} (95 % interval, bootstrap)."
     return (
         "**Measured** is what the calls did and cost. **Projected** is the money to one success, payment of a call ÷ its estimated success, if the "
         f"first candidate is called and fits; {'both sides by the estimates of now' if of_file else 'by the estimates of the time of each question'}. "
-        f"A question counts if a call answered it, the answer is not lost, and both sides have a price.{mean if totals.compared > 1 else ''} "
-        "An answer is **lost** if the tool that was called and succeeded is in the catalog and no candidate now. Another candidate may answer as "
-        "well: more cannot be lost."
+        f"A question counts if a call answered it, the answer is not lost, and both sides have a price.{mean if low != high else ''} "
+        "An answer is **lost** if the tool that was called and succeeded is in the catalog and no candidate now: another candidate may answer "
+        "as well, and an agent may miss one that is still offered."
     )
 
 
-def _table(rows: Sequence[Replayed], asked: Mapping[str, str], zone: str, then: str) -> None:
+def _table(rows: Sequence[Replayed], asked: Mapping[str, str], zone: str, first: str) -> None:
     if not rows:
         st.success("No differences.", icon=":material/check:")
         return
-    frame = pd.DataFrame([_line(row, asked, zone, then) for row in rows[-LISTED:]])
+    frame = pd.DataFrame([_line(row, asked, zone, first) for row in rows])
     table(
         frame.style.map(lambda words: f"color: {REJECTED}" if words == "lost" else "", subset=["answer now"]),
         (
-            Column("question", width=230), Column("calls", width=290), Column(then, width=170), Column("first now", width=170),
-            Column("answer now", help="The place among the candidates now of the tool that answered."),
-            Column("money to one success", width=150), Column("then", width="small", help="The recorded decision.", link="open ↗"),
-            Column("now", width="small", help="The question on the Decision view, with the present statistics.", link="open ↗"),
+            Column("question", width=200), Column("calls", width=250), Column(first, width=200),
+            Column("answer now", width=90, help="The place among the candidates now of the tool that answered."),
+            Column("money to one success", "to one success", width=130), Column("then", width=64, help="The recorded decision.", link="open ↗"),
+            Column("now", width=64, help="The question on the Decision view, with the present statistics.", link="open ↗"),
         ),
         key="activity.replay.table",
     )  # fmt: skip
-    if len(rows) > LISTED:
-        st.caption(f"The newest {LISTED:,} of {len(rows):,} are listed.")
 
 
-def _line(row: Replayed, asked: Mapping[str, str], zone: str, then: str) -> Texts:
+def _line(row: Replayed, asked: Mapping[str, str], zone: str, first: str) -> Texts:
     recorded = {"then": f"/activity?{urlencode({'view': 'decisions', 'row': row.decision_id})}"} if row.router else {}
     again = {name: text for name, text in {"q": row.subtask, "hint": row.server_hint, **asked}.items() if text}
     return {
         "time": f"{row.at.astimezone(ZoneInfo(zone)):%H:%M:%S}", "question": one_line(row.subtask, 160),
         "calls": "; ".join(_call_words(call) for call in row.calls) or "not called",
-        then: one_line(row.then.tool or "none", 80), "first now": one_line(row.now.tool or "none", 80), "answer now": _place(row),
+        first: " → ".join(dict.fromkeys(one_line(one.tool or "none", 80) for one in (row.then, row.now))), "answer now": _place(row),
         "money to one success": " → ".join(units.price(one.projected_usd) if one.tool else "–" for one in (row.then, row.now)),
         **recorded, "now": f"/?{urlencode(again)}",
     }  # fmt: skip
@@ -232,7 +215,7 @@ def _line(row: Replayed, asked: Mapping[str, str], zone: str, then: str) -> Text
 
 def _call_words(call: OutcomeEvent) -> str:
     tool = one_line(tool_id(call.server, call.tool), 60)
-    return f"{outcome_words(call.kind)} {tool} {units.seconds(call.latency_s)} {units.price(call.price_usd)}"
+    return f"{outcome_words(call.kind).removesuffix(' ok')} {tool} {units.seconds(call.latency_s)} {units.price(call.price_usd)}"
 
 
 def _place(row: Replayed) -> str:
