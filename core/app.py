@@ -480,7 +480,7 @@ class App:
     def replay(self) -> ReplayService:
         from core.lab.replay import ReplayService
 
-        return ReplayService(self.store, self.catalogs, self.routing)
+        return ReplayService(self.store, self.catalogs, self.routing, self.governance.admission.seen)
 
     @built
     def snapshots(self) -> SnapshotService:

@@ -27,10 +27,11 @@ from core.cli.options import (
 )
 from core.domain import units
 from core.domain.settings import IN_MEMORY
+from core.importers.calls import read_calls
 from core.lab.replay import Chosen, Replayed, ReplayTotals
 from core.papers.papers import MODEL_TASKS, papers
 from core.papers.report import Kind, Report, agrees, moved_cells
-from core.routers.presets import PRESETS
+from core.routers.presets import DEFAULT_PRESET, PRESETS
 
 
 @click.command("papers")
@@ -149,6 +150,7 @@ LISTED = 30
 
 
 @click.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--router", default="", help="Another router, with its defaults and --set. [default: the recorded one]")
 @click.option("--preset", default="", metavar="NAME", help=f"Instead of the recorded parameters: {', '.join(PRESETS)}.")
 @click.option("--last", default=1_000, show_default=True, type=click.IntRange(1, 100_000), help="How many decisions.")
@@ -156,49 +158,37 @@ LISTED = 30
 @catalog_option
 @common
 def replay(
-    router: str, preset: str, last: int, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
-) -> None:
+    file: Path | None, router: str, preset: str, last: int, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
+) -> None:  # fmt: skip
     """Decide recorded sub-tasks again, with the statistics of their time, and compare winners and their costs.
 
     Without --router, --preset and --set the recorded parameters are used: any difference comes from a changed catalog
-    or from new labels.
+    or from new labels. With FILE, the calls of another gateway (JSON Lines: time, session, question, tool, ok, latency_s,
+    price_usd, or the activity of mcpproxy-go), the tools that were called are compared with the decisions of now.
 
     Example: wayfare replay --set kappa=300
     """
     with opened(db) as app, listed_run(app, "Deciding again") as run:
         name = app.catalogs.open(catalog).name
-        run.shows("lab", view="Replay", catalog=name)
-        rows = app.replay.replay(
-            name,
-            router=router,
-            preset=preset,
-            settings=settings_of(settings),
-            decisions=last,
-            progress=run,
-        )
+        run.shows("activity", view="replay", catalog=name)
+        again, given = app.replay, settings_of(settings)
+        if file is None:
+            rows = again.replay(name, router=router, preset=preset, settings=given, decisions=last, progress=run)
+        else:
+            parameters = app.routing.parameters(router or "ehrr", given, preset=preset or DEFAULT_PRESET)
+            recorded = read_calls(file.read_bytes(), source=str(file), catalog=name)
+            rows = again.replay_calls(recorded, router or "ehrr", parameters, decisions=last, progress=run)
     totals = ReplayTotals.of(rows)
     if as_json:
         print_json({"totals": asdict(totals), "decisions": [row.to_json() for row in rows]})
         return
-    _print_totals(totals)
-    _print_changed([row for row in rows if row.changed])
-
-
-def _print_totals(totals: ReplayTotals) -> None:
     click.echo(
         f"{totals.decisions:,} decisions, {totals.changed:,} with another winner: {totals.refused:,} have none now, "
-        f"{totals.answered:,} have one only now."
+        f"{totals.answered:,} have one only now. {totals.headline}."
     )
     click.echo()
-    print_table(
-        (f"{totals.both:,} with a winner both times", "then", "now"),
-        [
-            ("price of the winners", units.price(totals.usd_then), units.price(totals.usd_now)),
-            ("unpriced winners", f"{totals.unpriced_then:,}", f"{totals.unpriced_now:,}"),
-            ("expected time, s", f"{totals.s_then:,.2f}", f"{totals.s_now:,.2f}"),
-            ("tokens of candidates", f"{totals.tokens_then:,}", f"{totals.tokens_now:,}"),
-        ],
-    )
+    print_table(("", "measured", "projected then", "projected now"), totals.words())
+    _print_changed([row for row in rows if row.changed])
 
 
 def _print_changed(changed: Sequence[Replayed]) -> None:
@@ -209,15 +199,12 @@ def _print_changed(changed: Sequence[Replayed]) -> None:
         ("sub-task", "winner then", "winner now", "price", "expected s"),
         [
             (
-                printable(row.subtask, 60),
-                printable(row.then.tool or "none"),
-                printable(row.now.tool or "none"),
-                f"{_price(row.then)} -> {_price(row.now)}",
-                f"{_seconds(row.then)} -> {_seconds(row.now)}",
+                printable(row.subtask, 60), *(printable(one.tool or "none") for one in (row.then, row.now)),
+                f"{_price(row.then)} -> {_price(row.now)}", f"{_seconds(row.then)} -> {_seconds(row.now)}",
             )
             for row in changed[:LISTED]
         ],
-    )
+    )  # fmt: skip
     if len(changed) > LISTED:
         click.echo(f"and {len(changed) - LISTED:,} more; --json has them all.")
 

@@ -11,6 +11,9 @@ from datetime import datetime
 from core.domain.errors import StoreError
 from core.domain.outcome import Outcome
 
+PAUSE_MINUTES = 30
+"""A longer pause between two decisions of a client begins a session."""
+
 # Which decisions and calls to list, as the Activity page, the command line and the store understand it.
 
 
@@ -34,6 +37,7 @@ class ActivityFilter:
     since: datetime | None = None
     until: datetime | None = None
     simulated: bool | None = None
+    client: str | None = None
 
     def __post_init__(self) -> None:
         for time in (self.since, self.until):

@@ -116,7 +116,7 @@ def _relevant(entry: Entry) -> tuple[str, ...]:
 
 
 def _tools(entry: Entry, field: str) -> tuple[str, ...]:
-    tools = [_tool(entry, f"{field}[{i}]", raw) for i, raw in enumerate(entry.list(field))]
+    tools = [tool_name(entry, f"{field}[{i}]", raw) for i, raw in enumerate(entry.list(field))]
     return tuple(dict.fromkeys(tools))
 
 
@@ -127,11 +127,11 @@ def _grades(entry: Entry) -> dict[str, float]:
         if fault := number_fault(raw):
             entry.problem(f"{label} {fault}")
         else:
-            grades[_tool(entry, label, tool)] = float(raw)
+            grades[tool_name(entry, label, tool)] = float(raw)
     return grades
 
 
-def _tool(entry: Entry, label: str, raw: object) -> str:
+def tool_name(entry: Entry, label: str, raw: object) -> str:
     """A tool's id. Records a fault and returns "" for anything else."""
     if isinstance(raw, str) and all(raw.partition("::")):
         return raw
@@ -151,7 +151,7 @@ def _plan(entry: Entry) -> tuple[Step, ...]:
 
 
 def _step(step: Entry, steps: int) -> Step:
-    tool = _tool(step, "tool", step.get("tool"))
+    tool = tool_name(step, "tool", step.get("tool"))
     return Step(tool, _needs(step, steps), _tools(step, "equal"), step.text("subtask"))
 
 

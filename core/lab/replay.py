@@ -1,48 +1,69 @@
-"""Replay: recorded sub-tasks under other parameters or another router, with the statistics of their time.
+"""Replay: recorded questions under other parameters or another router, with the statistics of their time, beside their calls.
 
 Outcomes and edited prices are folded in order of commit; each decision is made again at its place among them. Catalog, labels and
-calibration are those of now.
+calibration are those of now. The questions of another gateway are decided with the statistics of now.
 
-Recorded decisions beside the decisions of today: changed winners, their price, time and tokens.
+Calls are measured. Prices, times and tokens of decisions are projected, then and now by the same rule.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.loaded_catalog import measured_network
 from core.decisions.routing import RoutingService
+from core.domain import units
+from core.domain.catalog import Catalog, tool_id
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent, Override
+from core.domain.outcome import OutcomeKind
 from core.domain.params import Parameters
+from core.domain.significance import interval
 from core.routers.context import RoutingContext
 from core.routers.parameters import LearningParameters
 from core.routers.presets import DEFAULT_PRESET
 from core.routers.projection import StatisticsProjection
 from core.store import Store
+from core.store.activity import ALL
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A winner (None without one) with its price (None if unknown), its expected seconds to success, and the tokens of the
-    definitions of all candidates.
+    """A tool (None without one) with the payment for a call (None if unknown), its expected seconds to success, the tokens of the
+    definitions of all candidates, and the estimated success of a call.
     """
 
     tool: str | None
     usd: float | None
     s: float | None
     tokens: int
+    success: float | None = None
+
+    @property
+    def projected_usd(self) -> float | None:
+        """The money to one success if every call is paid for and a failed one is repeated: usd / success. None if unknown.
+
+        >>> Chosen("files::read", 0.003, 1.0, 40, 0.75).projected_usd
+        0.004
+        """
+        return self.usd / self.success if self.usd is not None and self.success else None
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One recorded sub-task: the decision of then and that of now."""
+    """One recorded question: the decision of then and that of now. In a file of another gateway, `then` is the tool that was called.
+
+    `calls` were made on it, `offered` are the candidates of now, and `absent` says that the tool that answered is not in the catalog.
+    """
 
     decision_id: str
     at: datetime
@@ -50,22 +71,47 @@ class Replayed:
     router: str
     then: Chosen
     now: Chosen
+    calls: tuple[OutcomeEvent, ...] = ()
+    offered: tuple[str, ...] = ()
+    absent: bool = False
+    server_hint: str = ""
 
     @property
     def changed(self) -> bool:
         """Whether the winner differs, also where one side has none."""
         return self.then.tool != self.now.tool
 
+    @property
+    def answer(self) -> str | None:
+        """The tool of the last call that succeeded, or None."""
+        return _answer(self.calls)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the tool that answered is in the catalog and no candidate now."""
+        return self.answer is not None and not self.absent and self.answer not in self.offered
+
+    @property
+    def projected_usd(self) -> tuple[float, float] | None:
+        """The money to one success then and now. None if one is unknown, or if no tool answered that is a candidate now."""
+        then, now = self.then.projected_usd, self.now.projected_usd
+        return None if self.answer not in self.offered or then is None or now is None else (then, now)
+
     def to_json(self) -> dict[str, Any]:
         """One entry of `wayfare replay --json`."""
-        return asdict(self) | {"at": self.at.isoformat(), "changed": self.changed}
+        calls = [{"tool": tool_id(one.server, one.tool), "kind": one.kind, "usd": one.price_usd} for one in self.calls]
+        return asdict(self) | {"at": self.at.isoformat(), "changed": self.changed, "lost": self.lost, "calls": calls}
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayTotals:
-    """Sums over the sub-tasks with a winner then and now (`both`), so that they compare. Unpriced winners add 0 USD and are counted.
+    """Sums over the questions with a winner then and now that the catalog has (`both`), so that they compare. Unpriced winners add 0 USD and are counted.
 
-    `refused` counts sub-tasks that lost their winner, `answered` those that gained one.
+    `refused` counts questions that lost their winner, `answered` those that gained one.
+
+    Measured are `calls`, those that were `ok` or `simulated`, and the money of real and of simulated calls, to which `unpriced` ones add 0.
+    Of the questions that a call `solved`, the tool that answered is no candidate now of `lost` ones, and not in the catalog of `absent`
+    ones. Projected is the money to one success, over `compared` questions, with the 95 % interval of the mean difference.
     """
 
     decisions: int
@@ -81,12 +127,27 @@ class ReplayTotals:
     s_now: float
     tokens_then: int
     tokens_now: int
+    calls: int
+    ok: int
+    simulated: int
+    paid_usd: float
+    simulated_usd: float
+    unpriced: int
+    solved: int
+    lost: int
+    absent: int
+    compared: int
+    projected_usd_then: float
+    projected_usd_now: float
+    difference_usd: tuple[float, float]
 
     @classmethod
     def of(cls, rows: Sequence[Replayed]) -> ReplayTotals:
         """The sums."""
-        both = [row for row in rows if row.then.tool is not None and row.now.tool is not None]
+        both = [row for row in rows if row.then.s is not None and row.now.s is not None]
         then, now = [row.then for row in both], [row.now for row in both]
+        calls = [call for row in rows for call in row.calls]
+        pairs = np.array([row.projected_usd for row in rows if row.projected_usd is not None]).reshape(-1, 2)
         return cls(
             decisions=len(rows),
             changed=sum(row.changed for row in rows),
@@ -101,7 +162,46 @@ class ReplayTotals:
             s_now=_sum(one.s for one in now),
             tokens_then=sum(one.tokens for one in then),
             tokens_now=sum(one.tokens for one in now),
+            calls=len(calls),
+            ok=sum(OutcomeKind(call.kind).success for call in calls),
+            simulated=sum(call.simulated for call in calls),
+            paid_usd=_sum(call.price_usd for call in calls if not call.simulated),
+            simulated_usd=_sum(call.price_usd for call in calls if call.simulated),
+            unpriced=sum(call.price_usd is None for call in calls),
+            solved=sum(row.answer is not None for row in rows),
+            lost=sum(row.lost for row in rows),
+            absent=sum(row.absent for row in rows),
+            compared=len(pairs),
+            projected_usd_then=float(pairs[:, 0].sum()),
+            projected_usd_now=float(pairs[:, 1].sum()),
+            difference_usd=interval(pairs[:, 1] - pairs[:, 0]) if len(pairs) else (0.0, 0.0),
         )
+
+    @property
+    def headline(self) -> str:
+        """The difference in a few words."""
+        then, now = self.projected_usd_then, self.projected_usd_now
+        money = "The same money" if self.compared else "No money to compare"
+        if units.price(then) != units.price(now):
+            more = units.share(abs(now / then - 1)) if then else units.price(now)
+            money = f"{more} {'less' if now < then else 'more'} money"
+        return f"{money}, {f'{self.lost:,} of {self.solved - self.absent:,} answers lost' if self.solved else 'no call succeeded'}"
+
+    def words(self) -> list[tuple[str, str, str, str]]:
+        """Each figure in words: its name, measured, projected then, projected now."""
+        paid = units.spent(self.paid_usd, self.calls, self.unpriced)
+        simulated = (f"; simulated: {self.simulated:,}", f"; simulated: {units.price(self.simulated_usd)}")
+        calls, money = simulated if self.simulated else ("", "")
+        gone = f"; {self.absent:,} by tools not in the catalog" if self.absent else ""
+        return [
+            ("calls", f"{self.calls:,}, {self.ok:,} succeeded{calls}", "–", "–"),
+            ("money paid for them", f"{paid}{money}", "–", "–"),
+            ("questions that a call answered", f"{self.solved:,} of {self.decisions:,}", "–", f"{self.lost:,} lost{gone}"),
+            (f"money to one success, {self.compared:,} of them", "–", units.price(self.projected_usd_then), units.price(self.projected_usd_now)),
+            (f"price of the first candidates, {self.both:,} of {self.decisions:,}", "–", units.spent(self.usd_then, self.both, self.unpriced_then), units.spent(self.usd_now, self.both, self.unpriced_now)),
+            ("their expected time", "–", f"{self.s_then:,.2f} s", f"{self.s_now:,.2f} s"),
+            ("tokens of all candidates", "–", f"{self.tokens_then:,}", f"{self.tokens_now:,}"),
+        ]  # fmt: skip
 
 
 def _sum(values: Iterable[float | None]) -> float:
@@ -109,15 +209,17 @@ def _sum(values: Iterable[float | None]) -> float:
 
 
 Progress = Callable[[int, int], None]
+See = Callable[[str, Catalog], NDArray[np.int64] | None]
 
 
 @dataclass(eq=False)
 class ReplayService:
-    """Decides recorded sub-tasks again. These decisions are not recorded."""
+    """Decides recorded questions again. These decisions are not recorded. A client is offered the tools that it may `see` now."""
 
     store: Store
     catalogs: CatalogService
     routing: RoutingService
+    see: See = lambda _client, _catalog: None
 
     def replay(
         self,
@@ -127,20 +229,21 @@ class ReplayService:
         preset: str = "",
         settings: Mapping[str, object] | None = None,
         decisions: int = 1_000,
+        where: ActivityFilter = ALL,
         progress: Progress = lambda _done, _of: None,
     ) -> tuple[Replayed, ...]:
-        """Decide the newest `decisions` of a catalog again, oldest first.
+        """Decide the newest `decisions` of a catalog that a filter admits again, oldest first.
 
         Router, preset and settings are as recorded unless given. Without a router, decisions of routers that lack one of the settings
         are left out. Raises WayfareError if nothing is left, or the router lacks a setting.
         """
         self.store.events.flush()
-        changed = settings or {}
+        changed, where = settings or {}, replace(where, catalog=catalog)
         able = {one.id for one in self.routing.routers() if router or changed.keys() <= _names(one.parameters)}
-        total = min(decisions, self.store.activity.decision_count(ActivityFilter(catalog=catalog)))
-        past = _Past(self.catalogs, catalog)
+        total = min(decisions, self.store.activity.decision_count(where))
+        past = _Past(self.catalogs, catalog, self.see)
         rows: list[Replayed] = []
-        for event in self.store.history.of_catalog(catalog, decisions=decisions):
+        for event in self.store.history.of_catalog(where, decisions=decisions):
             if not isinstance(event, DecisionEvent):
                 past.add(event)
                 continue
@@ -152,11 +255,38 @@ class ReplayService:
             decision = self.routing.decide(
                 event.subtask, past.context(parameters, event), chosen, parameters, server_hint=event.server_hint
             )
-            rows.append(Replayed(event.id, event.at, event.subtask, event.router, _then(event), _now(decision)))
+            rows.append(_replayed(event, _then(event), decision))
             progress(len(rows), total)
         if not rows:
             what = f" by a router that has {' and '.join(changed)}" if changed and not router else ""
             raise WayfareError(f"Nothing was decided in catalog {catalog!r}{what}; there is nothing to replay.")
+        known = self.catalogs.catalog(catalog).tool_row
+        return tuple(_with_calls(row, past.calls.get(row.decision_id, []), known) for row in rows)
+
+    def replay_calls(
+        self,
+        recorded: Sequence[DecisionEvent | OutcomeEvent],
+        router: str,
+        parameters: Parameters,
+        *,
+        decisions: int = 1_000,
+        progress: Progress = lambda _done, _of: None,
+    ) -> tuple[Replayed, ...]:
+        """Decide the newest questions of another gateway (`core.importers.calls`), oldest first, with the statistics of now."""
+        learning = parameters if isinstance(parameters, LearningParameters) else None
+        questions = [event for event in recorded if isinstance(event, DecisionEvent)][-decisions:]
+        calls: dict[str | None, list[OutcomeEvent]] = {question.id: [] for question in questions}
+        for event in recorded:
+            if isinstance(event, OutcomeEvent) and event.decision_id in calls:
+                calls[event.decision_id].append(event)
+        rows: list[Replayed] = []
+        for event in questions:
+            context, made = self.catalogs.context(event.catalog, learning), calls[event.id]
+            decision = self.routing.decide(event.subtask, context, router, parameters)
+            called = _answer(made) or next((tool_id(one.server, one.tool) for one in made[-1:]), None)
+            row = _replayed(event, _chosen(decision, called), decision)
+            rows.append(_with_calls(row, made, context.catalog.tool_row))
+            progress(len(rows), len(questions))
         return tuple(rows)
 
     def _parameters(self, event: DecisionEvent, router: str, preset: str, settings: Mapping[str, object]) -> Parameters:
@@ -170,11 +300,14 @@ class ReplayService:
 
 
 class _Past:
-    """A catalog's statistics at each of its events."""
+    """A catalog's statistics at each of its events, and the calls of each decision."""
 
-    def __init__(self, catalogs: CatalogService, catalog: str) -> None:
+    def __init__(self, catalogs: CatalogService, catalog: str, see: See) -> None:
         self._catalogs = catalogs
         self._name = catalog
+        self._see = see
+        self._seen: dict[str, NDArray[np.int64] | None] = {"": None}
+        self.calls: dict[str, list[OutcomeEvent]] = {}
         self._outcomes: list[OutcomeEvent] = []
         self._overrides: list[Override] = []
         self._projections: dict[object, StatisticsProjection] = {}
@@ -186,6 +319,8 @@ class _Past:
             self._projections.clear()
             return
         self._outcomes.append(event)
+        if event.decision_id is not None:
+            self.calls.setdefault(event.decision_id, []).append(event)
         for projection in self._projections.values():
             projection.observe(event)
 
@@ -199,25 +334,49 @@ class _Past:
             for outcome in self._outcomes:
                 projection.observe(outcome)
             self._projections[key] = projection
-        return replace(
+        context = replace(
             self._catalogs.context(self._name),
             statistics=self._projections[key].snapshot(event.at),
             network=measured_network(catalog, self._outcomes),
         )
+        if event.client not in self._seen:
+            self._seen[event.client] = self._see(event.client, catalog)
+        tools = self._seen[event.client]
+        return context if tools is None else self._catalogs.part(context, tools)
 
 
 def _names(parameters: type[Parameters]) -> set[str]:
     return {knob.name for knob in parameters.knobs()}
 
 
+def _answer(calls: Sequence[OutcomeEvent]) -> str | None:
+    return next((tool_id(one.server, one.tool) for one in reversed(calls) if OutcomeKind(one.kind).success), None)
+
+
+def _replayed(event: DecisionEvent, then: Chosen, decision: Decision) -> Replayed:
+    offered = tuple(decision.tools.ids[row] for row in decision.candidates)
+    now = _chosen(decision, offered[0] if offered else None)
+    return Replayed(
+        event.id, event.at, event.subtask, event.router, then, now, offered=offered, server_hint=event.server_hint
+    )
+
+
+def _with_calls(row: Replayed, calls: Sequence[OutcomeEvent], known: Container[str]) -> Replayed:
+    answer = _answer(calls)
+    return replace(row, calls=tuple(calls), absent=answer is not None and answer not in known)
+
+
 def _then(event: DecisionEvent) -> Chosen:
     candidates: list[dict[str, Any]] = json.loads(event.candidates_json)
     tokens = sum(int(one.get("tokens", 0)) for one in candidates)
-    return Chosen(event.winner, event.expected_price_usd, event.expected_time_s, tokens)
+    success = next((one.get("success") for one in candidates if one.get("tool") == event.winner), None)
+    return Chosen(event.winner, event.expected_price_usd, event.expected_time_s, tokens, success)
 
 
-def _now(decision: Decision) -> Chosen:
-    winner, tokens = decision.winner, int(decision.tool_tokens[list(decision.candidates)].sum())
-    if winner is None:
-        return Chosen(None, None, None, tokens)
-    return Chosen(winner.tool, winner.payment_usd, winner.time_cost_s, tokens)
+def _chosen(decision: Decision, tool: str | None) -> Chosen:
+    """A tool with its figures in a decision, which knows only the tools of its catalog."""
+    tokens, ids = int(decision.tool_tokens[list(decision.candidates)].sum()), list(decision.tools.ids)
+    if tool is None or tool not in ids:
+        return Chosen(tool, None, None, tokens)
+    found = decision.tool_at(ids.index(tool))
+    return Chosen(tool, found.payment_usd, found.time_cost_s, tokens, found.success)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from core.domain.catalog import tool_id
 from core.domain.errors import StoreError
-from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent
+from core.domain.events import PAUSE_MINUTES, ActivityFilter, DecisionEvent, OutcomeEvent
 from core.store.connection import Database, pa
 from core.store.log import TABLES, Log
 from core.store.tables import Format, write_parts
@@ -62,6 +62,7 @@ def _common(where: ActivityFilter, table: str, searched: str) -> list[Condition]
     return [
         (f"{table}.catalog = ?", where.catalog),
         (f"{table}.origin = ?", where.origin),
+        (f"{table}.client = ?", where.client),
         (f'{table}."at" >= ?', where.since),
         (f'{table}."at" < ?', where.until),
         (f"contains(lower({searched}), lower(?))", where.text or None),
@@ -111,6 +112,19 @@ class Activity:
             f"""SELECT d.* EXCLUDE (parameters_json, candidates_json, trace_json)
             FROM decisions d WHERE {condition} ORDER BY d."at" DESC, d.sequence DESC LIMIT ? OFFSET ?""",  # noqa: S608
             [*values, limit, offset],
+        )
+
+    def sessions(self, where: ActivityFilter = ALL, *, limit: int = 50) -> pd.DataFrame:
+        """Decisions of one client in one catalog without a pause above `PAUSE_MINUTES`, newest first. Columns catalog, origin, client, since,
+        until, decisions, and the id of the first decision."""
+        condition, values = decisions_condition(where)
+        of = 'PARTITION BY catalog, origin, client ORDER BY "at", sequence'
+        return self._frame(
+            f"""SELECT catalog, origin, client, min("at") AS since, max("at") AS until, count(*) AS decisions, min_by(id, "at") AS id
+            FROM (SELECT *, count(*) FILTER (begins) OVER ({of}) AS number
+                FROM (SELECT d.*, "at" - lag("at") OVER ({of}) > INTERVAL {PAUSE_MINUTES} MINUTE AS begins FROM decisions d WHERE {condition}))
+            GROUP BY catalog, origin, client, number ORDER BY until DESC, id LIMIT ?""",  # noqa: S608
+            [*values, limit],
         )
 
     def calls(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:

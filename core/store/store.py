@@ -16,11 +16,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from core.domain.errors import StoreBusyError, StoreError, UnknownNameError
-from core.domain.events import DecisionEvent, OutcomeEvent, Override
+from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent, Override
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, switched_on
 from core.domain.requests import RequestChange
 from core.domain.tasks import EqualJudgment
-from core.store.activity import Activity
+from core.store.activity import Activity, decisions_condition
 from core.store.catalogs import Catalogs, Vectors
 from core.store.connection import Database, Table
 from core.store.events import Events
@@ -103,13 +103,15 @@ class History:
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def of_catalog(self, catalog: str, *, decisions: int) -> Iterator[Happened]:
-        """Every outcome, every price set by hand, and the newest `decisions` decisions, a few in memory at a time."""
-        newest = "catalog = ? AND sequence >= (SELECT min(sequence) FROM (SELECT sequence FROM decisions WHERE catalog = ? ORDER BY sequence DESC LIMIT ?))"
+    def of_catalog(self, where: ActivityFilter, *, decisions: int) -> Iterator[Happened]:
+        """Every outcome of the filter's catalog, every price set by hand there, and the newest `decisions` decisions that the filter admits, a
+        few in memory at a time."""
+        condition, values = decisions_condition(where)
+        newest = f"id IN (SELECT d.id FROM decisions d WHERE {condition} ORDER BY d.sequence DESC LIMIT ?)"  # noqa: S608
         happened: list[Iterator[tuple[int, Happened]]] = [
-            self._log.numbered(DecisionEvent, newest, [catalog, catalog, decisions]),
-            self._log.numbered(OutcomeEvent, "catalog = ?", [catalog]),
-            self._log.numbered(Override, "catalog = ?", [catalog]),
+            self._log.numbered(DecisionEvent, newest, [*values, decisions]),
+            self._log.numbered(OutcomeEvent, "catalog = ?", [where.catalog]),
+            self._log.numbered(Override, "catalog = ?", [where.catalog]),
         ]
         return (record for _, record in heapq.merge(*happened, key=lambda numbered: numbered[0]))
 

@@ -1,4 +1,4 @@
-"""The Lab page's search, replay and snapshots."""
+"""The Lab page's search and snapshots."""
 
 from __future__ import annotations
 
@@ -107,18 +107,6 @@ def test_a_search_that_was_ended_goes_on(app: App) -> None:
     (sweep,) = app.lab_runs.sweeps()
     assert len(app.sweeps.document(sweep.id)["points"]) == 6
     assert "trials are finished" not in text_of(page)
-
-
-def test_recorded_subtasks_are_replayed_with_other_knobs(app: App) -> None:
-    for subtask in ("read a file", "send a letter"):
-        app.routing.route(subtask, catalog="small", router="rag_mcp", parameters=app.routing.parameters("rag_mcp"))
-    page = finished(press(visit(view="Replay", router="ehrr", budget_usd="0.0"), "lab:replay"))
-    assert "**2 of 2 have another winner**: 2 now have no winner" in text_of(page)
-    assert sorted(table(page, "winner now")["winner now"]) == ["none", "none"]
-    page = finished(press(visit(view="Replay", router="rag_mcp", how="recorded"), "lab:replay"))
-    assert "All winners are unchanged." in text_of(page)
-    (chart,) = charts(page)
-    assert [len(trace["x"]) for trace in chart["data"]] == [2, 2, 2, 2, 2, 2]
 
 
 def test_a_snapshot_brings_all_pages_back(app: App) -> None:

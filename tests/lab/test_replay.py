@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from core.app import App
 from core.domain.errors import ParameterError, WayfareError
-from core.domain.events import OutcomeEvent, Override
+from core.domain.events import ActivityFilter, OutcomeEvent, Override
+from core.governance.policy import Scope
+from core.importers.calls import read_calls
 from core.lab.replay import Chosen, Replayed, ReplayTotals
 from tests.importing import import_text
 from tests.world import NOON
@@ -99,6 +102,70 @@ def test_routers_without_a_setting_are_left_out(twins: App) -> None:
         twins.replay.replay("twins", settings={"nope": 1})
     with pytest.raises(WayfareError, match="Nothing was decided in catalog 'world'"):
         twins.replay.replay("world")
+
+
+def called(server: str, kind: str = "ok", decision: str | None = None, usd: float | None = 0.001) -> OutcomeEvent:
+    return OutcomeEvent(
+        f"c{server}{kind}{decision}", NOON, decision, "twins", server, "read", kind, 0.3, None, 1, usd, False, "", "agent"
+    )  # fmt: skip
+
+
+def test_calls_stand_beside_their_questions_and_the_filter_chooses(twins: App) -> None:
+    for visitor, origin in (("bot", "agent"), ("", "console"), ("other", "agent")):
+        decision = twins.routing.route(TEXT, catalog="twins", visitor=visitor, origin=origin, anew=True)
+        twins.store.events.append(called("alpha", "timeout", decision.id, 0.0), called("beta", decision=decision.id))
+    (row,) = twins.replay.replay("twins", where=ActivityFilter(client="bot"))
+    assert [call.kind for call in row.calls] == ["timeout", "ok"]
+    assert (row.answer, row.lost, row.changed) == ("beta::read", False, False)
+    (alone,) = twins.replay.replay("twins", where=ActivityFilter(client="bot"), settings={"n": 1})
+    assert (alone.offered, alone.lost, alone.projected_usd) == (("alpha::read",), True, None)
+    assert len(twins.replay.replay("twins")) == 3
+
+
+def test_a_client_is_offered_what_it_may_see(twins: App) -> None:
+    twins.routing.route(TEXT, catalog="twins", visitor="bot", origin="agent")
+    twins.governance.clients.make("bot", Scope(servers=("beta",)), origin="test")
+    (row,) = twins.replay.replay("twins")
+    assert (row.then.tool, row.offered) == ("alpha::read", ("beta::read",))
+
+
+def test_calls_of_another_gateway_are_compared_with_the_tools_that_were_called(twins: App) -> None:
+    lines = [
+        {"time": "2026-11-28T09:00:00Z", "question": TEXT, "tool": "beta::read", "ok": True, "price_usd": 0.5},
+        {"time": "2026-11-28T09:00:01Z", "question": "Read it.", "tool": "gamma::read", "ok": True},
+        {"time": "2026-11-28T09:00:02Z", "question": "Read all.", "tool": "beta::read", "ok": False},
+    ]
+    recorded = read_calls("\n".join(map(json.dumps, lines)), source="day.jsonl", catalog="twins")
+    parameters = twins.routing.parameters("ehrr", preset="paper")
+    rows = twins.replay.replay_calls(recorded, "ehrr", parameters)
+    assert [(row.then.tool, row.now.tool, row.absent, row.lost) for row in rows] == [
+        ("beta::read", "alpha::read", False, False), ("gamma::read", "alpha::read", True, False), ("beta::read", "alpha::read", False, False),
+    ]  # fmt: skip
+    then, now = rows[0].then, rows[0].now
+    assert (then.usd, now.usd) == (0.002, 0.001), "by the prices of the catalog, not what the other gateway charged"
+    totals = ReplayTotals.of(rows)
+    assert (totals.compared, totals.solved, totals.absent, totals.lost) == (1, 2, 1, 0)
+    assert (totals.projected_usd_then, totals.projected_usd_now) == (then.usd / then.success, now.usd / now.success)
+    assert totals.headline == "50 % less money, 0 of 1 answers lost"
+    assert (totals.paid_usd, totals.unpriced) == (0.5, 2)
+    assert not twins.store.activity.decision_count()
+
+
+def test_a_pause_begins_a_session(twins: App) -> None:
+    decided(twins)
+    twins.store.events.flush()
+    (event,) = (twins.store.activity.decision(id_) for id_ in twins.store.activity.decisions()["id"])
+    for minute in (10, 41, 40):
+        at = event.at + timedelta(minutes=minute)
+        twins.store.events.append(
+            replace(event, id=f"{minute}", at=at), replace(event, id=f"bot {minute}", at=at, client="bot")
+        )
+    found = twins.store.activity.sessions()
+    assert {(row.client, row.id, row.decisions) for row in found.itertuples()} == {
+        ("", event.id, 4), ("bot", "bot 10", 3),
+    }  # fmt: skip
+    twins.store.events.append(replace(event, id="late", at=event.at + timedelta(minutes=72)))
+    assert twins.store.activity.sessions()["decisions"].tolist() == [1, 4, 3]
 
 
 def test_the_totals_compare_what_can_be_compared() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from core.domain import units
-from dashboard.theme import ACCEPTED, MONEY, MUTED, TIME
+from core.domain.catalog import tool_id
+from core.domain.outcome import OutcomeKind
+from core.lab.replay import Chosen, Replayed
+from dashboard.theme import ACCEPTED, CHOSEN, GRID, MONEY, MUTED, REJECTED, TIME
 from dashboard.ui.charts.base import (
     EDGES,
     SMALL,
@@ -246,3 +250,65 @@ def _line(
         "hoverinfo": "text",
         **style,
     }
+
+
+def day(rows: Sequence[Replayed], zone: str, *, height: int = 330) -> go.Figure:
+    """Draws questions and calls over time, and below them the money: paid, and projected with the decisions of then and of now."""
+    asked, calls = [row.at for row in rows], [call for row in rows for call in row.calls]
+    pairs = [row.projected_usd or (0.0, 0.0) for row in rows]
+    paid = sorted((call.at, call.price_usd or 0.0) for call in calls)
+    sums = [
+        (
+            f"paid for all calls{', simulated too' if any(call.simulated for call in calls) else ''}",
+            [at for at, _ in paid],
+            [usd for _, usd in paid],
+            line(MONEY, simulated=False),
+        ),
+        ("projected then, answers kept", asked, [then for then, _ in pairs], line(MUTED, simulated=False, dash="dot")),
+        ("projected now, answers kept", asked, [now for _, now in pairs], line(CHOSEN, simulated=False, dash="dot")),
+    ]
+    factor, unit = money_unit([sum(values) for _, _, values, _ in sums])
+    questions = [
+        (row.at, f"{label(row.subtask, 90)}<br>then: {_tool(row.then)}<br>now: {_tool(row.now)}") for row in rows
+    ]
+    ends: dict[bool, list[tuple[datetime, str]]] = {True: [], False: []}
+    for call in calls:
+        figures = (
+            f"{units.seconds(call.latency_s)}, {units.price(call.price_usd)}{', simulated' if call.simulated else ''}"
+        )
+        text = f"{label(tool_id(call.server, call.tool), 70)}<br>{call.kind.replace('_', ' ')}, {figures}"
+        ends[OutcomeKind(call.kind).success].append((call.at, text))
+    marks = [
+        _marks("question", 1, questions, zone, color=MUTED, symbol="circle"),
+        _marks("call succeeded", 0, ends[True], zone, color=ACCEPTED, symbol="diamond"),
+        _marks("call failed", 0, ends[False], zone, color=REJECTED, symbol="x"),
+    ]
+    lines = [
+        {
+            "type": "scatter", "mode": "lines+markers", "name": name, "x": _times(times, zone), "y": (factor * np.cumsum(values)).tolist(),
+            **style, "line": {**style["line"], "shape": "hv"}, "hoverinfo": "text",
+            "hovertext": [f"{name}: {units.price(usd)}" for usd in np.cumsum(values)],
+        }
+        for name, times, values, style in sums
+    ]  # fmt: skip
+    return chart(
+        [trace for trace in (*marks, *lines) if trace["x"]], title="The day: questions and calls as they were, and the money added up", height=height, top=78,
+        xaxis={"type": "date", "title": {"text": f"time ({zone})", "font": SMALL}},
+        yaxis={"domain": [0, 0.66], "title": {"text": unit, "font": SMALL}, "rangemode": "tozero"},
+        yaxis2={"domain": [0.74, 1], "range": [-0.6, 1.6], "tickvals": [0, 1], "ticktext": ["calls", "questions"], "gridcolor": GRID, "automargin": True, "zeroline": False},
+    )  # fmt: skip
+
+
+def _marks(name: str, lane: int, texts: Sequence[tuple[datetime, str]], zone: str, **look: str) -> dict[str, Any]:
+    return {
+        "type": "scatter", "mode": "markers", "name": name, "x": _times([at for at, _ in texts], zone), "y": [lane] * len(texts),
+        "yaxis": "y2", "marker": {**look, "size": 9}, "hovertext": [text for _, text in texts], "hoverinfo": "text",
+    }  # fmt: skip
+
+
+def _times(at: Sequence[datetime], zone: str) -> list[str]:
+    return local(pd.to_datetime(pd.Series(at), utc=True), zone)
+
+
+def _tool(one: Chosen) -> str:
+    return f"{label(one.tool, 60)}, {units.price(one.projected_usd)}" if one.tool else "none"

@@ -38,7 +38,7 @@ TIMES = {
     "30d": "Last 30 days", "between": "From … to …",
 }  # fmt: skip
 SOURCES = {"": "Real and simulated", "no": "Real only", "yes": "Simulated only"}
-OTHERS = ("row", "page", "view", "live")
+OTHERS = ("row", "page", "view", "live", "session", "with")
 TOOLS_READ = 2000
 MINUTE = "%Y-%m-%dT%H:%M"
 

@@ -17,6 +17,7 @@ from core.domain.events import ActivityFilter
 from dashboard.pages.activity.calls import calls_body, refused_body
 from dashboard.pages.activity.decisions import decisions_body
 from dashboard.pages.activity.frames import PAGE, forget_place
+from dashboard.pages.activity.replay import replay_body
 from dashboard.pages.activity.totals import (
     Listing,
     charts_body,
@@ -187,8 +188,8 @@ def _beat(app: App, seen: int, drawn_s: float) -> None:
 
 
 VIEW = "activity.view"
-CALLS, DECISIONS, REFUSED, CHARTS, RUNS = "calls", "decisions", "refused", "charts", "runs"
-VIEWS = {CALLS: "Calls", DECISIONS: "Decisions", REFUSED: "Refused", CHARTS: "Charts", RUNS: "Runs"}
+CALLS, DECISIONS, REFUSED, CHARTS, REPLAY, RUNS = "calls", "decisions", "refused", "charts", "replay", "runs"
+VIEWS = {CALLS: "Calls", DECISIONS: "Decisions", REFUSED: "Refused", CHARTS: "Charts", REPLAY: "Replay", RUNS: "Runs"}
 
 
 def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
@@ -249,6 +250,7 @@ def nothing_yet() -> None:
     )
     if st.button("Make the first decision", key="activity.first", type="primary", icon=":material/alt_route:"):
         open_page("route")
+    st.link_button("Replay the calls of another gateway", "./activity?view=replay", icon=":material/replay:")
     _example()
 
 
@@ -278,18 +280,20 @@ def page() -> None:
     drop_foreign_query()
     linked = url.begin()
     with errors_shown():
-        url.end(_page(app, linked))
+        url.end(*_page(app, url, linked))
 
 
-def _page(app: App, linked: Texts) -> Texts:
+def _page(app: App, url: UrlState, linked: Texts) -> tuple[Texts, Texts | None]:
+    """Draw the page. Returns the texts for the URL, and the question if its knobs were drawn."""
     activity = app.store.activity
     seen = activity.latest_sequence()  # before anything is read: later events are drawn by the next beat
-    if activity.call_count() + activity.decision_count() + activity.refused_count() == 0:
+    replays = st.session_state.get(VIEW, linked.get("view")) == REPLAY
+    if not replays and activity.call_count() + activity.decision_count() + activity.refused_count() == 0:
         nothing_yet()
         if app.background.listed():
             runs_body(app)
         _beat(app, seen, time.monotonic())
-        return linked
+        return linked, None
     texts = filter_row(app, linked)
     linked = _at_the_start_of_others(texts, linked)
     zone = visitor_zone()
@@ -297,16 +301,21 @@ def _page(app: App, linked: Texts) -> Texts:
     decisions, refused, (real, simulated) = (
         activity.decision_count(admitted), activity.refused_count(admitted), totals(app, admitted),
     )  # fmt: skip
-    totals_row(decisions, real, simulated)
+    if not replays:
+        totals_row(decisions, real, simulated)
     view, live = view_bar(app, linked.get("view", ""), linked.get("live", ""), refused)
     count = {DECISIONS: decisions, REFUSED: refused}.get(view, real.calls + simulated.calls)
-    row = view_body(app, view, Listing(admitted, count, linked, zone))
-    parameter_changes(app, zone)
+    shown, row, replayed, question = Listing(admitted, count, linked, zone), "", Texts(), None
+    if view == REPLAY:
+        replayed, question = replay_body(app, url, shown)
+    else:
+        row = view_body(app, view, shown)
+        parameter_changes(app, zone)
     if live:
         _beat(app, seen, time.monotonic())
     number = st.session_state.get(PAGE, 1)
     place = {"row": row, "page": str(number) if number > 1 else "", "view": "" if view == CALLS else view}
-    return {**texts, **place, "live": "" if live else "off"}
+    return {**texts, **replayed, **place, "live": "" if live else "off"}, question
 
 
 def _at_the_start_of_others(texts: Texts, linked: Texts) -> Texts:

@@ -9,7 +9,6 @@ import streamlit as st
 from core.app import App
 from core.lab.lab import RANKED
 from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
-from dashboard.pages.lab.replay import replays, snapshots
 from dashboard.pages.lab.run import (
     RUN,
     Chosen,
@@ -22,6 +21,7 @@ from dashboard.pages.lab.run import (
     taken,
 )
 from dashboard.pages.lab.search import searches
+from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
 from dashboard.pages.lab.task_by_task import failed_tasks, task_by_task
 from dashboard.pages.lab.tasks import choose_tasks, judgments_view
@@ -32,10 +32,10 @@ from dashboard.ui.text import errors_shown
 from dashboard.ui.url_state import UrlState, segments
 
 RUNS, TASKS, SWEEPS, SEARCHES = "Runs", "Task by task", "Sweep", "Search"
-JUDGMENTS, REPLAYS, SNAPSHOTS = "Judgments", "Replay", "Snapshots"  # these need no labelled tasks
-VIEWS = (RUNS, TASKS, SWEEPS, SEARCHES, JUDGMENTS, REPLAYS, SNAPSHOTS)
+JUDGMENTS, SNAPSHOTS = "Judgments", "Snapshots"  # these need no labelled tasks
+VIEWS = (RUNS, TASKS, SWEEPS, SEARCHES, JUDGMENTS, SNAPSHOTS)
 OF_VIEWS = ("also", "measure", "runs", "base", "against", "show", "axis1", "axis2", "by", "sweep", "cost", "per", "run", "over", "trials", "seed",
-            "search", "objective", "failed", "group", "how", "last", "snapshot",
+            "search", "objective", "failed", "group", "snapshot",
             "beside")  # fmt: skip
 
 ASKS = Asks("lab", measures=True)
@@ -49,7 +49,7 @@ def page(question: Question) -> None:
     parameters = parameters.replaced({"n": depth})
     texts = question.texts | {name: linked.get(name, "") for name in (*OF_VIEWS, "tasks")}
     with errors_shown():
-        without = st.session_state.get(state.key("view"), linked.get("view")) in (JUDGMENTS, REPLAYS, SNAPSHOTS)
+        without = st.session_state.get(state.key("view"), linked.get("view")) in (JUDGMENTS, SNAPSHOTS)
         choose_written(state, catalog)
         tasks = None if without else choose_tasks(app, row, state, linked, catalog)
         if not without:
@@ -61,8 +61,6 @@ def page(question: Question) -> None:
                 job_panel()
             if view == JUDGMENTS:
                 judgments_view(app, catalog)
-            elif view == REPLAYS:
-                texts |= replays(app, state, linked, catalog, router, parameters)
             else:
                 texts |= snapshots(app, state, linked, catalog)
         elif tasks is None:
