@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from core.calls.calls import CallService
     from core.calls.health import HealthChecks
     from core.catalogs.background_jobs import BackgroundJobs
+    from core.catalogs.backups import Backups, ScheduledBackups
     from core.catalogs.catalog_editor import CatalogEditor
     from core.catalogs.catalogs import CatalogService
     from core.catalogs.decision_log import TraceRemovals
@@ -305,6 +306,18 @@ class App:
         return TraceRemovals(self.store, timedelta(days=self.settings.trace_days), self.settings.now)
 
     @built
+    def backups(self) -> Backups:
+        from core.catalogs.backups import Backups
+
+        return Backups(self.store, self.settings)
+
+    @built
+    def scheduled_backups(self) -> ScheduledBackups:
+        from core.catalogs.backups import ScheduledBackups
+
+        return ScheduledBackups(self.backups, self.settings)
+
+    @built
     def refusals(self) -> RefusalService:
         from core.decisions.routing import RefusalService
 
@@ -538,10 +551,12 @@ class App:
         self.pool.get()
         self.health.start()
         self.trace_removals.start()
+        if self.settings.backups is not None:
+            self.scheduled_backups.start()
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""
-        for part in self._made("health", "upkeep", "trace_removals", "sign_ins"):
+        for part in self._made("health", "upkeep", "trace_removals", "scheduled_backups", "sign_ins"):
             part.close()
         for background in self._made("background"):
             background.close(CLOSING_LIMIT_S)

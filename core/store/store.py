@@ -230,6 +230,17 @@ class Store:
         """Gives the file to a command of another process for a moment."""
         self._database.lend()
 
+    @property
+    def copies(self) -> Path | None:
+        """The folder into which `copy` writes."""
+        return self._database.copies
+
+    def copy(self, file: Path) -> None:
+        """Write everything that is stored by now to a new file in `copies`. Raises StoreError."""
+        self.events.flush()
+        self.governance.flush()
+        self._database.copy(file)
+
     def tables(self) -> dict[str, Table]:
         """All tables by name, after writing the queue. Raises StoreError."""
         self.events.flush()
