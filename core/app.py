@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from core.domain.progress import LatestStep, Report, silent
-from core.domain.settings import Settings, own_url
+from core.domain.settings import IN_MEMORY, Settings, own_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from core.domain.catalog import ServerId
     from core.domain.execution import ToolCaller
     from core.governance.agent_knobs import AgentKnobs
+    from core.governance.exchange import Exchange
     from core.governance.governance import GovernanceService
     from core.governance.governed_calls import GovernedCalls
     from core.governance.server_requests import LinkedResources, ServerRequests
@@ -392,6 +394,17 @@ class App:
         from core.governance.server_requests import ServerRequests
 
         return ServerRequests(self.catalogs, self.pool.get, self.settings.virtual_folder)
+
+    @built
+    def exchange(self) -> Exchange:
+        from core.governance.exchange import Exchange
+
+        def copied(store: Store) -> Exchange:
+            return App(store, replace(self.settings, db=IN_MEMORY, environment={}), encoder=self._encoder).exchange
+
+        return Exchange(
+            self.store, self.catalogs, self.wordings, self.requests, self.feedback, self.governance, copied, self._read_anew
+        )  # fmt: skip
 
     @built
     def linked(self) -> LinkedResources:

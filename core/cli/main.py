@@ -21,6 +21,8 @@ COMMANDS = {
     "parameters": ("routers", "parameters", "List a router's parameters with unit, range and default."),
     "backup": ("backups", "backup", "Write one file with the store and the values of its servers, while a console runs or not."),
     "restore": ("backups", "restore", "Verify a backup and put it in the place of the store, which is kept beside it."),
+    "export": ("exchange", "export", "Write catalogs, clients and the policy as a folder of readable files, for git or another store."),
+    "apply": ("exchange", "apply", "Show what a folder of `wayfare export` would change, and with --yes take it in."),
     "import": ("catalogs", "import_", "Import catalogs or client configurations as one catalog, all or nothing."),
     "discover": ("catalogs", "discover", "Connect to the servers of a client configuration and import their current tools."),
     "route": ("routing", "route", "Decide which tool gets a sub-task, and show why."),

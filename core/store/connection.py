@@ -87,6 +87,7 @@ class Database:
         self._ended = Event()
         self._opened_s = self._used_s = self._free_until_s = 0.0
         self._open: _Open | None = None
+        self._writing: duckdb.DuckDBPyConnection | None = None
         self._sharer: Thread | None = None
         self._make_open()
         if self._sharing is not None and not self._sharing.stays:
@@ -99,15 +100,19 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """Write: everything inside is committed together, or nothing. Not to be nested.
+        """Write: everything inside is committed together, or nothing. A transaction within another one of this thread is part of it.
 
         Raises StoreError where the database refuses it; any exception inside undoes the transaction.
         """
         with self.lock:
+            if self._writing is not None:
+                yield self._writing
+                return
             with self._readers:
                 writer = self._required_open().writer
             try:
                 writer.begin()
+                self._writing = writer
                 yield writer
                 writer.commit()
             except BaseException as error:
@@ -124,6 +129,7 @@ class Database:
                     ) from error
                 raise
             finally:
+                self._writing = None
                 self._used_s = monotonic()
             self._keep_private()
 
