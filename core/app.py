@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from core.domain.progress import LatestStep, Report, silent
-from core.domain.settings import Settings, own_url
+from core.domain.settings import IN_MEMORY, Settings, own_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from core.calls.calls import CallService
     from core.calls.health import HealthChecks
     from core.catalogs.background_jobs import BackgroundJobs
+    from core.catalogs.backups import Backups, ScheduledBackups
     from core.catalogs.catalog_editor import CatalogEditor
     from core.catalogs.catalogs import CatalogService
     from core.catalogs.decision_log import TraceRemovals
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from core.domain.catalog import ServerId
     from core.domain.execution import ToolCaller
     from core.governance.agent_knobs import AgentKnobs
+    from core.governance.exchange import Exchange
     from core.governance.governance import GovernanceService
     from core.governance.governed_calls import GovernedCalls
     from core.governance.server_requests import LinkedResources, ServerRequests
@@ -305,6 +308,18 @@ class App:
         return TraceRemovals(self.store, timedelta(days=self.settings.trace_days), self.settings.now)
 
     @built
+    def backups(self) -> Backups:
+        from core.catalogs.backups import Backups
+
+        return Backups(self.store, self.settings)
+
+    @built
+    def scheduled_backups(self) -> ScheduledBackups:
+        from core.catalogs.backups import ScheduledBackups
+
+        return ScheduledBackups(self.backups, self.settings)
+
+    @built
     def refusals(self) -> RefusalService:
         from core.decisions.routing import RefusalService
 
@@ -379,6 +394,17 @@ class App:
         from core.governance.server_requests import ServerRequests
 
         return ServerRequests(self.catalogs, self.pool.get, self.settings.virtual_folder)
+
+    @built
+    def exchange(self) -> Exchange:
+        from core.governance.exchange import Exchange
+
+        def copied(store: Store) -> Exchange:
+            return App(store, replace(self.settings, db=IN_MEMORY, environment={}), encoder=self._encoder).exchange
+
+        return Exchange(
+            self.store, self.catalogs, self.wordings, self.requests, self.feedback, self.governance, copied, self._read_anew
+        )  # fmt: skip
 
     @built
     def linked(self) -> LinkedResources:
@@ -538,10 +564,12 @@ class App:
         self.pool.get()
         self.health.start()
         self.trace_removals.start()
+        if self.settings.backups is not None:
+            self.scheduled_backups.start()
 
     def close(self) -> None:
         """End sessions and calls, commit what is queued and counted."""
-        for part in self._made("health", "upkeep", "trace_removals", "sign_ins"):
+        for part in self._made("health", "upkeep", "trace_removals", "scheduled_backups", "sign_ins"):
             part.close()
         for background in self._made("background"):
             background.close(CLOSING_LIMIT_S)

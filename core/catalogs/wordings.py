@@ -81,7 +81,7 @@ class Wordings:
     def __init__(self, store: Store, catalogs: CatalogService, now: Callable[[], datetime]) -> None:
         self._store = store
         self._catalogs = catalogs
-        self._now = now
+        self.now = now
         self._lock = threading.Lock()
 
     def list(self, catalog: str) -> tuple[Wording, ...]:
@@ -106,7 +106,7 @@ class Wordings:
         if len(text) > LONGEST:
             raise CatalogError(f"The description has {len(text):,} characters; at most {LONGEST:,} are taken.")
         server, tool, words = self._found(catalog, place)
-        made = Wording(server, tool, text, words_digest(words), self._now().isoformat())
+        made = Wording(server, tool, text, words_digest(words), self.now().isoformat())
         self._write(catalog, server, tool, (made,))
 
     @needs("tune", "remove a wording")
@@ -130,12 +130,12 @@ class Wordings:
     def _write(self, catalog: str, server: str, tool: str, fresh: tuple[Wording, ...]) -> None:
         with self._lock:
             others = [one for one in self.list(catalog) if (one.server, one.tool) != (server, tool)]
-            self._store.set_setting(_setting(catalog), [asdict(one) for one in (*others, *fresh)])
+            self._store.set_setting(setting_of(catalog), [asdict(one) for one in (*others, *fresh)])
             self._catalogs.reword(catalog)
 
 
 def stored_wordings(store: Store, catalog: str) -> tuple[Wording, ...]:
-    return tuple(Wording(**one) for one in store.get_setting(_setting(catalog), []))
+    return tuple(Wording(**one) for one in store.get_setting(setting_of(catalog), []))
 
 
 def without_wordings(catalog: Catalog) -> Catalog:
@@ -145,5 +145,5 @@ def without_wordings(catalog: Catalog) -> Catalog:
     return catalog if same else replace(catalog, servers=servers, off=off)
 
 
-def _setting(catalog: str) -> str:
+def setting_of(catalog: str) -> str:
     return f"wordings:{catalog}"

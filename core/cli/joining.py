@@ -159,7 +159,7 @@ class _PerThread(io.TextIOBase):
         return self._usual.fileno()
 
 
-ALONE = {"up", "status", "stop", "mcp", "virtual", "train-encoder"}
+ALONE = {"up", "status", "stop", "mcp", "virtual", "train-encoder", "restore"}
 """Commands that serve or train, and those about the console, always run in their own process."""
 
 

@@ -15,6 +15,9 @@
 | WAYFARE_WORDS_AFTER_S | how long pages and agents wait for a catalog's vectors before words alone decide |
 | WAYFARE_LOOK_HOURS | how often servers are asked whether their tools have changed; 0: never |
 | WAYFARE_TRACE_DAYS | how many days the traces of decisions are kept; their figures stay |
+| WAYFARE_BACKUPS | the folder of scheduled backups; unset: none are made |
+| WAYFARE_BACKUP_HOURS | the hours between two of them |
+| WAYFARE_BACKUP_DAYS, WAYFARE_BACKUP_MB | how many days they are kept, and how large all may be together; the newest stays |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.servers.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
 | WAYFARE_OIDC_ISSUER | the OpenID Connect provider of people and agents |
@@ -55,6 +58,7 @@ DEFAULT_LOOK_HOURS = 6.0
 TRACE_DAYS = "WAYFARE_TRACE_DAYS"
 DEFAULT_TRACE_DAYS = 30.0
 MOST_TRACE_DAYS = 36_500.0
+BACKUP_HOURS, BACKUP_DAYS, BACKUP_MB = 24.0, 30.0, 10_000.0
 
 
 def utc_now() -> datetime:
@@ -145,6 +149,7 @@ class Settings:
     that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server, `max_sessions` the sessions with
     servers, which `inherit` these variables; every `look_hours` servers are asked for their tools (0: never). Traces of decisions are kept for
     `trace_days`. A console in the background ends after `idle_s` without a use.
+    Every `backup_hours` there is a new backup in the folder `backups` (None: none is made); they are kept for `backup_days`, up to `backup_mb`.
     Words alone decide if the vectors of a catalog are not there after `words_after_s`.
     `notify_url` is told of calls that wait ("": none). `environment` is where
     the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
@@ -162,6 +167,10 @@ class Settings:
     look_hours: float = DEFAULT_LOOK_HOURS
     words_after_s: float = WORDS_AFTER_S
     trace_days: float = DEFAULT_TRACE_DAYS
+    backups: Path | None = None
+    backup_hours: float = BACKUP_HOURS
+    backup_days: float = BACKUP_DAYS
+    backup_mb: float = BACKUP_MB
     notify_url: str = field(default="", repr=False)
     oidc: Oidc | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
@@ -200,6 +209,14 @@ class Settings:
             look_hours=_number(known, LOOK_HOURS, DEFAULT_LOOK_HOURS, "a number of hours, as 6, or 0 for never"),
             words_after_s=_number(known, WORDS_AFTER, WORDS_AFTER_S, "a number of seconds, as 0.5, or 0 for at once"),
             trace_days=min(_number(known, TRACE_DAYS, DEFAULT_TRACE_DAYS, "a number of days, as 30"), MOST_TRACE_DAYS),
+            backups=Path(folder).expanduser().absolute() if (folder := known.get("WAYFARE_BACKUPS")) else None,
+            backup_hours=_number(
+                known, "WAYFARE_BACKUP_HOURS", BACKUP_HOURS, "a number of hours above 0, as 24", least=1e-3
+            ),
+            backup_days=min(
+                _number(known, "WAYFARE_BACKUP_DAYS", BACKUP_DAYS, "a number of days, as 30"), MOST_TRACE_DAYS
+            ),
+            backup_mb=_number(known, "WAYFARE_BACKUP_MB", BACKUP_MB, "a number of MB, as 10000"),
             notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
             oidc=Oidc.from_environment(known),
             environment=known,

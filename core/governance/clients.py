@@ -99,8 +99,9 @@ class ClientRegister:
         return any(one.scope.pages for one in self._in_force())
 
     @needs("administer", "make a token")
-    def make(self, name: str, scope: Scope | None = None, *, origin: str) -> str:
-        """Make a client. Returns its token, which is shown only once, or "" for `ANONYMOUS`. Raises WayfareError for an unusable name."""
+    def make(self, name: str, scope: Scope | None = None, *, origin: str, tokenless: bool = False) -> str:
+        """Make a client. Returns its token, which is shown only once, or "" for `ANONYMOUS`. A `tokenless` client gets its token when it is
+        made again, and keeps its scope then. Raises WayfareError for an unusable name."""
         if not name.strip() or name != one_line(name, MOST_NAME_CHARS):
             raise WayfareError(f"A client's name is one line of at most {MOST_NAME_CHARS} characters.")
         if name in OWN_NAMES:
@@ -109,10 +110,16 @@ class ClientRegister:
             raise WayfareError(
                 f"{name!r} is whoever has no token, and cannot sign in to the pages; choose another name."
             )
-        token = "" if name == ANONYMOUS else f"{TOKEN_START}{secrets.token_urlsafe(32)}"
+        token = "" if tokenless or name == ANONYMOUS else f"{TOKEN_START}{secrets.token_urlsafe(32)}"
         with self._lock:
             known = self._clients.get(name)
-            if known is not None and not known.revoked:
+            if known is not None and not known.revoked and token and name not in self._by_hash.values():
+                if scope not in {None, Scope(), known.scope}:
+                    raise WayfareError(
+                        f"The client {name!r} has a scope already; give it its token first, then change it."
+                    )
+                scope = known.scope
+            elif known is not None and not known.revoked:
                 raise WayfareError(f"There is a client {name!r} already; revoke it first, or choose another name.")
             hash_ = digest(token) if token else ""
             made = ClientChange(self.now(), name, MADE, hash_, (scope or Scope()).to_json(), origin)

@@ -107,6 +107,18 @@ class SecretFile:
         except OSError as error:
             raise SecretFileError(f"{self.path} cannot be written ({error.strerror}).") from None
 
+    def portable(self) -> dict[str, bytes]:
+        """Returns the files that can be opened elsewhere, by the ending of their names after `path`: the values, and their key unless it
+        follows from a passphrase. Raises SecretFileError."""
+        if not self.path.exists():
+            return {}
+        text = self.path.read_bytes()
+        document = json.loads(text)
+        if document["key"] == "passphrase":
+            return {"": text}
+        key = self._key(document["key"], b"", make=False)
+        return {"": json.dumps({**document, "key": "key file"}).encode(), ".key": key}
+
     def source(self) -> KeySource:
         """Returns where the key of the next write comes from."""
         if self._passphrase:

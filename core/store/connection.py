@@ -59,8 +59,8 @@ class Database:
     """A DuckDB file that this process owns, or memory where `path` is None.
 
     Any thread may read: each read has a cursor of its own and sees committed rows. One thread at a time writes.
-    A finished `transaction` is on the disk: a killed process loses nothing of it. SQL cannot reach files, the network
-    or extensions. File and write-ahead log are readable by their owner alone.
+    A finished `transaction` is on the disk: a killed process loses nothing of it. SQL cannot reach the network, extensions, or files
+    other than those in `copies`. File and write-ahead log are readable by their owner alone.
 
     With `sharing` a command closes the file between uses, and a console lends it to a command that asks. It is opened again at the next
     use. `openings` counts how often it was opened: after each, another process may have written.
@@ -87,6 +87,7 @@ class Database:
         self._ended = Event()
         self._opened_s = self._used_s = self._free_until_s = 0.0
         self._open: _Open | None = None
+        self._writing: duckdb.DuckDBPyConnection | None = None
         self._sharer: Thread | None = None
         self._make_open()
         if self._sharing is not None and not self._sharing.stays:
@@ -99,15 +100,19 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """Write: everything inside is committed together, or nothing. Not to be nested.
+        """Write: everything inside is committed together, or nothing. A transaction within another one of this thread is part of it.
 
         Raises StoreError where the database refuses it; any exception inside undoes the transaction.
         """
         with self.lock:
+            if self._writing is not None:
+                yield self._writing
+                return
             with self._readers:
                 writer = self._required_open().writer
             try:
                 writer.begin()
+                self._writing = writer
                 yield writer
                 writer.commit()
             except BaseException as error:
@@ -124,6 +129,7 @@ class Database:
                     ) from error
                 raise
             finally:
+                self._writing = None
                 self._used_s = monotonic()
             self._keep_private()
 
@@ -185,6 +191,26 @@ class Database:
                 self._reading -= 1
                 self._used_s = monotonic()
                 self._readers.notify_all()
+
+    @property
+    def copies(self) -> Path | None:
+        """The folder beside the file into which it may be copied. None in memory."""
+        return None if self.path is None else copies_of(self.path)
+
+    def copy(self, file: Path) -> None:
+        """Write the committed rows, as they are at one moment, to a new file in `copies`. Others read and write meanwhile. Raises
+        StoreError."""
+        name = str(file).replace("'", "''")
+        try:
+            with self._cursor() as cursor:
+                cursor.execute(f"ATTACH '{name}' AS copied")
+                try:
+                    [(own,)] = cursor.execute("SELECT current_database()").fetchall()
+                    cursor.execute(f'COPY FROM DATABASE "{own}" TO copied')
+                finally:
+                    cursor.execute("DETACH copied")
+        except duckdb.Error as error:
+            raise StoreError(f"The store {self.where} cannot be copied: {_first_line(error)}.") from error
 
     def close(self) -> None:
         """Release the file once the reads under way have ended. A second call does nothing."""
@@ -304,12 +330,15 @@ def _awaited(path: Path, where: str, patience_s: float, *, asks: bool) -> duckdb
             sleep(RETRY_S)
 
 
+def copies_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.copies")
+
+
 def connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
     """Opens a file, or memory if `path` is None. Raises StoreError, StoreBusyError."""
     config: dict[str, Any] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
-        "enable_external_access": False,
         # DuckDB hands out one shared database per file and configuration within a process. A second Store on it would
         # count events apart from the first: a configuration of its own makes DuckDB refuse it.
         "custom_user_agent": uuid4().hex,
@@ -317,7 +346,12 @@ def connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
     try:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return duckdb.connect(MEMORY if path is None else str(path), config=config)
+        root = duckdb.connect(MEMORY if path is None else str(path), config=config)
+        if path is not None:
+            allowed = str(copies_of(path)).replace("'", "''")
+            root.execute(f"SET GLOBAL allowed_directories = ['{allowed}']")
+        root.execute("SET GLOBAL enable_external_access = false")
+        return root
     except (OSError, duckdb.Error) as error:
         raise _unopened(path, where, error) from error
 

@@ -42,7 +42,7 @@ class Governance:
         self._spending = TypedTable(self.database, Spent, "spending")
         self._pending: deque[tuple[int, Spent]] = deque()
         self._background = BackgroundWriter(
-            self._drain, gather_s=GATHERED_S, name="wayfare-spending", where=self.database.where
+            self.flush, gather_s=GATHERED_S, name="wayfare-spending", where=self.database.where
         )
 
     def append(self, *changes: Change) -> None:
@@ -82,9 +82,10 @@ class Governance:
     def close(self) -> None:
         """Write pending spending. A second call does nothing."""
         self._background.close()
-        self._drain()
+        self.flush()
 
-    def _drain(self) -> None:
+    def flush(self) -> None:
+        """Write pending spending now."""
         with self.database.lock:
             pending = [self._pending.popleft() for _ in range(len(self._pending))]
             try:
@@ -107,6 +108,6 @@ class Governance:
 
     def spending(self, day: str) -> tuple[Spent, ...]:
         """The settled spending of a day, oldest first."""
-        self._drain()
+        self.flush()
         rows = self._spending.select('day = ? AND settled ORDER BY "at"', [day])
         return tuple(replace(row, at=row.at.astimezone(UTC)) for row in rows)

@@ -27,7 +27,7 @@ from core.store.events import Events
 from core.store.governance import Governance
 from core.store.journal import Journal
 from core.store.lab_runs import CommandRuns, LabRuns, ScenarioRuns, Snapshots
-from core.store.log import Log
+from core.store.log import TABLES, Log
 from core.store.sharing import COMMAND, CONSOLE, Sharing
 from core.store.tables import TypedTable, all_tables, fill
 
@@ -181,7 +181,7 @@ class Store:
         sharing: Sharing | None = None,
     ) -> None:
         self._database = Database(None if str(path) == ":memory:" else path, sharing=sharing)
-        log = Log(self._database)
+        log = self._log = Log(self._database)
         self._journal = Journal(self._database.path if sharing is None or sharing.stays else None)
         self.events = Events(self._database, log, self._journal)
         self.activity = Activity(self._database, log)
@@ -232,10 +232,21 @@ class Store:
         """Gives the file to a command of another process for a moment."""
         self._database.lend()
 
-    def tables(self) -> dict[str, Table]:
-        """All tables by name, after writing the queue. Raises StoreError."""
+    @property
+    def copies(self) -> Path | None:
+        """The folder into which `copy` writes."""
+        return self._database.copies
+
+    def copy(self, file: Path) -> None:
+        """Write everything that is stored by now to a new file in `copies`. Raises StoreError."""
         self.events.flush()
-        return all_tables(self._database)
+        self.governance.flush()
+        self._database.copy(file)
+
+    def tables(self, *names: str) -> dict[str, Table]:
+        """All tables by name, or these, after writing the queue. Raises StoreError."""
+        self.events.flush()
+        return all_tables(self._database, names)
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, Table]) -> Self:
@@ -243,6 +254,20 @@ class Store:
         made = cls(None)
         fill(made._database, tables)
         return made
+
+    def merge(self, made: Self, since: int, *, catalogs: Sequence[str], settings: Sequence[str]) -> None:
+        """Take from a copy of this store its records beyond number `since`, and these catalogs and settings; all or nothing. Raises
+        StoreError."""
+        records = heapq.merge(*(made._log.numbered(kind, "sequence > ?", [since]) for kind in TABLES), key=lambda one: one[0])  # fmt: skip
+        sources = {row.name: row.source for row in made.catalogs.list_catalogs()}
+        with self._database.transaction():
+            for name in catalogs:
+                if (catalog := made.catalogs.load_catalog(name)) is not None:
+                    self.catalogs.save_catalog(catalog, sources[name])
+            for name in settings:
+                if (value := made.get_setting(name)) is not None:
+                    self.set_setting(name, value)
+            self._log.append(*(record for _, record in records))  # last: nothing but the commit may fail after it
 
     def get_setting(self, name: str, default: Any = None) -> Any:
         """The value that was last set under a name, for example the last catalog."""

@@ -91,9 +91,9 @@ class TypedTable(Generic[R]):
 _NAMES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY table_oid"
 
 
-def all_tables(database: Database) -> dict[str, Table]:
-    """Every table by name, in the order in which they were made. Raises StoreError."""
-    names = [str(row.as_py()) for row in database.read(_NAMES)[0]]
+def all_tables(database: Database, only: Sequence[str] = ()) -> dict[str, Table]:
+    """Every table by name, or `only` these, in the order in which they were made. Raises StoreError."""
+    names = [name for row in database.read(_NAMES)[0] if (name := str(row.as_py())) in only or not only]
     return {name: database.read(f'SELECT * FROM "{name}"') for name in names}  # noqa: S608 - names of our own tables
 
 
@@ -104,6 +104,7 @@ def fill(database: Database, tables: Mapping[str, Table]) -> None:
             connection.execute(f'DELETE FROM "{name}"')  # noqa: S608
         for name, rows in tables.items():
             insert_arrow(connection, f'INSERT INTO "{name}" BY NAME SELECT * FROM incoming', rows)  # noqa: S608
+    database.openings += 1  # what is known of the rows of before does not hold
 
 
 # Tables as files: Parquet for programs, CSV for spreadsheets.

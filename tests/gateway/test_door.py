@@ -110,3 +110,18 @@ def request(console: Console, key: str, *words: str) -> urllib.request.Request:
     """A command for the console's door."""
     body = json.dumps({"arguments": words}).encode()
     return urllib.request.Request(f"{console.url}/door", body, {"Authorization": f"Bearer {key}"})
+
+
+def test_a_backup_of_a_store_that_a_console_serves(
+    wayfare: Command, console: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = wayfare("backup", "a.backup", "--json")
+    assert (code, err) == (0, "")
+    code, _, err = wayfare("restore", "a.backup", "--force")
+    assert code == 2
+    assert "`wayfare stop`" in err
+    made, other = json.loads(out), str(tmp_path / "other.duckdb")
+    assert wayfare("restore", "a.backup", "--db", other)[0] == 0
+    audit = json.loads(wayfare("audit", "--json", "--db", other)[1])
+    assert (audit["hash"], audit["records"], audit["ok"]) == (made["hash"], made["records"], True)

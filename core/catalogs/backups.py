@@ -1,0 +1,282 @@
+"""Backups: one file with the store, the values of its servers and what lies beside it. Made while the store is in use, kept for a time,
+and restored after it was verified.
+
+The file is a zip archive with `backup.json`, which has the SHA-256 of each other member and the result of the log's audit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import threading
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from core.catalogs.background_jobs import Rounds
+from core.domain import documents
+from core.domain.console import console_lock, owner_of
+from core.domain.errors import StoreBusyError, StoreError, WayfareError
+from core.domain.settings import Settings
+from core.servers.secret_file import SecretFile
+from core.store import Store
+from core.store.audit import Audit
+from core.store.connection import connect
+
+ABOUT, STORE, SECRETS, ENCODER, NETWORKS = "backup.json", "store.duckdb", "secrets", "encoder.npz", "networks/"
+FORMAT = 1
+LOOK_S = 60.0
+OF_A_STORE = ("", ".wal", ".journal", ".secrets", ".secrets.key")
+"""Endings of the files that are one store."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a backup says of itself: when and by which version it was made, the SHA-256 of each member, and the log's audit."""
+
+    format: int
+    at: str
+    version: str
+    files: dict[str, str]
+    records: int
+    hash: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was made or restored. `before` is the folder of the store that it replaced."""
+
+    file: Path
+    contents: Contents
+    before: Path | None = None
+
+
+class Backups:
+    """Makes backups of a store. Thread-safe."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store, self._settings = store, settings
+        self._making = threading.Lock()
+
+    def make(self, file: Path, *, replace: bool = False) -> Backup:
+        """Make a backup; of a folder, a new file in it. Its mode is 0600. Raises WayfareError, and leaves no file then."""
+        copies, db = self._store.copies, self._store.path
+        if copies is None or db is None:
+            raise WayfareError("A store in memory has no backup; start Wayfare with a file.")
+        at = self._settings.now()
+        file = file / f"{db.stem}-{at.astimezone(UTC):%Y%m%dT%H%M%SZ}.backup" if file.is_dir() else file
+        if file.exists() and not replace:
+            raise WayfareError(f"{file} is there already; name another file, or give --force to replace it.")
+        with self._making, _emptied(copies):
+            copy = copies / STORE
+            self._store.copy(copy)
+            audit, members = _audited(copy), {STORE: copy, **_beside(self._settings)}
+            digests = {name: _digest(member) for name, member in members.items()}
+            contents = Contents(
+                FORMAT, at.isoformat(), version("wayfare"), digests, audit.records, audit.hash, audit.problem
+            )
+            _write(file, contents, members)
+        return Backup(file, contents)
+
+
+@contextmanager
+def _emptied(folder: Path) -> Generator[None]:
+    shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
+    folder.mkdir(mode=0o700)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _beside(settings: Settings) -> dict[str, Path | bytes]:
+    """What a store needs beside its file. Raises SecretFileError if the key to the values is gone."""
+    found: dict[str, Path | bytes] = {}
+    if settings.secrets_path is not None:
+        portable = SecretFile(settings.secrets_path, settings.environment).portable()
+        found = {SECRETS + ending: data for ending, data in portable.items()}
+    for file in sorted(settings.networks_folder.glob("*")):
+        found[NETWORKS + file.name] = file
+    return found | ({ENCODER: settings.tuned_encoder} if settings.tuned_encoder.is_file() else {})
+
+
+def _audited(file: Path) -> Audit:
+    with Store(file) as store:
+        return store.events.audit()
+
+
+def _digest(member: Path | bytes) -> str:
+    if isinstance(member, bytes):
+        return hashlib.sha256(member).hexdigest()
+    with member.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write(file: Path, contents: Contents, members: dict[str, Path | bytes]) -> None:
+    new = file.with_name(f".{file.name}.new")
+    new.unlink(missing_ok=True)
+    try:
+        with (
+            os.fdopen(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as opened,
+            zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        ):
+            for name, member in members.items():
+                archive.writestr(name, member) if isinstance(member, bytes) else archive.write(member, name)
+            archive.writestr(ABOUT, json.dumps(asdict(contents), indent=1))
+            archive.close()
+            opened.flush()
+            os.fsync(opened.fileno())
+        new.replace(file)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+# Restoring: everything is unpacked and verified beside the store before a file of it is touched.
+
+
+def restore(file: Path, settings: Settings, *, replace: bool = False) -> Backup:
+    """Put a backup in the place of the store; one that is there is moved into a folder beside it. Raises WayfareError for a damaged
+    backup and for a store in use, and changes nothing then."""
+    if settings.secrets_path is None:
+        raise WayfareError("A store in memory cannot be restored; name a file with --db.")
+    db = Path(settings.db).expanduser().absolute()
+    if db.exists() and not replace:
+        raise WayfareError(
+            f"There is a store {db} already. Give --force to put the backup in its place; the store is kept beside it."
+        )
+    db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with TemporaryDirectory(dir=db.parent, prefix=f".{db.name}.restored-") as folder, _alone(db):
+        contents = _unpacked(file, Path(folder), settings)
+        _verify(file, Path(folder) / STORE, contents)
+        new = {Path(folder) / name: _place(name, settings) for name in contents.files}
+        old = [db.with_name(db.name + ending) for ending in OF_A_STORE]
+        before = db.with_name(f"{db.name}.before-{settings.now():%Y%m%dT%H%M%S%f}")
+        for there in {*old, *new.values()}:
+            if there.exists():
+                before.mkdir(mode=0o700, exist_ok=True)
+                there.replace(before / there.name)
+        for made, place in sorted(new.items(), key=lambda pair: pair[1] == db):  # the store itself comes last
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            made.replace(place)
+        return Backup(file, contents, before if before.exists() else None)
+
+
+def _place(member: str, settings: Settings) -> Path:
+    """Raises KeyError for a member that no backup has, such as one with a path."""
+    folder, _, name = member.rpartition("/")
+    if f"{folder}/" == NETWORKS and name.strip("."):
+        return settings.networks_folder / name
+    secrets = settings.secrets_path or Path()
+    places = {STORE: Path(settings.db).expanduser().absolute(), SECRETS: secrets, ENCODER: settings.tuned_encoder}
+    return {**places, f"{SECRETS}.key": SecretFile(secrets).key_file}[member]
+
+
+@contextmanager
+def _alone(db: Path) -> Generator[None]:
+    """No console begins meanwhile. Raises StoreBusyError if one runs, or another process has the file."""
+    lock = console_lock(db)
+    if (owner := owner_of(db)) is not None:
+        raise StoreBusyError(f"The console on {owner.url} serves {db}; end it with `wayfare stop`, then restore.")
+    if lock is None:
+        return
+    try:
+        with lock.acquire(timeout=0):
+            if db.exists():
+                try:
+                    connect(db, str(db)).close()
+                except StoreError as error:
+                    if isinstance(error, StoreBusyError):  # else it is damaged: a reason to restore
+                        raise
+            yield
+    except TimeoutError:
+        raise StoreBusyError(f"A console serves {db}; end it with `wayfare stop`, then restore.") from None
+
+
+def _unpacked(file: Path, folder: Path, settings: Settings) -> Contents:
+    """The members of a backup in a folder, each as it was when the backup was made. Raises WayfareError, OSError."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            contents = documents.read(Contents, json.loads(archive.read(ABOUT)), str(file))
+            for name in contents.files:
+                _place(name, settings)
+                made = Path(archive.extract(name, folder))
+                made.chmod(0o600)
+                if _digest(made) != contents.files[name]:
+                    raise ValueError(f"{name} has another checksum")
+            if contents.format != FORMAT:
+                raise ValueError("it has another format")
+            return contents
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError, WayfareError) as error:  # fmt: skip
+        raise WayfareError(
+            f"{file} is no backup, or it is damaged ({str(error).rstrip('.')}). Nothing was changed; take another one."
+        ) from None
+
+
+def _verify(file: Path, store: Path, contents: Contents) -> None:
+    try:
+        audit = _audited(store)
+    except StoreError as error:
+        raise WayfareError(f"The store in {file} cannot be opened, nothing was changed: {error}") from None
+    if (audit.records, audit.hash, audit.problem) != (contents.records, contents.hash, contents.problem):
+        raise WayfareError(
+            f"The log in {file} is not the one that was backed up. Nothing was changed; take another backup."
+        )
+
+
+# Scheduled: one backup each time that the newest is old enough; old ones go.
+
+
+class ScheduledBackups(Rounds):
+    """Makes a backup in `settings.backups` every `backup_hours`, and removes its own that are older than `backup_days` or beyond
+    `backup_mb` together. The newest stays. `problem` tells why the last one failed, or is ""."""
+
+    def __init__(self, backups: Backups, settings: Settings) -> None:
+        super().__init__(pause_s=LOOK_S, name="wayfare-backups")
+        self._backups, self._settings = backups, settings
+        self.problem = ""
+
+    def made(self) -> list[tuple[datetime, Path]]:
+        """The backups of this store in the folder with their times, the newest first."""
+        folder, stem = self._settings.backups, Path(self._settings.db).stem
+        if folder is None:
+            return []
+        found: Iterator[tuple[re.Match[str] | None, Path]] = (
+            (re.fullmatch(rf"{re.escape(stem)}-(\d{{8}}T\d{{6}})Z\.backup", file.name), file)
+            for file in folder.glob("*.backup")
+        )
+        times = ((datetime.strptime(f"{name[1]}+0000", "%Y%m%dT%H%M%S%z"), file) for name, file in found if name)
+        return sorted(times, reverse=True)
+
+    def round(self) -> None:
+        now, kept = self._settings.now(), self.made()
+        if self._settings.backups is None or (kept and now - kept[0][0] < timedelta(hours=self._settings.backup_hours)):
+            return
+        try:
+            self._settings.backups.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._backups.make(self._settings.backups)
+            self._remove_old(now)
+            self.problem = ""
+        except (WayfareError, OSError) as error:
+            self.problem = str(error)
+            _log.error("The backup failed: %s", error)
+
+    def _remove_old(self, now: datetime) -> None:
+        total = 0
+        for number, (at, file) in enumerate(self.made()):
+            total += file.stat().st_size
+            old = now - at > timedelta(days=self._settings.backup_days)
+            if number and (old or total > self._settings.backup_mb * 1e6):
+                file.unlink()

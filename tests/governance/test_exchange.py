@@ -1,0 +1,206 @@
+"""A store as a folder of files, and folders taken in: equal bytes, two stores merged, all or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.app import App
+from core.domain.errors import StoreError, WayfareError
+from core.domain.feedback import By
+from core.domain.outcome import OutcomeKind
+from core.governance.budgets import Budget
+from core.governance.policy import Policy, Scope
+from core.store import Store
+from core.virtual.launch import plain_server
+from tests.importing import import_text
+from tests.world import RAW, Scripted, call, document, figures, open_test_app
+
+Opened = Callable[[str], App]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opened:
+    """Opens an app over an own store."""
+
+    def open_(name: str) -> App:
+        kinds = (OutcomeKind.OK, OutcomeKind.TOOL_ERROR)
+        (tmp_path / name).mkdir(exist_ok=True)
+        scripted = Scripted(*kinds)
+        return open_test_app(tmp_path / name / "w.duckdb", caller=lambda: scripted)
+
+    return open_
+
+
+def lived_in(app: App) -> App:
+    """A catalog with something of every kind."""
+    import_text(app.catalog_editor, document(), "world")
+    app.servers.disable("world", "mail")
+    app.catalog_editor.set_figure("world", "raw", "echo", 0.005)
+    app.catalog_editor.set_figure("world", "files", "", 0.25)
+    app.wordings.put("world", "raw::nap", "Sleep a moment.")
+    app.requests.add("world", [(1, "files::read", ["show me notes.txt", "open it"])], source="model", by=By())
+    app.requests.add_by_hand("world", "files::read", ["what is in there"], By())
+    app.feedback.should_have_been("echo my words", right="raw::echo", shown="files::read", catalog="world")
+    app.feedback.label("nap", "files::write", right=False, catalog="world")
+    app.feedback.label("convert miles", "unit-exchange::convert_units", right=True)
+    for tool in ("echo", "nap"):
+        app.calls.run(call(tool))
+    app.governance.set_policy(Policy(budgets=(Budget(client="*", usd=0.5),)), origin="cli")
+    app.governance.clients.make("ann", Scope(servers=("raw",), per_minute=5.0), origin="cli")
+    app.governance.clients.make("bo", Scope(pages=True), origin="cli")
+    return app
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+def test_a_folder_in_an_empty_store_gives_the_same_folder(opened: Opened, tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    with lived_in(opened("a")) as app:
+        app.exchange.write(one)
+        before, decided = figures(app), app.routing.route("echo my words", catalog="world").trace()["tools"]
+    (one / "README").write_text("ours")
+    assert len(files_of(one)) == 10
+    assert b"wf_" not in b"".join(files_of(one).values())
+    with opened("b") as app:
+        found = app.exchange.apply(one, dry=True)
+        assert {change.file for change in found} == files_of(one).keys() - {"README"}
+        assert (app.catalogs.stored(), app.store.activity.latest_sequence()) == ((), 0)
+        app.catalogs.catalog("sample")  # open, and made anew below
+        assert app.exchange.apply(one) == found
+        assert app.exchange.skipped == []
+        app.exchange.write(other)
+        assert figures(app) == before
+        assert app.routing.route("echo my words", catalog="world").trace()["tools"] == decided
+        sequence = app.store.activity.latest_sequence()
+        assert app.exchange.apply(one) == ()
+        assert app.store.activity.latest_sequence() >= sequence
+        assert not app.store.events.audit().problem
+        assert app.governance.policy.budgets[0].usd == 0.5
+        token = app.governance.clients.make("ann", Scope(), origin="cli")
+        client = app.governance.clients.of_token(token)
+        assert client is not None
+        assert client.scope == Scope(servers=("raw",), per_minute=5.0)
+        with pytest.raises(WayfareError, match="already"):
+            app.governance.clients.make("ann", Scope(), origin="cli")
+    assert files_of(other) == {name: data for name, data in files_of(one).items() if name != "README"}
+    with opened("a") as app:
+        app.catalogs.remove("world")
+        app.exchange.write(one)
+    assert [name for name in files_of(one) if "world" in name] == []
+    assert (one / "README").exists()
+
+
+def test_two_stores_are_merged_without_counting_twice(opened: Opened, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    with lived_in(opened("b")) as app:
+        app.exchange.write(folder)
+        theirs = [one.id for one in app.store.events.outcomes("world")]
+    with opened("a") as app:
+        own = {"name": "own", "description": "Ours.", "tools": [{"name": "one", "description": "One."}]}
+        raw = {"name": "raw", "description": "Another text.", "tools": [{"name": "echo"}, {"name": "gone"}]}
+        import_text(app.catalog_editor, json.dumps({"servers": [own, raw]}), "world")
+        app.feedback.label("mine", "own::one", right=True, catalog="world")
+        app.feedback.label("echo my words", "raw::echo", right=True, catalog="world")
+        app.requests.add_by_hand("world", "own::one", ["the first"], By())
+        app.calls.run(call("echo"))
+        app.governance.clients.make("cy", Scope(), origin="cli")
+        (ours,) = [one.id for one in app.store.events.outcomes("world")]
+        assert figures(app)[-1] == 1
+        for _ in range(2):
+            app.exchange.apply(folder)
+            catalog = app.catalogs.catalog("world")
+            assert [one.name for one in catalog.servers] == ["own", "raw", "files"]
+            assert [one.name for one in catalog.off] == ["mail"]
+            assert "raw::gone" not in catalog.tool_row
+            assert sorted(one.id for one in app.store.events.outcomes("world")) == sorted([ours, *theirs])
+            assert figures(app)[-1] == 3
+            labelled = {one.subtask: one.right for one in app.feedback.queries("world")}
+            assert labelled == {"mine": ("own::one",), "echo my words": ("raw::echo",), "nap": ()}
+            assert {row["tool"] for row in app.requests.rows("world")} == {"own::one", "files::read"}
+            assert [one.name for one in app.governance.clients.all()] == ["ann", "bo", "cy"]
+        assert app.exchange.apply(folder) == ()
+        assert not app.store.events.audit().problem
+
+
+FAULTY = (
+    ("policy.toml", "tokens = 5", "tokens"),
+    ("clients.json", '{"ann": {"servers": 3}}', "clients.json: ann.servers is 3"),
+    ("catalogs/world/catalog.json", '{"servers": [{"name": "a"}]}', "catalog.json"),
+    ("catalogs/sample/catalog.json", '{"servers": [{"name": "a", "tools": [{"name": "t"}]}]}', "shipped"),
+    ("catalogs/world/prices.json", '{"raw": -1}', "prices.json: raw is -1"),
+    ("catalogs/world/wordings.json", '{"nobody": "x"}', "nobody"),
+    ("catalogs/world/statistics.jsonl", '{"id": "1"}\n', "statistics.jsonl: line 1"),
+    ("catalogs/world/labels.jsonl", "{", "labels.jsonl"),
+    ("catalogs/world/requests.jsonl", '{"tool": "raw::echo", "requests": 3}', "requests.jsonl: line 1"),
+)  # fmt: skip
+
+
+def test_a_faulty_file_changes_nothing(opened: Opened, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    with lived_in(opened("b")) as app:
+        app.exchange.write(folder)
+    with opened("a") as app:
+        for name, text, words in FAULTY:
+            file = folder / name
+            before = file.read_text() if file.exists() else ""
+            file.write_text(text)
+            with pytest.raises(WayfareError, match=words) as error:
+                app.exchange.apply(folder)
+            assert "\n" not in str(error.value)
+            assert (app.catalogs.stored(), app.store.activity.latest_sequence()) == ((), 0)
+            file.write_text(before) if before else file.unlink()
+        empty = tmp_path / "empty"
+        empty.mkdir()
+        with pytest.raises(WayfareError, match="wayfare export"):
+            app.exchange.apply(empty)
+
+
+def test_a_merge_that_fails_at_its_end_leaves_nothing(opened: Opened) -> None:
+    with lived_in(opened("a")) as app:
+        store, since = app.store, app.store.activity.latest_sequence()
+        with Store.of_tables(store.tables()) as copy:
+            made = replace(app.feedback.labels("world")[0], id="twice")
+            copy.labels.append(made)
+            copy.set_setting("wordings:world", [])
+            changed = replace(app.catalogs.catalog("world"), servers=())
+            copy.catalogs.save_catalog(changed, "changed")
+            store.labels.append(made)
+            with pytest.raises(StoreError):
+                store.merge(copy, since, catalogs=["world"], settings=["wordings:world"])
+        assert len(store.get_setting("wordings:world")) == 1
+        loaded = store.catalogs.load_catalog("world")
+        assert loaded is not None
+        assert [plain_server(one)["name"] for one in loaded.servers] == ["raw", "files"]
+        app.feedback.label("after", "raw::echo", right=True, catalog="world")
+        assert not store.events.audit().problem
+
+
+def test_a_server_is_taken_in_exactly_and_a_value_in_its_connection_is_refused(opened: Opened, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    with opened("a") as app:
+        reached = {
+            "type": "stdio",
+            "command": "${python}",
+            "args": ["-S", RAW],
+            "env": {"PLAN": "gold", "KEY": "s3cret-9f8e7d"},
+        }
+        import_text(
+            app.catalog_editor, json.dumps({"servers": [{"name": "raw", "tools": [], "connection": reached}]}), "world"
+        )
+        app.values.show("world", "raw", "PLAN")
+        before = app.catalogs.catalog("world")
+        app.exchange.write(folder)
+    with opened("b") as app:
+        app.exchange.apply(folder)
+        assert app.catalogs.catalog("world").servers[0].connection == before.servers[0].connection
+        file = folder / "catalogs/world/catalog.json"
+        file.write_text(file.read_text().replace("${secret:raw/KEY}", "s3cret-9f8e7d"))
+        with pytest.raises(WayfareError):
+            app.exchange.apply(folder)
