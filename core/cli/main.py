@@ -23,6 +23,7 @@ COMMANDS = {
     "discover": ("catalogs", "discover", "Connect to the servers of a client configuration and import their current tools."),
     "route": ("routing", "route", "Decide which tool gets a sub-task, and show why."),
     "call": ("routing", "call", "Make one MCP call and record its outcome."),
+    "check": ("check", "check", "Check whether the tools of a job are there, healthy, allowed for the client and within budget."),
     "agent": ("agent", "agent", "Work on a question: split it, route each sub-task, call its candidates until one succeeds."),
     "mcp": ("serving", "mcp", "Serve Wayfare to one MCP client on standard input and output: a few tools give access to all tools of the catalog."),
     "setup": ("setup", "setup", "Print the exact text that connects CLIENT, and tell whether its first request has come."),
