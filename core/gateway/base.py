@@ -64,11 +64,6 @@ class EndpointOptions:
         return self.mode == ATTENTION_MODE
 
     @property
-    def listed_anew(self) -> bool:
-        """Whether the list of tools may change."""
-        return bool(self.mirror) or self.attention
-
-    @property
     def catalogs(self) -> tuple[str, ...]:
         """All catalogs that are served, the first one first."""
         return tuple(dict.fromkeys((self.catalog, *self.further)))

@@ -148,6 +148,8 @@ class Several:
         elif routes:  # that search had nothing in this catalog
             del arguments["route_id"]
         found = await self._run(catalog, arguments)
+        if self.request.mirrored:
+            return found
         document = _document(found)
         if "tool" in document:
             document["tool"] = f"{catalog}/{document['tool']}"

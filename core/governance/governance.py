@@ -31,7 +31,7 @@ from core.governance.budgets import Amount, Ledger, Reservation, Usage, day_of
 from core.governance.calls import Outlook, Permit, Wanted
 from core.governance.clients import ClientRegister, ClientVisits, SignIns
 from core.governance.definitions import KnownDefinitions
-from core.governance.policy import Policy, from_toml, to_toml
+from core.governance.policy import Pin, Policy, from_toml, to_toml
 from core.store import Store
 
 NOT_THE_SERVERS = {
@@ -123,6 +123,12 @@ class GovernanceService:
                 self._store.governance.append(change)
                 self._policy = policy
                 self.policy_change = change
+
+    def pin(self, pin: Pin, *, on: bool, origin: str) -> None:
+        """Pin a tool, or take the pin away."""
+        with self.lock:
+            others = tuple(one for one in self._policy.pinned if one != pin)
+            self.set_policy(replace(self._policy, pinned=(*others, pin) if on else others), origin=origin)
 
     def waiting(self) -> tuple[Approval, ...]:
         """Calls that a person can decide now, oldest first."""

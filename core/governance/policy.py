@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from core.domain import documents
 from core.domain.catalog import Tool
-from core.domain.documents import AMOUNT, CLOSED, digest
+from core.domain.documents import AMOUNT, CLOSED, Wanted, digest
 from core.domain.errors import WayfareError
 from core.domain.limits import BreakerRules
 from core.governance.approval_rules import ApprovalRules
-from core.governance.budgets import Budget
+from core.governance.budgets import EACH, Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,22 @@ def matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A tool that the lists of clients have beside search_tools, as `catalog/server::tool`. `client` is a name, or `*` for all."""
+
+    __pydantic_config__ = CLOSED
+
+    tool: Annotated[
+        str, Wanted("a tool as catalog/server::tool", lambda tool: all(tool.partition("/")[0::2]) and "::" in tool)
+    ]
+    client: str = EACH
+
+    def covers(self, client: str) -> bool:
+        """Whether a client's list has the tool."""
+        return self.client in {EACH, client}
+
+
 WhenTokens = Literal["elsewhere", "always"]
 WhereShown = Literal["last", "hidden"]
 HEADING = """\
@@ -136,6 +152,7 @@ HEADING = """\
 # approvals: above_usd makes dearer calls wait for approval. Without it no price does. The request of an agent stays open for
 #   hold_s while its call waits; many clients give up after 60 s. client_may_approve asks the person at the agent's client, too
 #   (MCP elicitation). It is off by default, because that client could answer by itself: it is the program that wants the call.
+# pinned: tools as catalog/server::tool that a client's list has beside search_tools; client is a name, or "*" for all.
 # budgets: daily limits (UTC). client, catalog and server are a name, "" for all together, or "*" for each one separately.
 #   usd, calls and tokens (of results) are limits; each is optional. at_limit is "refuse", "cheaper" (only tools that still
 #   fit) or "ask" (a person decides). The strictest exceeded budget decides. An approved call counts in all budgets.
@@ -172,6 +189,7 @@ class Policy:
     lint_errors: WhereShown = "hidden"
     paused_servers: WhereShown = "last"
     new_with_lint_errors: bool = True
+    pinned: tuple[Pin, ...] = ()
 
     def refusal(self, tool: Tool) -> str:
         """Returns why no client may use a tool, or "".
@@ -200,8 +218,9 @@ def to_toml(policy: Policy) -> str:
         lines.append(f"{name} = {_value(getattr(policy, name))}")
     for name in ("approvals", "breaker"):
         lines += ["", f"[{name}]", *_table(getattr(policy, name))]
-    for budget in policy.budgets:
-        lines += ["", "[[budgets]]", *_table(budget)]
+    for name in ("pinned", "budgets"):
+        for one in getattr(policy, name):
+            lines += ["", f"[[{name}]]", *_table(one)]
     lines += [] if policy.budgets else [EXAMPLE]
     return "\n".join(lines) + "\n"
 

@@ -116,6 +116,19 @@ class Preflight:
             for one, outlook in zip(wanted, outlooks, strict=True)
         ]
 
+    def gone(self, place: str, client: str) -> str:
+        """Returns why a client's list cannot have `catalog/server::tool`, or "": it is gone, held back or not allowed, or its server cannot
+        be reached."""
+        catalog, _, tool = place.partition("/")
+        try:
+            server, found = self.catalogs.catalog(catalog).find(*tool.partition("::")[::2])
+            self.governance.admission.check(client, catalog, found)
+        except WayfareError as error:
+            return str(error)
+        down = self.health.down(catalog).get(server.name)
+        apart = server.connection is None and not server.virtual
+        return "Its server cannot be reached." if apart or (down is not None and down.next_check is not None) else ""
+
     def _ill(self, catalog: str) -> Mapping[str, list[str]]:
         """Returns what is known to be wrong with each server."""
         now, ill = self.now(), defaultdict[str, list[str]](list)
