@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from core.governance.exchange import Exchange
     from core.governance.governance import GovernanceService
     from core.governance.governed_calls import GovernedCalls
+    from core.governance.preflight import Preflight
     from core.governance.server_requests import LinkedResources, ServerRequests
     from core.lab.calibrations import CalibrationService
     from core.lab.equal_sets import EqualSetsService
@@ -382,6 +383,12 @@ class App:
         from core.governance.governed_calls import GovernedCalls
 
         return GovernedCalls(self.governance, self.catalogs, self.calls)
+
+    @built
+    def preflight(self) -> Preflight:
+        from core.governance.preflight import Preflight
+
+        return Preflight(self.governance, self.catalogs, self.health, self.values, self.sign_ins, self.settings.now)
 
     @built
     def attention(self) -> AttentionService:

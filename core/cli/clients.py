@@ -11,15 +11,16 @@ from pathlib import Path
 
 import click
 
-from core.cli.options import common, opened, print_json, print_outcome, print_table, written
+from core.cli.options import catalog_option, common, opened, print_json, print_outcome, print_table, written
 from core.domain.errors import WayfareError
 from core.domain.governance_events import ApprovalChange
 from core.domain.people import ROLES, Role
 from core.domain.untrusted_text import visible
 from core.governance.approval_rules import PartDifference
+from core.governance.budgets import EACH
 from core.governance.clients import ANONYMOUS, Client
 from core.governance.definitions import HeldDefinition
-from core.governance.policy import Scope
+from core.governance.policy import Pin, Scope
 
 LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 
@@ -197,6 +198,39 @@ def _text(data: bytes, file: Path) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise WayfareError(f"{file} is not text in UTF-8.") from None
+
+
+@click.command()
+@click.argument("tool", metavar="[SERVER::TOOL]", required=False)
+@click.option("--client", default=EACH, show_default=True, help="The client whose list has the tool; * is all.")
+@click.option("--remove", is_flag=True, help="Take the pin away.")
+@catalog_option
+@common
+def pin(tool: str | None, client: str, remove: bool, catalog: str, db: Path | None, as_json: bool) -> None:
+    """List a tool directly to clients of /mcp, beside search_tools, or print the pinned tools. Those that cannot be called now are left
+    out of the lists, and say why.
+
+    Example: wayfare pin unit-exchange::convert_units
+    """
+    with opened(db) as app:
+        governance = app.governance
+        if tool is not None:
+            wanted = Pin(f"{app.catalogs.open(catalog).name}/{tool}", client)
+            if remove and wanted not in governance.policy.pinned:
+                raise WayfareError(f"{tool} is not pinned for {client}; `wayfare pin` lists what is.")
+            if not remove:
+                app.catalogs.catalog(wanted.tool.partition("/")[0]).find(*tool.partition("::")[::2])
+            governance.pin(wanted, on=not remove, origin="cli")
+        found = [(one, app.preflight.gone(one.tool, one.client)) for one in governance.policy.pinned]
+    if as_json:
+        print_json({"pinned": [{"tool": one.tool, "client": one.client, "left_out": why} for one, why in found]})
+    elif found:
+        print_table(
+            ("tool", "client", ""),
+            [(one.tool, one.client, f"left out: {why}" if why else "listed") for one, why in found],
+        )
+    else:
+        click.echo("No tool is pinned.")
 
 
 DECISIONS = ("list", "approve", "deny")

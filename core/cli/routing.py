@@ -23,6 +23,7 @@ from core.cli.options import (
     opened,
     preset_or_file_option,
     print_json,
+    print_outcome,
     print_table,
     printable,
     set_option,
@@ -182,6 +183,7 @@ def _a_number(_context: click.Context, _option: click.Parameter, value: float) -
 )
 @click.option("--virtual", is_flag=True, help="Call a virtual server: real MCP, simulated results.")
 @click.option("--simulate", is_flag=True, help="Make no call: draw an outcome from the known figures.")
+@click.option("--dry-run", is_flag=True, help="Make no call: say what would stop it, and its price.")
 @click.option("--approve", is_flag=True, help="Approve exactly this call, once, if the policy asks for approval.")
 @catalog_option
 @common
@@ -192,24 +194,32 @@ def call(
     timeout: float,
     virtual: bool,
     simulate: bool,
+    dry_run: bool,
     approve: bool,
     catalog: str,
     db: Path | None,
     as_json: bool,
 ) -> None:
-    """Make one MCP call and record its outcome. Exits 1 where the call did not end well; with --simulate there is none.
+    """Make one MCP call and record its outcome. Exits 1 where the call did not end well; with --simulate there is none. A dry run exits 1
+    if something stops the call.
 
     Example: wayfare call unit-exchange convert_units --args '{"value": 300, "source": "mi", "target": "km"}'
     """
     values = _object(arguments)
     mode = _mode(virtual=virtual, simulate=simulate)
-    if approve and mode is not CallMode.REAL:
-        raise WayfareError("--approve is for real calls; a simulated call needs no approval.")
+    if (approve or dry_run) and (mode is not CallMode.REAL or (approve and dry_run)):
+        raise WayfareError("--approve and --dry-run are for real calls, and exclude each other.")
     with opened(db) as app:
         name = app.catalogs.open(catalog).name
         if fault := arguments_fault(app.catalogs.catalog(name).find(server, tool)[1].input_schema, values):
             raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {fault}.")
         request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
+        if dry_run:
+            found = app.preflight.of(request)
+            print_outcome(
+                {"dry_run": True, **found.to_json()}, printable(f"{found.words} Nothing was called.", 2000), as_json
+            )
+            sys.exit(1 if found.why else 0)
         try:
             approved_by = "cli" if approve else ""
             report = app.governed.by_person(request, mode=mode, origin="cli", approved_by=approved_by).report()

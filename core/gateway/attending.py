@@ -20,7 +20,7 @@ from core.domain.catalog import Tool
 from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.untrusted_text import one_line, visible
 from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, Services, answer
-from core.gateway.execute import EXECUTE, execute_tool
+from core.gateway.execute import DRY_RUN, EXECUTE, execute_tool
 from core.gateway.mirror import as_listed, names
 from core.gateway.passing_on import READ_RESULT
 from core.gateway.report import REPORT
@@ -89,7 +89,7 @@ class Attending:
         else:
             asked = {"tool": called.id, "arguments": dict(request.arguments)}
             made = await execute_tool(services, replace(request, arguments=asked, mirrored=True), read_only=False)
-        if not made.is_error:
+        if not made.is_error and not request.arguments.get(DRY_RUN):
             await self._observed(request, turn, wanted)
         return made
 

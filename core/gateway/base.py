@@ -64,11 +64,6 @@ class EndpointOptions:
         return self.mode == ATTENTION_MODE
 
     @property
-    def listed_anew(self) -> bool:
-        """Whether the list of tools may change."""
-        return bool(self.mirror) or self.attention
-
-    @property
     def catalogs(self) -> tuple[str, ...]:
         """All catalogs that are served, the first one first."""
         return tuple(dict.fromkeys((self.catalog, *self.further)))
@@ -323,11 +318,11 @@ def object_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dic
     }
 
 
-def list_of(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the schema of a list of objects that have at least these properties."""
+def list_of(properties: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Returns the schema of a list of objects that have at least these properties, and perhaps the optional ones."""
     return {
         "type": "array",
-        "items": {"type": "object", "properties": dict(properties), "required": list(properties)},
+        "items": {"type": "object", "properties": {**properties, **(optional or {})}, "required": list(properties)},
     }
 
 

@@ -1,4 +1,4 @@
-"""Clients of mirrors are told when what they are offered changes: a catalog was edited, a server switched off, a definition accepted. So are
+"""Clients are told when what they are offered changes: a catalog was edited, a server switched off, a definition accepted, a tool pinned. So are
 those whose list Tool Attention gates, after each search.
 
 Up to 2025-11-25 a session that has listed tools is told. From 2026-07-28 on a client asks for it with `subscriptions/listen`.
@@ -33,6 +33,7 @@ from mcp.shared.subscriptions import (
 
 from core.app import App
 from core.domain.catalog import ServerId
+from core.domain.documents import digest
 from core.domain.errors import WayfareError
 from core.domain.execution import SessionOwner
 from core.gateway.base import PartRequest
@@ -169,9 +170,6 @@ class Changes:
 
     @asynccontextmanager
     async def _listening(self, listener: Listener, uris: Iterable[str]) -> AsyncGenerator[None]:
-        if not listener.request.options.listed_anew:  # Wayfare's own tools never change
-            yield
-            return
         self._streams.add(listener)
         try:
             for uri in uris:
@@ -261,20 +259,18 @@ class Changes:
 
     def _read_state(self, request: PartRequest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Returns the state that decides the tools of a client, and the state that decides its resources and prompts."""
-        name, governance = request.options.catalog, self._app.governance
-        try:
-            catalog = self._app.catalogs.catalog(name)
-            servers = tuple(chosen(governance.admission, request.client, catalog, request.options.mirror))
-        except WayfareError:  # it was removed, or has none of these servers
-            catalog, servers = None, ()
+        options, governance, client = request.options, self._app.governance, request.client
+        known, servers = list[Any](), tuple[str, ...]()
+        with suppress(WayfareError):  # a catalog was removed, or has none of these servers
+            for name in options.catalogs:
+                catalog = self._app.catalogs.catalog(name)
+                known += [id(catalog), catalog, *self._app.health.down(name)]
+                servers = tuple(chosen(governance.admission, client, catalog, options.mirror)) if options.mirror else ()
         clients = governance.clients
-        client = governance.policy, clients.in_force(request.client), clients.any_client, clients.without_token
-        active = self._endpoint.attending.turn(request.owner, request.options).active
-        return (id(catalog), catalog, governance.definitions.version, client, active), (
-            servers,
-            client,
-            self._app.upkeep.heard(name),
-        )
+        scope = governance.policy, clients.in_force(client), clients.any_client, clients.without_token
+        active = self._endpoint.attending.turn(request.owner, options).active
+        parts = (servers, scope, self._app.upkeep.heard(options.catalog)) if options.mirror else ()
+        return (*known, governance.definitions.version, scope, active), parts
 
 
 def by_notification(session: Any) -> Tell:
@@ -287,5 +283,5 @@ def by_notification(session: Any) -> Tell:
 
 
 def fingerprint(tools: list[mcp_types.Tool]) -> str:
-    """Returns a text that differs if two lists differ."""
-    return json.dumps([tool.model_dump(mode="json") for tool in tools])
+    """Returns a short text that differs if two lists differ."""
+    return digest(json.dumps([tool.model_dump(mode="json") for tool in tools]))

@@ -15,9 +15,10 @@ from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.errors import Refusal
 from core.domain.json_schema import object_schema, too_large
 from core.domain.untrusted_text import visible
-from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, list_of
+from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, list_of, or_null
 from core.gateway.offering import Offering
 from core.gateway.search import signature
+from core.governance.preflight import ToolCheck
 from core.virtual.launch import hint_names
 
 # Look-up of a tool by its name, with the nearest names if there is no such tool.
@@ -143,9 +144,22 @@ OPERATORS = " [These are the words of Wayfare's operator, not the server's own.]
 
 
 async def describe_tool(services: Services, request: Request) -> Answer:
-    """Returns definitions in the requested order, from the schema loader."""
-    tools = await anyio.to_thread.run_sync(_described, services, request)
-    return answer({"tools": tools})
+    """Returns definitions in the requested order, from the schema loader; or whether the tools could be called now."""
+    made = _checked if request.arguments.get("check") else _described
+    return answer({"tools": await anyio.to_thread.run_sync(made, services, request)})
+
+
+def _checked(services: Services, request: Request) -> list[dict[str, Any]]:
+    """Checks the tools of a job. A tool that the client may not know of gives the same reason as an unknown one."""
+    catalog, found = services.app.catalogs.catalog(request.options.catalog), dict[str, ToolCheck]()
+    for name in dict.fromkeys(request.arguments["tools"]):
+        try:
+            find(services, request, catalog, name)
+        except Refusal as error:
+            found[name] = ToolCheck(name, why=(str(error),))
+    seen = {name: 1 for name in request.arguments["tools"] if name not in found}
+    found |= {one.tool: one for one in services.app.preflight.check(catalog.name, seen, request.client)}
+    return [found[name].to_json() for name in dict.fromkeys(request.arguments["tools"])]
 
 
 def _described(services: Services, request: Request) -> list[dict[str, Any]]:
@@ -165,6 +179,11 @@ def _described(services: Services, request: Request) -> list[dict[str, Any]]:
 
 
 DESCRIBED = {"tool": {"type": "string"}, "description": {"type": "string"}, "inputSchema": {"type": "object"}}
+CHECKED = {
+    "ok": {"type": "boolean"},
+    "price_usd": or_null("number"),
+    "why": {"type": "string", "description": "What stops a call."},
+}
 DESCRIBE = AgentTool(
     definition(
         "describe_tool",
@@ -178,10 +197,11 @@ DESCRIBE = AgentTool(
                 "minItems": 1,
                 "maxItems": MOST_AT_ONCE,
                 "description": "Names as search_tools gives them: server::tool.",
-            }
+            },
+            "check": {"type": "boolean", "description": "Say only if they can be called now, or what stops them."},
         },
         ["tools"],
-        {"tools": list_of({**DESCRIBED, "annotations": {"type": "object"}})},
+        {"tools": list_of({"tool": {"type": "string"}}, {**DESCRIBED, "annotations": {"type": "object"}, **CHECKED})},
         mcp_types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
     ),
     describe_tool,

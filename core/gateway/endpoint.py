@@ -28,9 +28,11 @@ from core.gateway.improve import ADD_REQUESTS, IMPROVING, TOOLS_WITHOUT_REQUESTS
 from core.gateway.mirror import call_mirrored, mirrored
 from core.gateway.mirrored_parts import MirroredParts, errors_of_the_protocol
 from core.gateway.passing_on import READ_RESULT
+from core.gateway.pinned import SUMMARY_TOKENS, pinned, with_pinned
 from core.gateway.report import REPORT
 from core.gateway.search import SEARCH
 from core.gateway.several import Several
+from core.governance.clients import ANONYMOUS
 
 # The tools of the endpoint in the order of every client's list, and the instructions for clients.
 
@@ -47,9 +49,9 @@ INSTRUCTIONS = (
 
 @made_once
 def own_tokens() -> int:
-    """Returns the tokens of the definitions of the endpoint's tools, counted as those of a catalog are."""
+    """Returns the tokens of the definitions of the endpoint's tools, counted as those of a catalog are, with the longest summary."""
     own = (Tool("", one.name, one.description or "", input_schema=one.input_schema) for one in DEFINITIONS)
-    return sum(map(definition_tokens, own))
+    return sum(map(definition_tokens, own)) + SUMMARY_TOKENS
 
 
 _log = logging.getLogger(__name__)
@@ -68,6 +70,7 @@ class Endpoint:
         """Returns the answer to a request. Raises only on cancellation."""
         began = time.perf_counter()
         await self._note(request)
+        request = self._by_execute(request)
         answer = await self._answer(request)
         said: Any = answer.structured_content or {}
         error = str(said.get("error", "tool_error")) if answer.is_error else ""
@@ -83,16 +86,41 @@ class Endpoint:
 
     async def offered(self, request: PartRequest) -> list[mcp_types.Tool]:
         """Returns the tools that a client sees, without noting its visit. Raises MCPError."""
-        options = request.options
-        if not options.listed_anew:
-            return [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS
+        options, admission = request.options, self._services.app.governance.admission
+        if not (options.mirror or options.attention):
+            own = [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS
+            with suppress(WayfareError):  # the first call tells
+                return await anyio.to_thread.run_sync(self._with_pinned, request, own)
+            return own
         try:
-            client = self._services.app.governance.admission.identified(request.client, known=request.known)
+            client = admission.identified(request.client, known=request.known)
             if options.attention:
                 return await anyio.to_thread.run_sync(self.attending.listed, request, client)
             return await anyio.to_thread.run_sync(mirrored, self._services, options, client)
         except WayfareError as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
+
+    def _with_pinned(self, request: PartRequest, own: list[mcp_types.Tool]) -> list[mcp_types.Tool]:
+        client = self._client(request)
+        if client == ANONYMOUS and self._services.app.governance.clients.without_token is None:
+            return own
+        return with_pinned(self._services, request.options, client, own, self._pinned(request))
+
+    def _by_execute(self, request: Request) -> Request:
+        """Returns a call of a pinned tool as one of `execute_tool`, with the unchanged result."""
+        if request.tool in _TOOLS or request.options.mirror or request.options.attention:
+            return request
+        tool = self._pinned(request).get(request.tool)
+        if tool is None:
+            return request
+        asked: dict[str, Any] = {"tool": tool, "arguments": dict(request.arguments)}
+        return replace(request, tool=EXECUTE.definition.name, arguments=asked, mirrored=True)
+
+    def _pinned(self, request: Request | PartRequest) -> dict[str, str]:
+        return pinned(self._services, request.options, self._client(request), _TOOLS)
+
+    def _client(self, request: Request | PartRequest) -> str:
+        return self._services.app.governance.admission.counted_as(request.client, known=request.known)
 
     async def part(self, request: PartRequest) -> Any:
         """Returns the answer to a request about prompts, or to a mirror client's about resources and prompts. Raises MCPError."""

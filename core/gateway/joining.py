@@ -333,7 +333,7 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
                 listing=partial(backend.listed, tasks),
                 part=partial(backend.part, tasks) if options.mirror else None,
                 prompts=partial(backend.part, tasks),
-                changes=JoinedChanges(backend, tasks) if options.mirror else None,
+                changes=JoinedChanges(backend, tasks),
             )
             async with stdio_server() as (reader, writer):
                 await served.run(reader, writer, served.create_initialization_options())

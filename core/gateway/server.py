@@ -234,11 +234,7 @@ def mcp_server(
     async def listed(context: Context, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         request = asked(context, "tools/list", params)
         tools = await listing(request)
-        if (
-            request.options.listed_anew
-            and changes is not None
-            and context.protocol_version not in MODERN_PROTOCOL_VERSIONS
-        ):
+        if changes is not None and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await changes.listed(_session(context), context.session, request, tools)
         kept_ms = 0 if request.options.attention else LISTED_MS
         return mcp_types.ListToolsResult(tools=tools, ttl_ms=kept_ms, cache_scope="private")

@@ -19,6 +19,7 @@ from core.domain.untrusted_text import visible
 from core.gateway.base import Answer, Request, answer
 from core.gateway.improve import IMPROVING
 from core.gateway.search import LEFT_OUT_TOKENS, MOST_CANDIDATES, MOST_TOKENS, fitting
+from core.governance.preflight import ToolCheck
 
 JOINED = "+"
 SUREST = ("sure", "unsure", "nothing")
@@ -127,8 +128,14 @@ class Several:
     async def _described(self, names: Sequence[str]) -> Answer:
         tools: list[dict[str, Any]] = []
         for name in dict.fromkeys(names):
-            catalog, bare = await anyio.to_thread.run_sync(self._place, name)
-            document = _document(await self._run(catalog, {"tools": [bare]}))
+            try:
+                catalog, bare = await anyio.to_thread.run_sync(self._place, name)
+            except Refusal as error:
+                if not self.request.arguments.get("check"):
+                    raise
+                tools.append(ToolCheck(name, why=(str(error),)).to_json())
+                continue
+            document = _document(await self._run(catalog, {**self.request.arguments, "tools": [bare]}))
             tools += [{**tool, "tool": f"{catalog}/{tool['tool']}"} for tool in document["tools"]]
         return answer({"tools": tools})
 
@@ -141,6 +148,8 @@ class Several:
         elif routes:  # that search had nothing in this catalog
             del arguments["route_id"]
         found = await self._run(catalog, arguments)
+        if self.request.mirrored:
+            return found
         document = _document(found)
         if "tool" in document:
             document["tool"] = f"{catalog}/{document['tool']}"

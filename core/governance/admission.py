@@ -131,13 +131,17 @@ class Admission:
     def identified(self, client: str, *, known: bool) -> str:
         """The name under which a request counts. `known` is that it came with the client's token. Without one it is the name that the
         client gives itself, or `ANONYMOUS` where there are clients, budgets or a rate. Raises Refusal if it may use nothing."""
+        client = self.counted_as(client, known=known)
+        if not known and client == ANONYMOUS:
+            with self.refused.recorded(ANONYMOUS, "", "", AGENT):
+                if self.clients.without_token is None:
+                    raise refusals.token_needed()
+        return client
+
+    def counted_as(self, client: str, *, known: bool) -> str:
+        """The same name, also of a request that may use nothing."""
         policy = self.policy()
-        if known or not (self.clients.any_client or policy.budgets or policy.per_minute):
-            return client
-        with self.refused.recorded(ANONYMOUS, "", "", AGENT):
-            if self.clients.without_token is None:
-                raise refusals.token_needed()
-        return ANONYMOUS
+        return client if known or not (self.clients.any_client or policy.budgets or policy.per_minute) else ANONYMOUS
 
     def without_token_words(self) -> str:
         """The permissions of a request of this machine without a token, in a sentence for the operator."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.domain.catalog import Tool
 from core.domain.errors import Refusal
@@ -24,7 +24,8 @@ class ApprovalNeededError(Refusal):
 class Wanted:
     """A call that a client wants to make. `result_tokens` limits its result; it is 0 for a person, because no model
     reads the result. `others` are tools of the same search. `origin` is agent, console or cli. `approved_by` is the
-    origin of a person who saw this exact call and approves it if the policy asks for that, or ""."""
+    origin of a person who saw this exact call and approves it if the policy asks for that, or "". A check of a job asks
+    for `times` such calls."""
 
     client: str
     call: ToolCall
@@ -33,15 +34,17 @@ class Wanted:
     others: Sequence[str] = ()
     origin: str = "agent"
     approved_by: str = ""
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """The result of a check: why the call would be refused, or why a person has to approve it. Without either the call
-    may be made."""
+    may be made. `price_usd` is the price of one call, or None if it has none."""
 
     refusal: Refusal | None = None
     reasons: tuple[str, ...] = ()
+    price_usd: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -31,7 +32,7 @@ from core.governance.budgets import Amount, Ledger, Reservation, Usage, day_of
 from core.governance.calls import Outlook, Permit, Wanted
 from core.governance.clients import ClientRegister, ClientVisits, SignIns
 from core.governance.definitions import KnownDefinitions
-from core.governance.policy import Policy, from_toml, to_toml
+from core.governance.policy import Pin, Policy, from_toml, to_toml
 from core.store import Store
 
 NOT_THE_SERVERS = {
@@ -125,6 +126,12 @@ class GovernanceService:
                 self._policy = policy
                 self.policy_change = change
 
+    def pin(self, pin: Pin, *, on: bool, origin: str) -> None:
+        """Pin a tool, or take the pin away."""
+        with self.lock:
+            others = tuple(one for one in self._policy.pinned if one != pin)
+            self.set_policy(replace(self._policy, pinned=(*others, pin) if on else others), origin=origin)
+
     def waiting(self) -> tuple[Approval, ...]:
         """Calls that a person can decide now, oldest first."""
         return self.approvals.waiting(self._policy.digest)
@@ -153,19 +160,32 @@ class GovernanceService:
 
     def outlook(self, wanted: Wanted) -> Outlook:
         """The obstacles that a call would meet now. Records and reserves nothing."""
+        return self.outlooks([wanted])[0]
+
+    def outlooks(self, wanted: Iterable[Wanted]) -> list[Outlook]:
+        """The obstacles that calls would meet now, one after the other: each leaves less of the budgets. Records and reserves nothing."""
         with self.lock:
-            try:
-                weighed = self._weighed(wanted)
-                self._breaker(wanted.call.server_id)
-            except Refusal as error:
-                return Outlook(refusal=error)
-        return Outlook(reasons=weighed.reasons)
+            ledger = deepcopy(self.ledger)
+            return [self._outlook(one, ledger) for one in wanted]
+
+    def _outlook(self, wanted: Wanted, ledger: Ledger) -> Outlook:
+        """Requires `lock`. The call counts in the ledger if it may be made."""
+        priced = self._priced(wanted)
+        try:
+            weighed = self._weighed(wanted, ledger)
+            self._breaker(wanted.call.server_id)
+        except Refusal as error:
+            return Outlook(refusal=error, price_usd=priced)
+        ledger.add(Usage(day_of(self._now()), wanted.client, *wanted.call.server_id), weighed.amount, self._now())
+        found = self.approvals.state(binding(wanted.client, wanted.call, wanted.tool, self._policy.digest))
+        reasons = () if found is not None and _covers(found, weighed) else weighed.reasons
+        return Outlook(reasons=reasons, price_usd=priced)
 
     def before(self, wanted: Wanted) -> Permit:
         """Reserve the amount of a call. Raises Refusal with the missing condition and the next step, and reserves nothing."""
         call, tool = wanted.call, wanted.tool
         with self.refused.recorded(wanted.client, call.catalog, tool.id, wanted.origin), self.lock:
-            weighed = self._weighed(wanted)
+            weighed = self._weighed(wanted, self.ledger)
             approval = self._approved(wanted, weighed) if weighed.reasons else None
             id_ = uuid.uuid4().hex
             breaker = self._breaker(call.server_id, entering=id_)
@@ -186,24 +206,24 @@ class GovernanceService:
                 raise
         return permit
 
-    def _weighed(self, wanted: Wanted) -> _Weighed:
+    def _weighed(self, wanted: Wanted, ledger: Ledger) -> _Weighed:
         """Requires `lock`. Raises Refusal if no approval can allow the call."""
-        call, tool, policy = wanted.call, wanted.tool, self._policy
+        call, tool, policy, times = wanted.call, wanted.tool, self._policy, wanted.times
         known = self.admission.check(wanted.client, call.catalog, tool)
-        priced = self._price(call.catalog, tool.id) if call.payment_usd is None else call.payment_usd
+        priced = self._priced(wanted)
         usd = policy.unpriced_usd if priced is None else priced
         usage = Usage(day_of(self._now()), wanted.client, *call.server_id)
-        tokens = self.ledger.tokens_left(policy.budgets, usage, wanted.result_tokens)
-        short = self.ledger.short(policy.budgets, usage, Amount(usd, 1, tokens))
+        tokens = ledger.tokens_left(policy.budgets, usage, wanted.result_tokens)
+        short = ledger.short(policy.budgets, usage, Amount(usd * times, times, tokens * times))
         if short and short[0].budget.at_limit != "ask":
             raise refusals.budget_spent(tool.id, short[0], self._cheaper(wanted, short[0].left), self._now())
         reasons = policy.approvals.reasons(self.definitions.cautious(call.catalog, tool), usd, known=known)
         if not short:
-            return _Weighed(Amount(usd, 1, tokens), priced, reasons, over=False)
+            return _Weighed(Amount(usd * times, times, tokens * times), priced, reasons, over=False)
         beyond = tuple(f"{BEYOND}, {refusals.left_words(one)}" for one in short)
         others = [budget for budget in policy.budgets if all(budget != one.budget for one in short)]
-        tokens = self.ledger.tokens_left(others, usage, wanted.result_tokens)
-        return _Weighed(Amount(usd, 1, tokens), priced, reasons + beyond, over=True)
+        tokens = ledger.tokens_left(others, usage, wanted.result_tokens)
+        return _Weighed(Amount(usd * times, times, tokens * times), priced, reasons + beyond, over=True)
 
     def _breaker(self, server: ServerId, *, entering: str = "") -> Breaker:
         """A server's breaker; `entering` is the call that goes. Raises Refusal if no call may go."""
@@ -255,6 +275,11 @@ class GovernanceService:
         row = Spent(uuid.uuid4().hex, self._now(), *usage, tool, *amount, over=False, settled=True)
         self._store.governance.keep(row)
 
+    def _priced(self, wanted: Wanted) -> float | None:
+        """The price that a call would pay."""
+        agreed_usd = wanted.call.payment_usd
+        return self._price(wanted.call.catalog, wanted.tool.id) if agreed_usd is None else agreed_usd
+
     def _price(self, catalog: str, tool: str) -> float | None:
         with self._catalogs.unchanged():  # a replaced catalog has other rows
             known = self._catalogs.catalog(catalog)
@@ -268,7 +293,7 @@ class GovernanceService:
         policy, name = self._policy, wanted.tool.id
         bound = binding(wanted.client, wanted.call, wanted.tool, policy.digest)
         found, rules = self.approvals.state(bound), policy.approvals
-        if found is not None and found.state == "approved" and (not weighed.over or BEYOND in found.change.reasons):
+        if found is not None and _covers(found, weighed):
             return found
         if found is not None and found.state == "denied" and not wanted.approved_by:
             raise refusals.approval_denied(name, found.change.expires_at)
@@ -305,3 +330,8 @@ class GovernanceService:
             permit.id, self._now(), usage.day, usage.client, call.catalog, call.server, call.tool,
             amount.usd, amount.calls, amount.tokens, permit.reservation.over, settled,
         )  # fmt: skip
+
+
+def _covers(approval: Approval, weighed: _Weighed) -> bool:
+    """Whether an approval lets the call through: it was given with knowledge of an exceeded budget."""
+    return approval.state == "approved" and (not weighed.over or BEYOND in approval.change.reasons)

@@ -16,12 +16,12 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from core.domain import documents
 from core.domain.catalog import Tool
-from core.domain.documents import AMOUNT, CLOSED, digest
+from core.domain.documents import AMOUNT, CLOSED, Wanted, digest
 from core.domain.errors import WayfareError
 from core.domain.limits import BreakerRules
 from core.domain.people import Role
 from core.governance.approval_rules import ApprovalRules
-from core.governance.budgets import Budget
+from core.governance.budgets import EACH, Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,22 @@ def matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A tool that the lists of clients have beside search_tools, as `catalog/server::tool`. `client` is a name, or `*` for all."""
+
+    __pydantic_config__ = CLOSED
+
+    tool: Annotated[
+        str, Wanted("a tool as catalog/server::tool", lambda tool: all(tool.partition("/")[0::2]) and "::" in tool)
+    ]
+    client: str = EACH
+
+    def covers(self, client: str) -> bool:
+        """Whether a client's list has the tool."""
+        return self.client in {EACH, client}
+
+
 WhenTokens = Literal["elsewhere", "always"]
 WhereShown = Literal["last", "hidden"]
 HEADING = """\
@@ -141,6 +157,7 @@ HEADING = """\
 #   (MCP elicitation). It is off by default, because that client could answer by itself: it is the program that wants the call.
 # people: the roles (viewer, operator, approver, admin) of people who sign in at an identity provider, by group. groups_claim and
 #   name_claim are claims of its ID token. A person in several groups has the rights of each.
+# pinned: tools as catalog/server::tool that a client's list has beside search_tools; client is a name, or "*" for all.
 # budgets: daily limits (UTC). client, catalog and server are a name, "" for all together, or "*" for each one separately.
 #   usd, calls and tokens (of results) are limits; each is optional. at_limit is "refuse", "cheaper" (only tools that still
 #   fit) or "ask" (a person decides). The strictest exceeded budget decides. An approved call counts in all budgets.
@@ -197,6 +214,7 @@ class Policy:
     paused_servers: WhereShown = "last"
     new_with_lint_errors: bool = True
     people: People = field(default_factory=People, hash=False)
+    pinned: tuple[Pin, ...] = ()
 
     def refusal(self, tool: Tool) -> str:
         """Returns why no client may use a tool, or "".
@@ -226,8 +244,9 @@ def to_toml(policy: Policy) -> str:
     for name in ("approvals", "breaker", "people"):
         lines += ["", f"[{name}]", *_table(getattr(policy, name))]
     lines += ["[people.groups]", *(f"{_value(group)} = {_value(role)}" for group, role in policy.people.groups.items())]
-    for budget in policy.budgets:
-        lines += ["", "[[budgets]]", *_table(budget)]
+    for name in ("pinned", "budgets"):
+        for one in getattr(policy, name):
+            lines += ["", f"[[{name}]]", *_table(one)]
     lines += [] if policy.budgets else [EXAMPLE]
     return "\n".join(lines) + "\n"
 

@@ -230,14 +230,18 @@ def test_a_subscription_to_a_resource_is_passed_on_and_goes_on_after_its_server_
     anyio.run(newer_protocol)
 
 
-def test_wayfares_own_tools_never_change(world: App, url: str) -> None:
+def test_wayfares_own_tools_change_with_the_summary_of_the_servers_alone(world: App, url: str) -> None:
     async def script() -> None:
         async with Client(url) as client, client.listen(tools_list_changed=True) as events:
-            import_text(
-                world.catalog_editor, json.dumps({"servers": [{"name": "a", "tools": [{"name": "b"}]}]}), "world"
-            )
+            server = {"name": "a", "tools": [{"name": "b"}]}
+            import_text(world.catalog_editor, json.dumps({"servers": [server]}), "world")
+            with anyio.fail_after(LIMIT_S):
+                await anext(events)
+            search, *rest = (await client.list_tools()).tools
+            assert (search.description.endswith("Servers behind it (1): a"), len(rest)) == (True, 5)
+            server["tools"][0]["description"] = "Does b."
+            import_text(world.catalog_editor, json.dumps({"servers": [server]}), "world")
             with anyio.move_on_after(SILENCE_S):
                 pytest.fail(str(await anext(events)))
-            assert len((await client.list_tools()).tools) == 6
 
     anyio.run(script)

@@ -16,11 +16,13 @@ from core.domain.catalog import Catalog, Json, Server, Tool
 from core.domain.errors import WayfareError
 from core.domain.outcome import CallMode
 from core.domain.statistics import Statistics
+from core.governance.policy import Pin
 from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
 from dashboard.pages.catalog.requests import requests_fold
 from dashboard.pages.catalog.servers import server_controls, sign_in_panel
 from dashboard.pages.catalog.state import open_multiply, show_tools
+from dashboard.session import origin
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
 from dashboard.ui.rights import only
@@ -232,11 +234,23 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
                 source=price_words(known.price_usd[row : row + 1], known.price_source[row : row + 1])[0],
                 declared_usd=tool.price_usd,
             )  # fmt: skip
+            _pin(app, catalog.name, tool)
             if tool.tier or tool.tier_reason:
                 st.caption(
                     f"Tier: {escaped(tool.tier or '–')}{f' ({escaped(tool.tier_reason)})' if tool.tier_reason else ''}."
                 )
             _statistics_table(tool_statistics(tool, statistics, row))
+
+
+def _pin(app: App, catalog: str, tool: Tool) -> None:
+    """Draw the switch that lists the tool directly to all agents, and why it is left out for now."""
+    pin = Pin(f"{catalog}/{tool.id}")
+    key = f"catalog.pin.{pin.tool}"
+    st.session_state[key] = pin in app.governance.policy.pinned
+    st.toggle("List it directly to agents", key=key, on_change=lambda: app.governance.pin(pin, on=st.session_state[key], origin=origin()),
+        help="Clients of /mcp have it in their lists beside search_tools. `wayfare pin` lists the pinned tools, and pins one for a single client.")  # fmt: skip
+    if st.session_state[key] and (why := app.preflight.gone(pin.tool, pin.client)):
+        st.caption(f"It is left out for now: {escaped(why, 300)}")
 
 
 def server_statistics(server: Server, statistics: Statistics, row: int) -> list[Statistic]:
