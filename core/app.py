@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from core.agents.attention import AttentionService
     from core.calls.calls import CallService
     from core.calls.health import HealthChecks
+    from core.calls.recordings import Recordings
     from core.catalogs.background_jobs import BackgroundJobs
     from core.catalogs.backups import Backups, ScheduledBackups
     from core.catalogs.catalog_editor import CatalogEditor
@@ -349,7 +350,14 @@ class App:
             rng=np.random.default_rng(self.settings.seed),
             virtual_folder=self.settings.virtual_folder,
             telemetry=self.telemetry,
+            record=self.recordings.add,
         )
+
+    @built
+    def recordings(self) -> Recordings:
+        from core.calls.recordings import Recordings
+
+        return Recordings(self.store, self.catalogs, self.vault.redact)
 
     @built
     def governance(self) -> GovernanceService:
@@ -593,7 +601,7 @@ class App:
         """Take over what another process has written while it had the store: a command that began before this console."""
         for learnt in self._made("_learnt"):
             learnt.forget_all()
-        for part in self._made("catalogs", "governance", "agent_knobs"):
+        for part in self._made("catalogs", "governance", "agent_knobs", "recordings"):
             part.read_anew()
 
     def _made(self, *names: str) -> Iterator[Any]:

@@ -32,6 +32,7 @@ COMMANDS = {
     "mcp": ("serving", "mcp", "Serve Wayfare to one MCP client on standard input and output: a few tools give access to all tools of the catalog."),
     "setup": ("setup", "setup", "Print the exact text that connects CLIENT, and tell whether its first request has come."),
     "virtual": ("virtual", "virtual", "Serve one server of a catalog over real MCP with simulated results, by default on stdio."),
+    "record": ("virtual", "record", "Record the real answers of a server, with times and failures and without secrets, into a file; or list what is recorded."),
     "multiply": ("virtual", "multiply", "Make a new catalog with virtual copies of one server: other names, words and numbers."),
     "testbed": ("scenario", "testbed", "Draw a testbed: servers whose texts contain any of the WORDS, and tasks that their tools can do."),
     "override": ("catalogs", "override", "Describe a tool or a server in your own words, without touching the server, or take its own words back."),

@@ -1,4 +1,4 @@
-"""Commands about virtual servers: serve one to any client, multiply one."""
+"""Commands about virtual servers: serve one to any client, record a real one, multiply one."""
 
 from __future__ import annotations
 
@@ -36,19 +36,50 @@ PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES
 def virtual(
     server: str, port: int | None, profile: str, seed: int | None, speed: float, catalog: str, db: Path | None
 ) -> None:
-    """Serve one server of a catalog over real MCP with simulated results, by default on stdio.
+    """Serve one server of a catalog over real MCP with simulated results, by default on stdio. SERVER may be a file of `wayfare record`: it
+    is played at its recorded times, and needs no store.
 
     Example: wayfare virtual web-search --http 8700 --profile flaky
     """
-    with opened(db, alone=True) as app:
-        found = app.catalogs.open(catalog).server(server)
-    from core.virtual.server import Behaviour, serve_http, serve_stdio
+    if Path(server).is_file():
+        from core.virtual.__main__ import from_file
 
-    behaviour = Behaviour(profile, seed, speed)
-    if port is None:
-        serve_stdio(found, behaviour)
+        found, recording = from_file(Path(server), None, speed)
     else:
-        serve_http(found, behaviour, port)
+        with opened(db, alone=True) as app:
+            found, recording = app.catalogs.open(catalog).server(server), None
+    from core.virtual.server import Behaviour, serve
+
+    serve(found, Behaviour(profile, seed, speed, recording), port)
+
+
+@click.command()
+@click.argument("server", required=False)
+@click.option("--to", "file", type=click.Path(path_type=Path), help="Record into this JSON file from now on.")
+@click.option("--stop", is_flag=True, help="Record no further answer; the file stays.")
+@catalog_option
+@common
+def record(server: str | None, file: Path | None, stop: bool, catalog: str, db: Path | None, as_json: bool) -> None:
+    """Record the real answers of a server, with times and failures and without secrets, into a file; or list what is recorded.
+
+    `wayfare virtual FILE` plays the file to any client, and `wayfare import FILE` makes a catalog of it.
+
+    Example: wayfare record git --to git.json --catalog mine
+    """
+    if (server is None) is not (file is None and not stop) or (file is not None and stop):
+        raise click.UsageError("record takes a SERVER with --to FILE or --stop, or nothing.")
+    with opened(db) as app:
+        if server is not None and file is not None:
+            app.recordings.start(app.catalogs.open(catalog).name, server, file)
+        elif server is not None:
+            app.recordings.stop(app.catalogs.open(catalog).name, server)
+        found = [{**one._asdict(), "file": str(at)} for one, at in app.recordings.files.items()]
+    if as_json:
+        print_json({"recordings": found})
+    elif found:
+        print_table(("catalog", "server", "file"), [tuple(one.values()) for one in found])
+    else:
+        click.echo("No server is recorded.")
 
 
 @click.command()

@@ -145,9 +145,38 @@ def masked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any] | N
     >>> masked_arguments({"pin": "1234", "n": 2}, {"properties": {"pin": {"type": "string", "format": "password"}}})
     '{"pin": "•••", "n": 2}'
     """
+    return masked(json.dumps(without_marked(arguments, schema), ensure_ascii=False, default=str))
+
+
+def without_marked(arguments: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A call's arguments without those that the schema marks as secret."""
     properties = _mapping((schema or {}).get("properties"))
-    kept = {name: MASK if _secret(properties.get(name)) else value for name, value in arguments.items()}
-    return masked(json.dumps(kept, ensure_ascii=False, default=str))
+    return {name: MASK if _secret(properties.get(name)) else value for name, value in arguments.items()}
+
+
+def masked_value(value: Any, redact: Callable[[str], str], name: str = "") -> Any:
+    """A JSON value without known secrets, which `redact` masks, and without what looks like a secret. Hashes, keys of records such as
+    `PROJ-12` and binary data stay; a number that is a secret becomes 0.
+
+    >>> masked_value({"key": "PROJ-12", "password": "x", "n": 1234}, lambda text: text.replace("1234", MASK))
+    {'key': 'PROJ-12', 'password': '•••', 'n': 0}
+    """
+
+    def cover(of: str, found: str) -> str:
+        key_of_record = of.lower().endswith("key") and not looks_secret(found)
+        return found if key_of_record or (not of and _HEX.fullmatch(found)) else MASK
+
+    match value:
+        case dict():
+            entry = cast("dict[str, Any]", value)
+            binary = {"data", "blob"} if "mimeType" in entry else set[str]()
+            return {key: one if key in binary else masked_value(one, redact, key) for key, one in entry.items()}
+        case list():
+            return [masked_value(one, redact, name) for one in cast("list[Any]", value)]
+        case str():
+            return cover(name, redact(value)) if value and telling(name) else hide_leaks("", redact(value), cover)
+        case _:
+            return value if redact(str(value)) == str(value) else 0
 
 
 def _secret(schema: object) -> bool:

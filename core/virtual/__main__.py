@@ -1,34 +1,38 @@
-"""`python -m core.virtual FILE [SERVER]`: one server of a plain catalog over real MCP, with simulated results."""
+"""`python -m core.virtual FILE [SERVER]`: one server of a plain catalog over real MCP, with simulated results, or recorded ones."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from core.domain.catalog import Server
 from core.domain.errors import UnknownNameError, WayfareError
 from core.importers import read_files
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES
-from core.virtual.server import Behaviour, serve_http, serve_stdio
+from core.virtual.recording import Recording, opened_recording
+from core.virtual.server import Behaviour, serve
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serves until the client leaves. Returns 2, after one sentence on standard error, for bad input."""
     options = _parser().parse_args(arguments)
-    behaviour = Behaviour(options.profile, options.seed, options.speed)
     try:
-        server = chosen(read_files([options.file]).servers, options.server)
-        if options.http is None:
-            serve_stdio(server, behaviour)
-        else:
-            serve_http(server, behaviour, options.http)
+        server, recording = from_file(options.file, options.server, options.speed)
+        serve(server, Behaviour(options.profile, options.seed, options.speed, recording), options.http)
     except WayfareError as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def from_file(file: Path, name: str | None, speed: float) -> tuple[Server, Recording | None]:
+    """Returns the server of a name in a file, or the only one, and its recording, if it has one. Raises WayfareError."""
+    server = chosen(read_files([file]).servers, name)
+    return server, opened_recording(file, server.name, speed)
 
 
 def chosen(servers: Sequence[Server], name: str | None) -> Server:
@@ -45,7 +49,7 @@ def chosen(servers: Sequence[Server], name: str | None) -> Server:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m core.virtual", description=__doc__)
-    parser.add_argument("file", metavar="FILE", help="a catalog")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a catalog, or a recording")
     parser.add_argument("server", metavar="SERVER", nargs="?", help="the server's name, if the catalog has several")
     parser.add_argument("--http", type=int, metavar="PORT", help="listen on 127.0.0.1 instead of speaking stdio")
     profiles = "; ".join(f"{name}: {profile.help}" for name, profile in PROFILES.items())

@@ -8,7 +8,8 @@ import math
 import os
 import random
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -124,10 +125,11 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """One planned call: it ends after `wait_s`."""
+    """One planned call: it ends after `wait_s`, with the recorded `answer` if there is one."""
 
     wait_s: float
     ending: Ending
+    answer: Mapping[str, Any] | None = None
 
 
 @dataclass
@@ -145,7 +147,7 @@ class FailureModel:
     speed: float = 1.0
     _outage_left: int = 0
 
-    def next(self, tool: Tool) -> PlannedCall:
+    def next(self, tool: Tool, _arguments: object = None) -> PlannedCall:
         profile, chance = self.profile, self.rng.random
         noise, crash, error, outage = self.rng.gauss(0.0, SPREAD), chance(), chance(), chance()
         length = 1 + int(math.log(1 - chance()) / math.log1p(-1 / max(profile.outage_calls, 1 + 1e-9)))
@@ -173,6 +175,8 @@ def _or(value: float | None, default: float) -> float:
 
 # The connection
 
+PLAYER = ("-P", "-m", "core.virtual")  # -P: ignores a folder `core` in the working directory
+
 
 def virtual_connection(
     server: Server,
@@ -182,25 +186,28 @@ def virtual_connection(
     seed: int | None = None,
     speed: float = 1.0,
 ) -> Connection:
-    """Returns the connection to a virtual server. Its catalog is written into `folder` under the hash of its content.
+    """Returns the connection to a virtual server. Its catalog is written into `folder` under the hash of its content. A server that
+    plays a recording is reached as it says.
 
     Raises WayfareError if it cannot be written.
     """
+    own = server.connection
+    if own is not None and own.command == "${python}" and own.args[:3] == PLAYER:
+        return replace(own, args=(*own.args, "--speed", f"{speed:g}"))
     text = json.dumps({"servers": [plain_server(server)]})
     file = folder / f"{_digest(text)}.json"
     if not file.exists():
-        _write(file, text)
+        write_whole(file, text, "set WAYFARE_CACHE to a writable folder.")
     options = ["--profile", profile, "--speed", f"{speed:g}"] + ([] if seed is None else ["--seed", str(seed)])
-    # -P: ignores a folder `core` in the working directory
-    return Connection("stdio", command="${python}", args=("-P", "-m", "core.virtual", str(file), *options), shared=True)
+    return Connection("stdio", command="${python}", args=(*PLAYER, str(file), *options), shared=True)
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-def _write(file: Path, text: str) -> None:
-    """Writes all or nothing; several processes may write at once."""
+def write_whole(file: Path, text: str, advice: str) -> None:
+    """Writes all or nothing; several processes may write at once. Raises WayfareError with the advice."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=".new-", suffix=".json")
@@ -208,7 +215,4 @@ def _write(file: Path, text: str) -> None:
             opened.write(text)
         Path(scratch).replace(file)
     except OSError as error:
-        raise WayfareError(
-            f"The virtual server's catalog cannot be written to {file.parent} ({error.strerror}); "
-            "set WAYFARE_CACHE to a writable folder."
-        ) from None
+        raise WayfareError(f"{file.name} cannot be written to {file.parent} ({error.strerror}); {advice}") from None

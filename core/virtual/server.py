@@ -15,10 +15,11 @@ from typing import Any
 
 import anyio
 import mcp_types
+from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server as McpServer
 from mcp.server.stdio import stdio_server
-from mcp_types import methods
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, methods
 from pydantic import ValidationError
 
 from core.domain.catalog import Server, Tool
@@ -27,6 +28,7 @@ from core.domain.json_schema import arguments_fault
 from core.domain.outcome import SIMULATED_MARK
 from core.virtual import SENTENCE
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES, Ending, FailureModel, hint_names
+from core.virtual.recording import Recording
 from core.virtual.schema_inference import inferred_schema
 from core.virtual.schema_values import NoValueError, value_for
 
@@ -129,11 +131,11 @@ class VirtualServer:
     """Serves one server of a catalog. `drop` ends the connection of a call; `sleep` waits, in s."""
 
     def __init__(
-        self, server: Server, failures: FailureModel, *, drop: Drop, sleep: Sleep = anyio.sleep, seed: int = 0
+        self, server: Server, plan: FailureModel | Recording, *, drop: Drop, sleep: Sleep = anyio.sleep, seed: int = 0
     ) -> None:
         self._tools = {tool.name: tool for tool in server.tools}
         self._server = server
-        self._failures = failures
+        self._plan = plan
         self._drop = drop
         self._sleep = sleep
         self._seed = seed
@@ -159,13 +161,15 @@ class VirtualServer:
             return _result(
                 failure(Tool(self._server.name, params.name), "this server has no such tool."), promised=False
             )
-        planned = self._failures.next(tool)
+        planned = self._plan.next(tool, params.arguments or {})
         if planned.wait_s > 0:
             await self._sleep(planned.wait_s)
         if planned.ending is Ending.DROP:
             await self._drop(context)
         if planned.ending in {Ending.DROP, Ending.HANG}:
             await anyio.sleep_forever()
+        if planned.answer is not None:
+            return _played(planned.answer)
         made = simulated_result(tool, params.arguments or {}, seed=self._seed)
         if planned.ending is Ending.ERROR and not made.failed:
             made = failure(tool, "the tool failed; its declared success rate allows that now and then.")
@@ -211,6 +215,15 @@ def _result(made: SimulatedResult, *, promised: bool) -> mcp_types.CallToolResul
     )
 
 
+def _played(answer: Mapping[str, Any]) -> mcp_types.CallToolResult:
+    """Returns a recorded result. Raises MCPError if the server gave an error in its place."""
+    if "result" not in answer:
+        code = INVALID_PARAMS if answer["outcome"] == "invalid_arguments" else INTERNAL_ERROR
+        raise MCPError(code, answer.get("error", ""))
+    result = mcp_types.CallToolResult.model_validate(answer["result"])
+    return result.model_copy(update={"meta": {**(result.meta or {}), SIMULATED_MARK: True}})
+
+
 # Serving until the client disconnects (stdio) or the process is stopped (HTTP)
 
 CRASHED = 70  # the exit code of a simulated crash
@@ -221,11 +234,13 @@ class Behaviour:
     """How a virtual server behaves. `speed` is a factor on every wait: 1 is real time, 0 never waits.
 
     A seed makes results and failures repeatable. Without one the results are those of seed 0, and failures differ from start to start.
+    With a recording nothing is drawn: its answers are played.
     """
 
     profile: str = DEFAULT_PROFILE
     seed: int | None = None
     speed: float = 1.0
+    recording: Recording | None = None
 
 
 def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualServer:
@@ -234,7 +249,15 @@ def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualS
         raise WayfareError(f"There is no profile {behaviour.profile!r}; choose one of: {', '.join(PROFILES)}.")
     rng = random.Random(behaviour.seed)  # noqa: S311 - a simulation, not a secret
     failures = FailureModel(server, PROFILES[behaviour.profile], rng=rng, speed=behaviour.speed)
-    return VirtualServer(server, failures, drop=drop, seed=behaviour.seed or 0)
+    return VirtualServer(server, behaviour.recording or failures, drop=drop, seed=behaviour.seed or 0)
+
+
+def serve(server: Server, behaviour: Behaviour, port: int | None) -> None:
+    """Speaks MCP over HTTP on a port, or without one on standard input and output. Raises WayfareError if it is taken."""
+    if port is None:
+        serve_stdio(server, behaviour)
+    else:
+        serve_http(server, behaviour, port)
 
 
 def serve_stdio(server: Server, behaviour: Behaviour) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -14,7 +15,7 @@ from mcp import Client, StdioServerParameters
 from core.app import App, Settings, open_app
 from core.domain.outcome import SIMULATED_MARK
 from tests.cases import each
-from tests.cli.conftest import ROOT, Command, forked, server, tool
+from tests.cli.conftest import RAW, ROOT, Command, forked, server, stdio, tool
 
 REPORT = {"type": "object", "properties": {"celsius": {"type": "number"}}, "required": ["celsius"]}
 FIGURES = {"conn_s": 0.1, "call_s": 0.01, "success": 1.0, "post_accept_failure": 0.0}
@@ -149,3 +150,62 @@ class TestMultiply:
         assert (run.code, run.out) == (2, "")
         assert words in run.err
         assert "weather" not in wayfare("catalogs").out
+
+
+SECRET = "s3cr3t-value-77"
+
+
+class TestRecord:
+    """`wayfare record`: a real server is called, and its file is played."""
+
+    @pytest.fixture
+    def real(self, write, wayfare: Command) -> str:
+        """The catalog of a real server that has a secret."""
+        schema = {"type": "object", "properties": {"pin": {"type": "string", "writeOnly": True}}}
+        tools = [tool("echo", inputSchema=schema), tool("refuse"), tool("crash")]
+        reached = stdio("-S", RAW, env={"API_TOKEN": SECRET})
+        wayfare(
+            "import", write("tools.json", {"servers": [server("raw", *tools, connection=reached)]}), "--name", "mine"
+        )
+        return "mine"
+
+    def test_what_a_server_answered_is_played_without_its_secrets(
+        self, wayfare: Command, real: str, tmp_path: Path
+    ) -> None:
+        def call(tool: str, arguments: dict[str, Any], catalog: str = real) -> Any:
+            run = wayfare("call", "raw", tool, "--args", json.dumps(arguments), "--catalog", catalog, "--json")
+            return json.loads(run.out)
+
+        file, hash_ = tmp_path / "raw.json", "d670460b4b4aece5915caf5c68d12f560a9fe3e4"
+        started = wayfare("record", "raw", "--to", file, "--catalog", real, "--json").json()
+        assert started == {"recordings": [{"catalog": "mine", "server": "raw", "file": str(file)}]}
+        asked = [
+            ("echo", {"key": "PROJ-12", "hash": hash_}),
+            ("echo", {"pin": "4711", "said": SECRET, "login": {"password": "hunter2"}}),
+            ("refuse", {"code": -32000, "message": f"no entry for {SECRET}"}),
+            ("crash", {"counter": str(tmp_path / "counter"), "times": 2}),
+        ]
+        real_answers = [call(*one) for one in asked]
+        call("echo", {"drawn": True})
+        assert wayfare("record", "raw", "--stop", "--catalog", real).out == "No server is recorded.\n"
+        call("echo", {"later": True})
+        text = file.read_text()
+        assert not [word for word in (SECRET, "4711", "hunter2", "later") if word in text]
+        assert "PROJ-12" in text
+        assert hash_ in text
+        (entry,) = json.loads(text)["servers"]
+        times = [one["latency_s"] for one in entry["tools"][0]["answers"]][:2]
+        assert times == [pytest.approx(one["latency_s"], abs=1e-3) for one in real_answers[:2]]
+        wayfare("import", file, "--name", "played")
+        played = [call(*one, "played") for one in asked]
+        assert [one["outcome"] for one in played] == [one["outcome"] for one in real_answers]
+        assert [one["outcome"] for one in played] == ["ok", "ok", "tool_error", "crash"]
+        assert played[0]["content"] == real_answers[0]["content"]
+        assert {one["mode"] for one in played} == {"virtual"}
+
+    def test_a_file_of_something_else_is_kept(self, wayfare: Command, real: str, write) -> None:
+        other = write("other.json", {"servers": [server("raw", tool("echo"))]})
+        run = wayfare("record", "raw", "--to", other, "--catalog", real)
+        assert (run.code, "is no recording of" in run.err) == (2, True)
+        assert "answers" not in other.read_text()
+        assert wayfare("record", "raw", "--stop", "--catalog", real).code == 2

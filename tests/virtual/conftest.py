@@ -53,7 +53,7 @@ class Scripted(FailureModel):
         super().__init__(WEATHER, PROFILES["steady"], rng=random.Random(0))
         self._failures = list(failures)
 
-    def next(self, tool: Tool) -> PlannedCall:
+    def next(self, tool: Tool, _: Any = None) -> PlannedCall:
         return self._failures.pop(0) if len(self._failures) > 1 else self._failures[0]
 
 

@@ -18,7 +18,8 @@ from core.servers.caller import McpCaller
 from core.servers.discovery import discover
 from core.servers.pool import SessionPool
 from core.virtual.__main__ import main
-from core.virtual.launch import plain_server, virtual_connection
+from core.virtual.launch import PLAYER, plain_server, virtual_connection
+from core.virtual.recording import write_recording
 from tests.cases import each
 from tests.forking import FORKS
 from tests.virtual.conftest import WEATHER
@@ -215,3 +216,51 @@ def test_a_file_that_cannot_be_read_is_one_sentence(file: Path, capsys: pytest.C
 def test_it_ends_when_its_client_leaves(file: Path) -> None:
     done = run(str(file), "weather", "--speed", "0")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def recorded(folder: Path, *answers: Mapping[str, Any]) -> Connection:
+    """The connection to a server that plays these answers of `bare`."""
+    write_recording(folder / "played.json", WEATHER, {"bare": [{"latency_s": 0.0, **answer} for answer in answers]})
+    return Connection("stdio", command="${python}", args=(*PLAYER, str(folder / "played.json")))
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def test_recorded_answers_play_in_their_order_also_over_a_crash(call: Call, real_python: None, tmp_path: Path) -> None:
+    first = {"arguments": {"n": 1, "pin": "•••"}, "outcome": "ok", "latency_s": 0.3, "result": said("first")}
+    crash = {"arguments": first["arguments"], "outcome": "crash", "error": "lost"}
+    last = {**first, "latency_s": 0.0, "result": said("last")}
+    refused = {"arguments": {"n": 2}, "outcome": "invalid_arguments", "error": "n is 2"}
+    connection = recorded(tmp_path, first, crash, last, refused)
+    found = [call(connection, "bare", {"pin": "9", "n": 1}) for _ in range(4)]
+    kinds = [OutcomeKind.OK, OutcomeKind.CRASH, OutcomeKind.OK, OutcomeKind.OK]
+    assert [one.kind for one in found] == kinds
+    assert [one.content[0].text for one in found if one.content] == ["first", "last", "last"]
+    assert all(one.simulated for one in found)
+    assert found[0].latency_s >= 0.3
+    at_once = virtual_connection(Server("weather", connection=connection), tmp_path, speed=0)
+    anew = call(at_once, "bare", {"pin": "9", "n": 1})
+    assert (anew.content[0].text, anew.latency_s < 0.3) == ("first", True)
+    wrong = call(connection, "bare", {"n": 2})
+    assert (wrong.kind, wrong.error) == (OutcomeKind.INVALID_ARGUMENTS, "n is 2")
+    assert call(connection, "bare", {"n": 3}).error.endswith(
+        'for {"n": 3}; the nearest recorded arguments are {"n": 2}.'
+    )
+    assert "it was never called" in call(connection, "search_places", {"city": "Oslo"}).error
+
+
+@each(
+    ("text", "words"),
+    [
+        ('{"servers": [{"name": "a", "tools": [{"name": "t", "answers": [{"arguments": {}}]}]}]}', "an answer lacks one of"),
+        ('{"servers": [{"name": "a", "tools": [{"name": "t", "answers": 7}]}]}', "its answers cannot be read"),
+    ],
+)  # fmt: skip
+def test_a_broken_recording_is_one_sentence(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text(text)
+    assert main([str(tmp_path / "a.json")]) == 2
+    assert words in capsys.readouterr().err
