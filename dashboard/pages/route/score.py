@@ -60,10 +60,9 @@ def scoreboard(question: Question, token: str, sets: Sequence[str]) -> Score | N
     if isinstance(asked.parameters, EhrrParameters) and app.scoreboard.ready(chosen, asked.catalog, asked.router):
         known = _score(app, asked, chosen, {})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:scoreboard"):
-        st.selectbox(
-            "Scored over", sets, key=_key(question), width=190,
-            help=f"{PROJECTED} Example requests are written for their tools, so they flatter the routers that use them." if chosen == REQUESTS else PROJECTED,
-        )  # fmt: skip
+        flatters = " Example requests are written for their tools, so they flatter the routers that use them."
+        st.markdown("Scored over", help=PROJECTED + flatters * (chosen == REQUESTS), width="content")
+        st.selectbox("Scored over", sets, key=_key(question), width=190, label_visibility="collapsed")
         waits = '<small class="wayfare-faint">Scoring the labelled tasks: the first time takes a few seconds.</small>'
         with st.container(width="stretch"):
             live(waits if known is None else _html(known, asked), key=SCORE, lane=token)
