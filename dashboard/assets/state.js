@@ -63,7 +63,6 @@ function build(host) {
   };
   menu.onclick = () => menu.hidePopover();
   made.history.ariaLabel = "History of the knobs";
-  made.give.dataset.help = "They decide with the knobs of this state from the next search on, also after a restart.";
   host.replaceChildren(...Object.values(made));
   new ResizeObserver(fit).observe(host);
   return { host, ...made };
@@ -84,7 +83,7 @@ function draw() {
   const row = ([title, text]) => make("div", {}, `${title} `, beside(title, text, "Compare"), " ", beside(title, text, "Lab"));
   refill(bar.menu, others.map(row));
   bar.used.textContent = agents.same ? "Used here and by agents" : `Used here; agents have ${agents.words}`;
-  bar.used.dataset.help = agents.about;
+  bar.used.dataset.help = bar.give.dataset.help = agents.about;
   bar.give.hidden = agents.same;
   drawChips();
   drawNote();

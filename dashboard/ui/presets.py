@@ -51,8 +51,7 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
             help="A named set of parameters. A choice sets the knobs below.",
         )  # fmt: skip
         _files(parameters, defaults, prefix, saved, own)
-    by_hand = own.note if own else "The knobs below are set by hand."
-    st.caption(escaped(PRESETS[current].sentence if current in PRESETS else by_hand, 200))
+    st.caption(escaped(PRESETS[current].sentence if current in PRESETS else own.note if own else "", 200))
 
 
 def offered(kind: type[Parameters]) -> list[str]:

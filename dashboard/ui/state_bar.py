@@ -59,10 +59,8 @@ def _act(question: Question, asked: Mapping[str, Any]) -> None:
             question.app.agent_knobs.put(question.query.router, question.parameters)
         case {"reset": True}:
             reset_knobs(question.defaults, question.prefix)
-        case {"step": int(by)}:
-            step(question.prefix, by=by)
-        case {"to": int(to)}:
-            step(question.prefix, to=to)
+        case {"step": int()} | {"to": int()}:
+            step(question.prefix, by=asked.get("step"), to=asked.get("to"))
         case {"drop": str(name)}:
             ask_with(
                 {one: text for one, text in state.items() if one not in {name, "at_s" if name == "network" else name}}
@@ -116,6 +114,6 @@ def _agents(question: Question, title: str) -> dict[str, Any]:
     return {
         "same": theirs == question.parameters.changed(),
         "words": words or DEFAULTS,
-        "about": f"The state is that of this window and its links. Agents that ask {title} through /mcp decide with its knobs at: {about}; "
-        "unless their address names a preset or a knob.",
+        "about": f"This window and its links decide with this state. Agents that ask {title} through /mcp decide with its knobs at: {about}; "
+        "unless their address names a preset or a knob. Those that you give them count from the next search on, also after a restart.",
     }  # fmt: skip
