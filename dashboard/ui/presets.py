@@ -34,12 +34,12 @@ CHOSEN = "preset chosen"  # which of several with the same values
 
 def preset_choice(defaults: Parameters, prefix: str) -> None:
     """Draws the choice of a preset. Draws nothing for a router without presets."""
-    offered = [name for name in PRESETS if name == DEFAULT_PRESET or preset_values(type(defaults), name).keys() - {"n"}]
-    if len(offered) == 1:
+    shipped = offered(type(defaults))
+    if len(shipped) == 1:
         return
     saved = current_app().saved_presets.of(_router(prefix))
     parameters = read_knobs(defaults, prefix)
-    alike = {f"{SAVED}{name}": one for name, one in saved.items() if _values(one.parameters) == _values(parameters)}
+    alike = {f"{SAVED}{name}": one for name, one in saved.items() if without_n(one.parameters) == without_n(parameters)}
     usual, chosen = preset_of(parameters), st.session_state.get(f"{prefix}:{CHOSEN}")
     current = chosen if chosen in {usual, *alike} else usual or next(iter(alike), OWN)
     own = alike.get(current)
@@ -47,13 +47,17 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
     st.session_state[key] = current
     with st.container(horizontal=True, gap="xxsmall", vertical_alignment="bottom", wrap=False):
         st.selectbox(
-            "Preset", [*offered, *(f"{SAVED}{name}" for name in saved), *([OWN] if current == OWN else [])], key=key,
+            "Preset", [*shipped, *(f"{SAVED}{name}" for name in saved), *([OWN] if current == OWN else [])], key=key,
             format_func=_title, on_change=_apply, args=(defaults, prefix, key, current),
             **only("tune", help="A named set of parameters. A choice sets the knobs below."),
         )  # fmt: skip
         _files(parameters, defaults, prefix, saved, own)
-    by_hand = own.note if own else "The knobs below are set by hand."
-    st.caption(escaped(PRESETS[current].sentence if current in PRESETS else by_hand, 200))
+    st.caption(escaped(PRESETS[current].sentence if current in PRESETS else own.note if own else "", 200))
+
+
+def offered(kind: type[Parameters]) -> list[str]:
+    """Returns the shipped presets that change something of these parameters, after the default one."""
+    return [name for name in PRESETS if name == DEFAULT_PRESET or preset_values(kind, name).keys() - {"n"}]
 
 
 def _title(choice: str) -> str:
@@ -62,7 +66,7 @@ def _title(choice: str) -> str:
     return PRESETS[choice].title if choice in PRESETS else one_line(choice.removeprefix(SAVED), 40)
 
 
-def _values(parameters: Parameters) -> dict[str, Value]:
+def without_n(parameters: Parameters) -> dict[str, Value]:
     """Returns the values of a preset. The number of candidates is not one."""
     return {name: value for name, value in parameters.values().items() if name != "n"}
 
@@ -75,7 +79,7 @@ def _apply(defaults: Parameters, prefix: str, key: str, shown: str) -> None:
         before = read_knobs(defaults, prefix).values()
         values = applied(type(defaults), name, {"n": before["n"]} if "n" in before else {}).values()
     elif chosen := current_app().saved_presets.of(_router(prefix)).get(name.removeprefix(SAVED)):
-        values = _values(chosen.parameters)
+        values = without_n(chosen.parameters)
     else:  # deleted meanwhile
         return
     _set(prefix, name, values)

@@ -137,9 +137,6 @@ class Asks:
     measures: bool = False
 
 
-MEASURED_WITHOUT = ("n", "network", "at_s")
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
     """The question of a view, and the state of the view in its address. `prefix` is that of the knobs in the session, `row` the place
@@ -227,9 +224,8 @@ def ask(asks: Asks) -> Question | None:
     for problem in start_knobs(defaults, linked, prefix):
         st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
     start_network(app, linked)
-    question = Question(
-        app, state, linked, query, defaults, prefix, asks.view, row, MEASURED_WITHOUT if asks.measures else ()
-    )
+    ignored = ("n", "network", "at_s") if asks.measures else ()
+    question = Question(app, state, linked, query, defaults, prefix, asks.view, row, ignored)
     with bar:
         state_bar(question)
     if _no_tools(question):

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.domain.params import Parameters, Value
+from core.domain.params import Parameters
 from core.domain.people import person
 from core.domain.untrusted_text import one_line
-from core.routers.presets import PRESETS, applied, preset_of, preset_values
+from core.routers.presets import PRESETS, applied
 from dashboard.ui.chart import component
 from dashboard.ui.knobs import history_of, knob_title, reset_knobs, step, value_text
 from dashboard.ui.network import PREFIX as NETWORK
 from dashboard.ui.network import chosen_network
+from dashboard.ui.presets import offered, without_n
 from dashboard.ui.url_state import ask_with, open_page, variant_text
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 BAR = "state:bar"
 DEFAULTS = "the defaults"
 NAMED = 2  # knobs of agents by name
-_shown = component("state", '<div class="wayfare-state"></div>', "tips.css", "state.css", "tips.js", "state.js")
+HTML = '<div class="wayfare-state" role="group" aria-label="State of the console"></div>'
+_shown = component("state", HTML, "tips.css", "state.css", "tips.js", "state.js")
 
 
 def state_bar(question: Question) -> None:
@@ -42,8 +44,7 @@ def _bar(question: Question) -> None:
             "locked": bool(person().refusal("tune")), "view": question.view, "prefix": prefix, "state": dict(sorted(state.items())), "ignored": question.ignored,
             "fixed": [_chip(name, f"{name} {text}", f"{name} {text}") for name, text in fixed.items() if text],
             "knobs": {prefix: _chips(question.parameters), NETWORK: _chips(chosen_network())},
-            "preset": _preset(question), "others": _others(question), "agents": _agents(question, titles[router]),
-            **history_of(defaults.knobs(), prefix),
+            "agents": _agents(question, titles[router]), **_beside(question), **history_of(defaults.knobs(), prefix),
         },
         on_asked_change=lambda: None,
     )  # fmt: skip
@@ -59,19 +60,19 @@ def _act(question: Question, asked: Mapping[str, Any]) -> None:
             question.app.agent_knobs.put(question.query.router, question.parameters)
         case {"reset": True}:
             reset_knobs(question.defaults, question.prefix)
-        case {"step": int(by)}:
-            step(question.prefix, by=by)
-        case {"to": int(to)}:
-            step(question.prefix, to=to)
+        case {"step": int()} | {"to": int()}:
+            step(question.prefix, by=asked.get("step"), to=asked.get("to"))
         case {"drop": str(name)}:
             ask_with(
                 {one: text for one, text in state.items() if one not in {name, "at_s" if name == "network" else name}}
             )
         case {"take": dict(texts)}:
             ask_with({str(name): str(text) for name, text in texts.items()})
-        case {"beside": str(other), "view": "compare" | "lab" as view}:
+        case {"beside": str(other), "view": "Compare"}:
             own = variant_text(question.query.router, question.parameters.changed())
-            open_page(view, **question.texts, **({"with": f"{own},{other}"} if view == "compare" else {"also": other}))
+            open_page("compare", **{**question.texts, "with": f"{own},{other}"})
+        case {"beside": str(other), "view": "Lab"}:
+            open_page("lab", **{**question.texts, "also": other})
         case _:
             return
     st.rerun()
@@ -93,33 +94,14 @@ def _chip(name: str, text: str, about: str) -> dict[str, str]:
     return {"name": name, "text": one_line(text, 60), "about": one_line(about, 200)}
 
 
-def _preset(question: Question) -> str:
-    """Returns the title of the shipped or saved preset with these values, "" for the defaults and for other values."""
-    now = _without_n(question.parameters)
-    if now == _without_n(question.defaults):
-        return ""
-    if name := preset_of(question.parameters):
-        return PRESETS[name].title
-    saved = question.app.saved_presets.of(question.query.router)
-    return next((one_line(name, 40) for name, one in saved.items() if _without_n(one.parameters) == now), "")
-
-
-def _without_n(parameters: Parameters) -> dict[str, Value]:
-    return {name: value for name, value in parameters.values().items() if name != "n"}
-
-
-def _others(question: Question) -> list[tuple[str, str]]:
-    """Returns what the state can be compared with: a name and the router with its knobs, the defaults first."""
-    router, kind = question.query.router, type(question.defaults)
-    found = {DEFAULTS: question.defaults}
-    found |= {PRESETS[name].title: applied(kind, name) for name in PRESETS if preset_values(kind, name).keys() - {"n"}}
-    found |= {name: one.parameters for name, one in question.app.saved_presets.of(router).items()}
-    own = _without_n(question.parameters)
-    return [
-        (one_line(name, 40), variant_text(router, one.changed()))
-        for name, one in found.items()
-        if _without_n(one) != own
-    ]
+def _beside(question: Question) -> dict[str, Any]:
+    """Returns the preset with these values, and what the state can be compared with: names and routers with their knobs."""
+    kind, router, own = type(question.defaults), question.query.router, without_n(question.parameters)
+    named = {DEFAULTS: question.defaults} | {PRESETS[name].title: applied(kind, name) for name in offered(kind)[1:]}
+    named |= {one_line(name, 40): one.parameters for name, one in question.app.saved_presets.of(router).items()}
+    same = [name for name, one in named.items() if without_n(one) == own]
+    others = [(name, variant_text(router, one.changed())) for name, one in named.items() if name not in same]
+    return {"preset": same[0] if same and own != without_n(question.defaults) else "", "others": others}
 
 
 def _agents(question: Question, title: str) -> dict[str, Any]:
@@ -133,6 +115,6 @@ def _agents(question: Question, title: str) -> dict[str, Any]:
     return {
         "same": theirs == question.parameters.changed(),
         "words": words or DEFAULTS,
-        "about": f"The state is that of this window and its links. Agents that ask {title} through /mcp decide with its knobs at: {about}; "
-        "unless their address names a preset or a knob.",
+        "about": f"This window and its links decide with this state. Agents that ask {title} through /mcp decide with its knobs at: {about}; "
+        "unless their address names a preset or a knob. Those that you give them count from the next search on, also after a restart.",
     }  # fmt: skip

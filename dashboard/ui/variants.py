@@ -90,6 +90,6 @@ def choose_variants(
         st.session_state[key] = [text for text in wanted if text in variants][:MOST] or usual
     chosen: Sequence[str] = st.multiselect(
         "Routers to compare", list(variants), key=key, format_func=lambda text: variants[text].name, max_selections=MOST,
-        placeholder="Choose two or more", on_change=faults.clear, help="Pin a set of parameters with Compare on the Decision view.",
+        placeholder="Choose two or more", on_change=faults.clear, help="“Compare with” above puts a preset beside the present state.",
     )  # fmt: skip
     return tuple(variants[text] for text in chosen)

@@ -72,11 +72,13 @@ def test_a_knob_by_its_track_by_keys_by_typing_and_among_the_changes(console: Co
 
     # changes are listed and reset one by one, and a search finds advanced knobs
     panel = visit.page.locator(".wayfare-knobs").filter(has=visit.page.get_by_placeholder("Find a knob"))
-    panel.get_by_text("2 knobs differ from the default").click()
-    expect(panel.locator(".wayfare-changes li")).to_contain_text(["0.02 → 0.5"])
-    panel.get_by_role("button", name="Reset Time matters, αt").click()
+    visit.press("2 changed")
+    changes = visit.page.get_by_label("What differs from the defaults").get_by_role("button")
+    expect(changes).to_contain_text(["Wrong refusals at most: 0 → 25 %", "Time matters, αt: 0.02 → 0.5 1/s"])
+    changes.last.click()
     visit.until_query(alpha_t=None, wrong_refusals="25.0")
-    expect(panel.get_by_text("1 knob differs from the default")).to_be_visible()
+    expect(visit.page.get_by_role("button", name="1 changed")).to_be_visible()
+    visit.page.keyboard.press("Escape")
     search = panel.get_by_role("searchbox")
     search.fill("reference time")
     expect(panel.locator(".wayfare-knob:visible")).to_have_count(1)

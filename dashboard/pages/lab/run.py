@@ -304,10 +304,6 @@ def _asked(app: App, chosen: Chosen, also: tuple[str, ...]) -> Asked:
     return own
 
 
-def _preset(chosen: Chosen, router: str, parameters: Parameters) -> str:
-    return chosen.preset if router != chosen.router else preset_of(parameters) or DEFAULT_PRESET
-
-
 def _kept(app: App, chosen: Chosen, asked: Asked, *, play: bool) -> int:
     if not app.measuring.unfinished():
         return 0
@@ -315,8 +311,7 @@ def _kept(app: App, chosen: Chosen, asked: Asked, *, play: bool) -> int:
         app.measuring.known(
             app.lab_runs.conditions(
                 chosen.tasks.tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router,
-                preset=_preset(chosen, router, parameters),
-                parameters=parameters, playing=_playing(parameters) if play else None,
+                preset=preset_of(parameters) or DEFAULT_PRESET, parameters=parameters, playing=_playing(parameters) if play else None,
             )
         )
         for router, parameters in asked
@@ -338,8 +333,7 @@ def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
         for number, (router, parameters) in enumerate(asked):
             made = app.measuring.measure(
                 tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router,
-                preset=_preset(chosen, router, parameters),
-                parameters=parameters, playing=_playing(parameters) if play else None,
+                preset=preset_of(parameters) or DEFAULT_PRESET, parameters=parameters, playing=_playing(parameters) if play else None,
                 progress=lambda done, before=number * each: job.report(before + done),
             )  # fmt: skip
             ids.append(app.lab_runs.keep(made.conditions, tasks, made.entry))

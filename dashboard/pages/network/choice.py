@@ -32,7 +32,7 @@ def router_knobs(app: App, place: int, router: str, title: str, setting: Setting
 
     The values of the setting (s and t, or k) and the planner are left out: both routers share them.
     """
-    defaults, prefix = app.routing.parameters(router), knobs_of(place, router)
+    defaults, prefix = app.routing.parameters(router), f"network.knob.{place}.{router}"
     names = [knob.name for knob in defaults.knobs()]
     shared = {*parameters_under(setting, names), "planner"}
     texts = dict(parse_qsl(linked.get(SIDES[place], "")))
@@ -194,16 +194,11 @@ def follow(state: UrlState, question: Question) -> None:
     st.session_state[TOOK] = setting
     st.session_state[state.key("other")] = router
     for name, value in question.parameters.values().items():
-        st.session_state[f"{knobs_of(1, router)}.{name}"] = value
+        st.session_state[f"network.knob.1.{router}.{name}"] = value
     if "catalog" in setting:
         st.session_state[state.key("catalog")] = question.query.catalog
     if (network := question.asked.network).has_profile:
         st.session_state[state.key("profile")] = network.network
-
-
-def knobs_of(place: int, router: str) -> str:
-    """Returns the prefix of the knobs of the first or second router in the session."""
-    return f"network.knob.{place}.{router}"
 
 
 def _spaced(profile: str) -> str:
