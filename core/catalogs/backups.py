@@ -260,6 +260,11 @@ class ScheduledBackups(Rounds):
         times = ((datetime.strptime(f"{name[1]}+0000", "%Y%m%dT%H%M%S%z"), file) for name, file in found if name)
         return sorted(times, reverse=True)
 
+    @property
+    def age_s(self) -> float | None:
+        """Of the newest one, s; None without one."""
+        return (self._settings.now() - made[0][0]).total_seconds() if (made := self.made()) else None
+
     def round(self) -> None:
         now, kept = self._settings.now(), self.made()
         if self._settings.backups is None or (kept and now - kept[0][0] < timedelta(hours=self._settings.backup_hours)):
