@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from core.governance.governed_calls import GovernedCalls
     from core.governance.preflight import Preflight
     from core.governance.server_requests import LinkedResources, ServerRequests
+    from core.governance.status import Health
     from core.lab.calibrations import CalibrationService
     from core.lab.equal_sets import EqualSetsService
     from core.lab.findable import FindableService
@@ -552,6 +553,14 @@ class App:
         from core.papers.papers import PaperService
 
         return PaperService(self.catalogs, self.routing, self.scenarios, self.lab, self._planners)
+
+    def health_now(self, waiting: int) -> Health:
+        """The load of the console; `waiting` are requests without their turn."""
+        from core.governance.status import health
+
+        scheduled = None if self.settings.backups is None else self.scheduled_backups
+        backups = None if scheduled is None else (scheduled.age_s, scheduled.problem)
+        return health(self.store, self.pool.states(), waiting, backups)
 
     @built
     def background(self) -> BackgroundJobs:

@@ -15,10 +15,11 @@ import shutil
 import threading
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from glob import escape
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +34,7 @@ from core.store import Store
 from core.store.audit import Audit
 from core.store.connection import connect
 
-ABOUT, STORE, SECRETS, ENCODER, NETWORKS = "backup.json", "store.duckdb", "secrets", "encoder.npz", "networks/"
+ABOUT, STORE = "backup.json", "store"
 FORMAT = 1
 LOOK_S = 60.0
 OF_A_STORE = ("", ".wal", ".journal", ".secrets", ".secrets.key")
@@ -103,13 +104,18 @@ def _emptied(folder: Path) -> Generator[None]:
 
 def _beside(settings: Settings) -> dict[str, Path | bytes]:
     """What a store needs beside its file. Raises SecretFileError if the key to the values is gone."""
-    found: dict[str, Path | bytes] = {}
-    if settings.secrets_path is not None:
-        portable = SecretFile(settings.secrets_path, settings.environment).portable()
-        found = {SECRETS + ending: data for ending, data in portable.items()}
-    for file in sorted(settings.networks_folder.glob("*")):
-        found[NETWORKS + file.name] = file
-    return found | ({ENCODER: settings.tuned_encoder} if settings.tuned_encoder.is_file() else {})
+    db, secrets = Path(settings.db).expanduser().absolute(), settings.secrets_path
+    portable = {} if secrets is None else SecretFile(secrets, settings.environment).portable()
+    files = [*settings.networks_folder.glob("*.json"), *db.parent.glob(settings.tuned_encoder.name)]
+    values = {f"{STORE}.secrets{ending}": data for ending, data in portable.items()}
+    return {**values, **{file.relative_to(db.parent).as_posix(): file for file in sorted(files)}}
+
+
+def _place(member: str, db: Path) -> Path:
+    """Raises ValueError for a member that no backup has, such as one with a path."""
+    if not re.fullmatch(rf"{STORE}(\.secrets(\.key)?)?|encoder-difference\.npz|networks/[^/\\]+\.json", member):
+        raise ValueError(f"{member} is no part of a backup")
+    return db.with_name(db.name + member.removeprefix(STORE)) if member.startswith(STORE) else db.parent / member
 
 
 def _audited(file: Path) -> Audit:
@@ -159,9 +165,9 @@ def restore(file: Path, settings: Settings, *, replace: bool = False) -> Backup:
         )
     db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with TemporaryDirectory(dir=db.parent, prefix=f".{db.name}.restored-") as folder, _alone(db):
-        contents = _unpacked(file, Path(folder), settings)
+        contents = _unpacked(file, Path(folder), db)
         _verify(file, Path(folder) / STORE, contents)
-        new = {Path(folder) / name: _place(name, settings) for name in contents.files}
+        new = {Path(folder) / name: _place(name, db) for name in contents.files}
         old = [db.with_name(db.name + ending) for ending in OF_A_STORE]
         before = db.with_name(f"{db.name}.before-{settings.now():%Y%m%dT%H%M%S%f}")
         for there in {*old, *new.values()}:
@@ -172,16 +178,6 @@ def restore(file: Path, settings: Settings, *, replace: bool = False) -> Backup:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             made.replace(place)
         return Backup(file, contents, before if before.exists() else None)
-
-
-def _place(member: str, settings: Settings) -> Path:
-    """Raises KeyError for a member that no backup has, such as one with a path."""
-    folder, _, name = member.rpartition("/")
-    if f"{folder}/" == NETWORKS and name.strip("."):
-        return settings.networks_folder / name
-    secrets = settings.secrets_path or Path()
-    places = {STORE: Path(settings.db).expanduser().absolute(), SECRETS: secrets, ENCODER: settings.tuned_encoder}
-    return {**places, f"{SECRETS}.key": SecretFile(secrets).key_file}[member]
 
 
 @contextmanager
@@ -205,13 +201,13 @@ def _alone(db: Path) -> Generator[None]:
         raise StoreBusyError(f"A console serves {db}; end it with `wayfare stop`, then restore.") from None
 
 
-def _unpacked(file: Path, folder: Path, settings: Settings) -> Contents:
+def _unpacked(file: Path, folder: Path, db: Path) -> Contents:
     """The members of a backup in a folder, each as it was when the backup was made. Raises WayfareError, OSError."""
     try:
         with zipfile.ZipFile(file) as archive:
             contents = documents.read(Contents, json.loads(archive.read(ABOUT)), str(file))
             for name in contents.files:
-                _place(name, settings)
+                _place(name, db)
                 made = Path(archive.extract(name, folder))
                 made.chmod(0o600)
                 if _digest(made) != contents.files[name]:
@@ -250,15 +246,14 @@ class ScheduledBackups(Rounds):
 
     def made(self) -> list[tuple[datetime, Path]]:
         """The backups of this store in the folder with their times, the newest first."""
-        folder, stem = self._settings.backups, Path(self._settings.db).stem
-        if folder is None:
-            return []
-        found: Iterator[tuple[re.Match[str] | None, Path]] = (
-            (re.fullmatch(rf"{re.escape(stem)}-(\d{{8}}T\d{{6}})Z\.backup", file.name), file)
-            for file in folder.glob("*.backup")
-        )
-        times = ((datetime.strptime(f"{name[1]}+0000", "%Y%m%dT%H%M%S%z"), file) for name, file in found if name)
-        return sorted(times, reverse=True)
+        folder, stem, digit = self._settings.backups, escape(Path(self._settings.db).stem), "[0-9]"
+        found = () if folder is None else folder.glob(f"{stem}-{digit * 8}T{digit * 6}Z.backup")
+        return sorted(((datetime.strptime(one.name[-23:-7], "%Y%m%dT%H%M%S%z"), one) for one in found), reverse=True)
+
+    @property
+    def age_s(self) -> float | None:
+        """Of the newest one, s; None without one."""
+        return (self._settings.now() - made[0][0]).total_seconds() if (made := self.made()) else None
 
     def round(self) -> None:
         now, kept = self._settings.now(), self.made()

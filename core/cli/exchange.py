@@ -38,17 +38,18 @@ def apply(folder: Path, yes: bool, db: Path | None, as_json: bool) -> None:
     """
     with opened(db) as app:
         found, skipped = app.exchange.apply(folder, dry=not yes), app.exchange.skipped
+    counts = {file: [sum(line[0] == sign for line in lines) for sign in "+-"] for file, lines in found.items()}
     if as_json:
-        rows = [{"file": one.file, "added": one.added, "removed": one.removed} for one in found]
+        rows = [{"file": file, "added": added, "removed": removed} for file, (added, removed) in counts.items()]
         print_json({"applied": yes, "changes": rows, "skipped": skipped})
         return
-    for one in found:
-        click.echo(f"{printable(one.file)}: {one.added:,} lines added, {one.removed:,} removed")
-        for line in one.lines[:SHOWN]:
+    for file, lines in found.items():
+        click.echo(f"{printable(file)}: {counts[file][0]:,} lines added, {counts[file][1]:,} removed")
+        for line in lines[:SHOWN]:
             text = line[1:].lstrip(" ")
             click.echo(f"  {line[: len(line) - len(text)]}{printable(text, 160)}")
-        if len(one.lines) > SHOWN:
-            click.echo(f"  and {len(one.lines) - SHOWN:,} more")
+        if len(lines) > SHOWN:
+            click.echo(f"  and {len(lines) - SHOWN:,} more")
     for why in skipped[:SHOWN]:
         click.echo(f"left out: {printable(why, 200)}")
     done = "It is taken in." if yes else "Nothing is changed yet; --yes takes it in."

@@ -78,11 +78,14 @@ class Entrance:
 
     def busy_s(self, client: str) -> int:
         """Returns the seconds after which a client may try again, or 0 if it may enter."""
-        waiting = sum(map(len, self._waiting.values()))
-        room = self._free > 0 or len(self._waiting.get(client, ())) < self._most_waiting - waiting
+        room = self._free > 0 or len(self._waiting.get(client, ())) < self._most_waiting - self.waiting
         if room and self._inside[client] < self._most_inside - self._inside.total():
             return 0
         return math.ceil(min(max(self._mean_s, 1.0), LONGEST_WAIT_S))
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, tuple(self._waiting.values())))
 
     @asynccontextmanager
     async def entered(self, client: str) -> AsyncGenerator[None]:

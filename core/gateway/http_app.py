@@ -120,7 +120,7 @@ class EndpointApp:
         entrance: Entrance | None = None,
         oidc: Oidc | None = None,
     ):
-        self._entrance = Entrance() if entrance is None else entrance
+        self.entrance = Entrance() if entrance is None else entrance
         self._uses = Uses() if uses is None else uses
         self._app = app
         self._catalog = catalog
@@ -158,7 +158,7 @@ class EndpointApp:
         served = self._served["mirror" if "mirror" in query else query.get("mode", "")]
         try:
             known = await self._known(scope, send)
-            await self._entrance.serve(served, scope, receive, known, scope.get(CLIENT, ""), self._note_busy)
+            await self.entrance.serve(served, scope, receive, known, scope.get(CLIENT, ""), self._note_busy)
         except ClientDisconnect:
             _log.debug("A client left before its request was read.")
 
@@ -351,14 +351,15 @@ def own_address(scope: Scope) -> str:
 # `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.
 
 
-async def _readiness(endpoint: EndpointApp, app: App | None, catalog: str) -> dict[str, str]:
+async def _readiness(endpoint: EndpointApp, app: App | None, catalog: str) -> dict[str, str | float]:
     is_open = endpoint.is_open  # asked first: it has the protocol's packages loaded
     if app is None:
         return {"status": "starting"}
     if problem := app.store.problem:
         return {"status": "not storing", "why": problem}
     ready = is_open and await anyio.to_thread.run_sync(app.readiness.is_ready, catalog)
-    return {"status": "ready" if ready else "starting"}
+    load = await anyio.to_thread.run_sync(app.health_now, endpoint.entrance.waiting)
+    return {"status": "ready" if ready else "starting", **{name: value for name, (value, _) in load.items()}}
 
 
 def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog: str) -> list[Route]:
@@ -388,7 +389,8 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
             return JSONResponse({"status": "starting"}, status_code=503)
         if not opened.governance.admission.sees_all(request.scope.get(CLIENT, "")):
             return _error(403, METRICS_FOR_ALL)
-        page = Metrics(opened.store, opened.governance, opened.pool.states, opened.settings.now)
+        load = await anyio.to_thread.run_sync(opened.health_now, endpoint.entrance.waiting)
+        page = Metrics(opened.store, opened.governance, opened.pool.states, opened.settings.now, load)
         return Response(await anyio.to_thread.run_sync(page.text), media_type=CONTENT_TYPE)
 
     return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]

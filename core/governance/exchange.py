@@ -28,7 +28,7 @@ from core.catalogs.catalogs import CatalogService
 from core.catalogs.wordings import Wording, Wordings, setting_of, without_wordings
 from core.domain import documents
 from core.domain.catalog import Catalog, Connection, Server, tool_id
-from core.domain.documents import AMOUNT, CLOSED, Annotated
+from core.domain.documents import AMOUNT, CLOSED, Annotated, Wanted
 from core.domain.errors import CatalogError
 from core.domain.events import OutcomeEvent, Override
 from core.domain.feedback import AskedQuery, By
@@ -66,7 +66,7 @@ class Call:
     at: datetime
     server: str
     tool: str
-    kind: OutcomeKind
+    kind: Annotated[str, Wanted("an outcome's kind, as ok", lambda kind: kind in {*OutcomeKind})]
     latency_s: Annotated[float, AMOUNT]
     connect_s: Annotated[float, AMOUNT] | None = None
     attempts: int = 1
@@ -76,29 +76,10 @@ class Call:
 
     @classmethod
     def of(cls, event: OutcomeEvent) -> Call:
-        values: dict[str, Any] = {one.name: getattr(event, one.name) for one in fields(cls)}
-        values["kind"] = OutcomeKind(event.kind)
-        return cls(**values)
+        return cls(**{one.name: getattr(event, one.name) for one in fields(cls)})
 
     def event(self, catalog: str) -> OutcomeEvent:
-        values: dict[str, Any] = {**asdict(self), "kind": self.kind.value}
-        return OutcomeEvent(**values, decision_id=None, catalog=catalog, error="", origin=ORIGIN)
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The changes of one file: lines of a unified diff."""
-
-    file: str
-    lines: tuple[str, ...]
-
-    @property
-    def added(self) -> int:
-        return sum(line.startswith("+") for line in self.lines)
-
-    @property
-    def removed(self) -> int:
-        return sum(line.startswith("-") for line in self.lines)
+        return OutcomeEvent(**asdict(self), catalog=catalog, decision_id=None, error="", origin=ORIGIN)
 
 
 @dataclass(eq=False)
@@ -164,12 +145,10 @@ class Exchange:
     def write(self, folder: Path, only: Sequence[str] = ()) -> Texts:
         """Write the files into a folder. Of ours, those that are no longer needed go; others stay. Raises UnknownNameError, OSError."""
         found = self.texts(only)
-        folders = [f"{CATALOGS}/{_folder(name)}" for name in only] or [f"{CATALOGS}/*"]
-        ours = [] if only else [folder / POLICY, folder / CLIENTS]
-        ours += [file for one in folders for name in OF_A_CATALOG for file in folder.glob(f"{one}/{name}")]
-        for file in ours:
-            if file.relative_to(folder).as_posix() not in found:
-                file.unlink(missing_ok=True)
+        replaced = tuple(f"{CATALOGS}/{_folder(name)}/" for name in only)
+        for name, file in _files(folder):
+            if name not in found and (not only or name.startswith(replaced)):
+                file.unlink()
         for name, text in found.items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -179,16 +158,16 @@ class Exchange:
 
     # Taking a folder in
 
-    def apply(self, folder: Path, *, dry: bool = False) -> tuple[Difference, ...]:
-        """Take a folder in, all or nothing, and return what changes; with `dry` nothing is written. Raises WayfareError with the first
-        fault."""
+    def apply(self, folder: Path, *, dry: bool = False) -> Mapping[str, Sequence[str]]:
+        """Take a folder in, all or nothing, and return the changed lines of each file as `diff` marks them; with `dry` nothing is written.
+        Raises WayfareError with the first fault."""
         given = _read(folder)
         with Store.of_tables(self.store.tables(*COPIED)) as copy:
             other = self.copied(copy)
             names, since = _names(given), copy.activity.latest_sequence()
             before = other._of_all(names)
             changed = other.take(given)
-            found, self.skipped = tuple(_differences(before, other._of_all(names))), other.skipped
+            found, self.skipped = _differences(before, other._of_all(names)), other.skipped
             if found and not dry:
                 self.store.merge(copy, since, catalogs=changed, settings=[setting_of(name) for name in names])
                 self.read_anew()
@@ -198,7 +177,7 @@ class Exchange:
         """Take the files in, one after the other. Returns the catalogs that are stored anew."""
         if POLICY in given:
             self.governance.set_policy(from_toml(given[POLICY]), origin=ORIGIN)
-        for name, scope in _parsed(dict[str, Scope], given, CLIENTS, {}).items():
+        for name, scope in _parsed(dict[str, Scope], given, CLIENTS).items():
             register = self.governance.clients
             if (known := next((one for one in register.all() if one.name == name and not one.revoked), None)) is None:
                 register.make(name, scope, origin=ORIGIN, tokenless=True)
@@ -212,7 +191,7 @@ class Exchange:
         changed = file in given and self._save(name, given[file], file)
         catalog = self.catalogs.catalog(name)
         set_before = {_id(one): one.value for one in self.store.catalogs.overrides(name)}
-        for place, usd in _parsed(Prices, given, prices, {}).items():
+        for place, usd in _parsed(Prices, given, prices).items():
             if place not in _places(catalog):
                 self.skipped.append(f"{prices}: there is no {place}.")
             elif set_before.get(place) != usd:
@@ -220,16 +199,14 @@ class Exchange:
                 price = "price_usd" if tool else "ask_usd"
                 self.catalogs.set_override(Override(name, server, tool, price, usd, self.wordings.now()))
         worded = {_id(one): one.text for one in self.wordings.list(name)}
-        for place, text in _parsed(dict[str, str], given, wordings, {}).items():
+        for place, text in _parsed(dict[str, str], given, wordings).items():
             if worded.get(place) != text:
                 self.wordings.put(name, place, text)
         self._take_requests(name, given, requests)
         self._take_labels(name, given.get(labels, ""), labels)
         there = {one.id for one in self.store.events.outcomes(name)}
-        read = (documents.read(Call, line, f"{calls}: line {number}") for number, line in _lines(given, calls))
-        self.store.events.append(
-            *(one.event(name) for one in {one.id: one for one in read}.values() if one.id not in there)
-        )
+        read = [documents.read(Call, line, f"{calls}: line {number}") for number, line in _lines(given, calls)]
+        self.store.events.append(*(one.event(name) for one in read if one.id not in there))
         return changed
 
     def _save(self, name: str, text: str, file: str) -> bool:
@@ -245,19 +222,15 @@ class Exchange:
         known = without_wordings(self.catalogs.catalog(name)) if name in stored else Catalog(name)
         kept, fresh = {one.name: one for one in (*known.servers, *known.off)}, dict[str, Server]()
         for one in read.servers:
-            reached = entries[one.name].get("connection", {})
-            exact = (
-                documents.read(Connection, reached, f"{file}: {one.name}") if "transport" in reached else one.connection
-            )
-            made, before = replace(one, connection=exact), kept.get(one.name)
-            fresh[one.name] = before if before is not None and _document(before) == _document(made) else made
-        off = {one.name for one in known.off} - fresh.keys() | {
-            name for name in fresh if entries[name].get(OFF) is True
-        }
-        whole = {**kept, **fresh}
-        on, switched_off = (
-            tuple(one for one in whole.values() if (one.name in off) is is_off) for is_off in (False, True)
-        )
+            reached, made = entries[one.name].get("connection", {}), one
+            if "transport" in reached:  # as it was written, where an import looks for secrets
+                made = replace(one, connection=documents.read(Connection, reached, f"{file}: {one.name}"))
+            before = kept.get(one.name, made)
+            fresh[one.name] = before if _document(before) == _document(made) else made
+        off = {one.name for one in known.off} - fresh.keys()
+        off |= {name for name in fresh if entries[name].get(OFF) is True}
+        whole = {**kept, **fresh}.values()
+        on, switched_off = (tuple(one for one in whole if (one.name in off) is is_off) for is_off in (False, True))
         if name in stored and (on, switched_off) == (known.servers, known.off):
             return False
         self.catalogs.save(Catalog(name, on, switched_off), stored.get(name, "a folder"))
@@ -314,11 +287,12 @@ def _document(server: Server) -> dict[str, Any]:
 
 def _said(record: Any) -> dict[str, Any]:
     """The fields that differ from their defaults."""
-    defaults = {
-        one.name: one.default if one.default_factory is MISSING else one.default_factory() for one in fields(record)
+    values = [(one, getattr(record, one.name)) for one in fields(record)]
+    return {
+        one.name: value
+        for one, value in values
+        if value != one.default and not (value == {} and one.default is MISSING)
     }
-    values = {name: getattr(record, name) for name in defaults}
-    return {name: value for name, value in values.items() if value != defaults[name]}
 
 
 def _json(document: Mapping[str, Any], *, sort_keys: bool = False) -> str:
@@ -335,31 +309,31 @@ def _folder(name: str) -> str:
     return f"%2E{quoted[1:]}" if quoted.startswith(".") else quoted
 
 
-def _read(folder: Path) -> Texts:
-    """Raises CatalogError for a folder without any of our files."""
-    files = [
+def _files(folder: Path) -> list[tuple[str, Path]]:
+    """Our files in a folder by their paths."""
+    ours = [
         folder / POLICY,
         folder / CLIENTS,
-        *(file for one in OF_A_CATALOG for file in folder.glob(f"{CATALOGS}/*/{one}")),
+        *(one for one in folder.glob(f"{CATALOGS}/*/*") if one.name in OF_A_CATALOG),
     ]
-    found: dict[str, str] = {}
-    for file in files:
-        if file.is_file():
-            name = file.relative_to(folder).as_posix()
-            found[name] = decode(file.read_bytes(), source=name)
-    if not found:
-        raise CatalogError(
-            f"{folder} has no {POLICY}, {CLIENTS} or {CATALOGS}/NAME/{OF_A_CATALOG[0]}; `wayfare export` writes such a folder."
-        )
-    return found
+    return [(file.relative_to(folder).as_posix(), file) for file in ours if file.is_file()]
+
+
+def _read(folder: Path) -> Texts:
+    """Raises CatalogError for a folder without any of our files."""
+    if found := {name: decode(file.read_bytes(), source=name) for name, file in _files(folder)}:
+        return found
+    raise CatalogError(
+        f"{folder} has no {POLICY}, {CLIENTS} or {CATALOGS}/NAME/...; `wayfare export` writes such a folder."
+    )
 
 
 def _names(given: Texts) -> list[str]:
     return sorted({unquote(file.split("/")[1]) for file in given if file.startswith(f"{CATALOGS}/")})
 
 
-def _parsed(kind: type[T], given: Texts, file: str, otherwise: T) -> T:
-    return documents.read(kind, parse(given[file], source=file), file) if file in given else otherwise
+def _parsed(kind: type[T], given: Texts, file: str) -> T:
+    return documents.read(kind, parse(given.get(file, "{}"), source=file), file)
 
 
 def _lines(given: Texts, file: str) -> Iterator[tuple[int, Any]]:
@@ -368,9 +342,9 @@ def _lines(given: Texts, file: str) -> Iterator[tuple[int, Any]]:
             yield number, parse(line, source=f"{file}: line {number}")
 
 
-def _differences(before: Texts, after: Texts) -> Iterator[Difference]:
+def _differences(before: Texts, after: Texts) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
     for file in sorted({*before, *after}):
-        old, new = before.get(file, "").splitlines(), after.get(file, "").splitlines()
-        changed = [line for line in list(unified_diff(old, new, n=0, lineterm=""))[2:] if not line.startswith("@@")]
-        if changed:
-            yield Difference(file, tuple(changed))
+        compared = unified_diff(before.get(file, "").splitlines(), after.get(file, "").splitlines(), n=0, lineterm="")
+        found[file] = [line for line in [*compared][2:] if not line.startswith("@@")]
+    return {file: changed for file, changed in found.items() if changed}

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
+from shutil import disk_usage
+from types import MappingProxyType
 from typing import Any
 
+from prometheus_client import ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
@@ -115,13 +118,45 @@ def _of(budget: Budget, usages: tuple[Usage, ...], day: str) -> list[Usage]:
 # Labels are names of catalogs, servers, routers and clients, and kinds; no text of a task, an argument or a result is one.
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+Health = Mapping[str, tuple[float, str]]
+"""Figures with what they are, by the end of their names."""
+
+
+def health(
+    store: Store, sessions: Iterable[ConnectionState], waiting: int, backups: tuple[float | None, str] | None
+) -> Health:
+    """The load of a console now. `waiting` are requests of agents without their turn; `backups` the age of the newest scheduled one, s,
+    and why the last try failed."""
+    ready = sum(one.state == "ready" for one in sessions)
+    found: dict[str, tuple[float, str]] = {
+        "requests_waiting": (waiting, "Requests of agents that wait for their turn."),
+        "sessions": (ready, "Open sessions with servers."),
+        "unwritten_seconds": (
+            store.events.unwritten_s,
+            "Age of the oldest decision or call that is not in the store yet.",
+        ),
+    }
+    for family in ProcessCollector(registry=None).collect():
+        if family.name == "process_resident_memory_bytes":
+            found["memory_bytes"] = family.samples[0].value, "Resident memory of the console."
+    if store.path is not None:
+        found["disk_free_bytes"] = disk_usage(store.path.parent).free, "Free room on the disk of the store."
+        found["store_bytes"] = store.path.stat().st_size, "Size of the store's file."
+    if backups is not None:
+        age_s, problem = backups
+        found["backup_failed"] = bool(problem), "1 if the last scheduled backup failed."
+        if age_s is not None:
+            found["backup_age_seconds"] = age_s, "Age of the newest scheduled backup."
+    return found
+
+
 DECISION_S = (0.002, 0.005, 0.01, 0.015, 0.02, 0.05, 0.1, 0.5)
 CALL_S = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0)
 Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
 
 class Metrics(Collector):
-    """One page of them. `sessions` are the connections of the pool."""
+    """One page of them. `sessions` are the connections of the pool, `health` is the load now."""
 
     def __init__(
         self,
@@ -129,7 +164,9 @@ class Metrics(Collector):
         governance: GovernanceService,
         sessions: Callable[[], Iterable[ConnectionState]],
         now: Callable[[], datetime],
+        health: Health = MappingProxyType({}),
     ) -> None:
+        self._health = health
         self._store = store
         self._governance = governance
         self._sessions = sessions
@@ -147,6 +184,8 @@ class Metrics(Collector):
 
     def collect(self) -> Iterable[Family]:
         """See prometheus_client."""
+        for name, (value, about) in self._health.items():
+            yield GaugeMetricFamily(f"wayfare_{name}", about, value)
         yield from self._log()
         yield from self._now_in_force()
 

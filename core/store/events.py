@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
+from time import monotonic
 
 from core.domain.errors import StoreError
 from core.domain.events import DecisionEvent, OutcomeEvent
@@ -78,6 +79,7 @@ class _Queued:
     ids: tuple[str, ...]
     entries: Callable[[], Sequence[Entry]]
     journaled: int | None = None
+    at_s: float = field(default_factory=monotonic)
 
 
 @dataclass(eq=False)
@@ -148,6 +150,12 @@ class Events:
             raise StoreError(f"{len(failed)} queued writes were lost; the first: {failed[0]}") from failed[0]
         if not done:
             raise StoreError(self.problem)
+
+    @property
+    def unwritten_s(self) -> float:
+        """The age of the oldest queued write, s."""
+        oldest = next(iter(self._pending.copy()), None)
+        return 0.0 if oldest is None else monotonic() - oldest.at_s
 
     def try_again(self) -> None:
         """Have written in the background what waits for room on the disk."""

@@ -132,18 +132,18 @@ def test_a_damaged_backup_is_refused_whole(tmp_path: Path) -> None:
     before = {one: one.read_bytes() for one in folder.rglob("*") if one.is_file()}
     good = file.read_bytes()
 
-    def rezipped(**changed: bytes) -> bytes:
+    def rezipped(name: str, data: bytes) -> bytes:
         with zipfile.ZipFile(file) as archive, zipfile.ZipFile(bad, "w") as other:
-            for name in archive.namelist():
-                other.writestr(name, changed.get(name.partition(".")[0], archive.read(name)))
+            for one in archive.namelist():
+                other.writestr(one, data if one == name else archive.read(one))
         return bad.read_bytes()
 
-    outside = zipfile.ZipFile(file).read("backup.json").replace(b'"networks/slow.json"', b'"networks/../../x"')
-    middle = len(good) // 2
-    for data in (
-        b"", b"PK", good[:middle], good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :], rezipped(secrets=b"{}"),
-        rezipped(backup=b"{}"), rezipped(backup=outside), rezipped(backup=zipfile.ZipFile(file).read("backup.json").replace(b'"records": ', b'"records": 1')),
-    ):  # fmt: skip
+    about, middle = zipfile.ZipFile(file).read("backup.json"), len(good) // 2
+    flipped = good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :]
+    outside = about.replace(b'"networks/slow.json"', b'"networks/../../x.json"')
+    more = about.replace(b'"records": ', b'"records": 1')
+    changed = [rezipped("backup.json", one) for one in (b"{}", outside, more)]
+    for data in (b"", b"PK", good[:middle], flipped, rezipped("store.secrets", b"{}"), *changed):
         bad.write_bytes(data)
         with pytest.raises(WayfareError, match=r"[Nn]othing was changed") as error:
             restore(bad, settings, replace=True)

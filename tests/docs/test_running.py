@@ -7,14 +7,19 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
 
 from core.cli.main import wayfare
 from core.governance.client_texts import CLIENTS, Target
+from core.governance.status import Metrics
 from tests.docs.markdown import ROOT, text_of
+from tests.world import open_world
 
 DEPLOY = ROOT / "docs/deploy"
 
@@ -57,3 +62,25 @@ def test_systemd_finds_no_fault_in_the_unit(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_dashboard_and_the_alerts_name_metrics_that_there_are(tmp_path: Path) -> None:
+    panels = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))["panels"]
+    (group,) = yaml.safe_load((DEPLOY / "alerts.yml").read_text(encoding="utf-8"))["groups"]
+    expressions = [target["expr"] for panel in panels for target in panel["targets"]]
+    expressions += [rule["expr"] for rule in group["rules"]]
+    used = {name for one in expressions for name in re.findall(r"\b(?:wayfare|process)_\w+", one)}
+    with open_world(tmp_path / "w.duckdb") as app:
+        app.settings = replace(app.settings, backups=tmp_path)
+        app.backups.make(tmp_path)
+        page = Metrics(app.store, app.governance, tuple, app.settings.now, app.health_now(3)).text().decode()
+        families = list(text_string_to_metric_families(page))
+    endings = {"histogram": ("_bucket", "_count", "_sum"), "counter": ("_total",)}
+    known = {one.name + ending for one in families for ending in endings.get(one.type, ("",))}
+    assert len(used) > 12
+    assert used <= known
+    assert {one.name for one in families if one.type == "gauge"} <= {*used, "wayfare_server_connection"}
+    values = {one.name: one.samples[0].value for one in families if one.samples}
+    assert (values["wayfare_requests_waiting"], values["wayfare_backup_failed"]) == (3, 0)
+    assert 0 <= values["wayfare_backup_age_seconds"] < 60
+    assert min(values[f"wayfare_{name}_bytes"] for name in ("disk_free", "store", "memory")) > 1e5

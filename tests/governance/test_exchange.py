@@ -70,7 +70,7 @@ def test_a_folder_in_an_empty_store_gives_the_same_folder(opened: Opened, tmp_pa
     assert b"wf_" not in b"".join(files_of(one).values())
     with opened("b") as app:
         found = app.exchange.apply(one, dry=True)
-        assert {change.file for change in found} == files_of(one).keys() - {"README"}
+        assert found.keys() == files_of(one).keys() - {"README"}
         assert (app.catalogs.stored(), app.store.activity.latest_sequence()) == ((), 0)
         app.catalogs.catalog("sample")  # open, and made anew below
         assert app.exchange.apply(one) == found
@@ -79,7 +79,7 @@ def test_a_folder_in_an_empty_store_gives_the_same_folder(opened: Opened, tmp_pa
         assert figures(app) == before
         assert app.routing.route("echo my words", catalog="world").trace()["tools"] == decided
         sequence = app.store.activity.latest_sequence()
-        assert app.exchange.apply(one) == ()
+        assert app.exchange.apply(one) == {}
         assert app.store.activity.latest_sequence() >= sequence
         assert not app.store.events.audit().problem
         assert app.governance.policy.budgets[0].usd == 0.5
@@ -125,7 +125,7 @@ def test_two_stores_are_merged_without_counting_twice(opened: Opened, tmp_path: 
             assert labelled == {"mine": ("own::one",), "echo my words": ("raw::echo",), "nap": ()}
             assert {row["tool"] for row in app.requests.rows("world")} == {"own::one", "files::read"}
             assert [one.name for one in app.governance.clients.all()] == ["ann", "bo", "cy"]
-        assert app.exchange.apply(folder) == ()
+        assert app.exchange.apply(folder) == {}
         assert not app.store.events.audit().problem
 
 

@@ -212,6 +212,7 @@ def test_no_way_to_change_or_remove_an_event() -> None:
     }  # its traces are removed after their time
     public = {name for part in (Events, Log) for name in vars(part) if not name.startswith("_")}
     assert public == {
+        "unwritten_s",
         "commit",
         "append",
         "append_later",
@@ -263,3 +264,11 @@ def test_any_decision_and_outcome_round_trip(shared: Store, data: st.DataObject)
     assert shared.activity.decision(decision.id) == decision
     assert shared.activity.decision_outcomes(decision.id) == (first, second)
     assert entry(first).values == entry(shared.activity.decision_outcomes(decision.id)[0]).values
+
+
+def test_the_age_of_the_oldest_unwritten_event(store: Store, make: SimpleNamespace) -> None:
+    with store.events.database.lock:  # the writer waits
+        store.events.append_later(make.outcome())
+        assert store.events.unwritten_s > 0
+    store.events.flush()
+    assert store.events.unwritten_s == 0
