@@ -136,10 +136,7 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any], 
         )  # fmt: skip
     undo: tuple[Chosen, Mapping[str, Value]] | None = st.session_state.get(UNDO)
     if undo is not None and undo[0].router == chosen.router:
-        row.button(
-            f"Undo: back to {values_text(undo[1])}", key="lab:undo-button", **only("tune"), icon=":material/undo:", on_click=_set,
-            args=(*undo, None),
-        )  # fmt: skip
+        row.button(f"Undo: back to {values_text(undo[1])}", key="lab:undo-button", **only("tune"), icon=":material/undo:", on_click=_set, args=(*undo, None))  # fmt: skip
 
 
 def _set(chosen: Chosen, values: Mapping[str, Value], before: Mapping[str, Value] | None) -> None:
