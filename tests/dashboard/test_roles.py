@@ -56,11 +56,11 @@ def visit(app: App, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Role]
     app.governance.clients.make("crab", origin="test")
     set_launch(Launch(sign_in=True))
 
+    sign_ins, clients = app.governance.sign_ins, app.governance.clients
+    tokens = {role: clients.make(f"person-{role}", Scope(pages=True, roles=(role,)), origin="test") for role in ROLES}
+
     def begin(role: Role) -> None:
-        sign_ins, clients = app.governance.sign_ins, app.governance.clients
-        name = f"person-{role}"
-        token = clients.make(name, Scope(pages=True, roles=(role,)), origin="test")
-        cookies = {sign_ins.cookie: sign_ins.begin(token, "10.0.0.9").cookie}
+        cookies = {sign_ins.cookie: sign_ins.begin(tokens[role], "10.0.0.9").cookie}
         monkeypatch.setattr(
             st, "context", SimpleNamespace(cookies=cookies, timezone="UTC", ip_address="10.0.0.9", url="")
         )
@@ -94,8 +94,9 @@ def test_each_role_sees_every_page_and_only_a_viewer_changes_nothing(
 ) -> None:
     visit(role)
     before, at = kept(app), set[str]()
-    for name, query in VISITS:
-        page = open_page(name, **query)  # it stops at no exception
+    for name, query in VISITS if role == "viewer" else PAGES.items():
+        asked = {**query, "q": f"send a letter to the {role}"} if "q" in query else query
+        page = open_page(name, **asked)  # it stops at no exception
         at |= {name} if locked(page) else set()
     assert at >= WHERE[role]
     assert bool(at) is (role != "admin")
@@ -103,50 +104,53 @@ def test_each_role_sees_every_page_and_only_a_viewer_changes_nothing(
     assert changed == (set() if role in {"viewer", "approver"} else {"decisions"})
 
 
+FORGED = [("route", PAGES["route"]), ("catalog", PAGES["catalog"]), ("govern", {}), *MORE[:3]]
+
+
 def test_what_a_viewer_forges_past_a_page_is_refused_and_noted(app: App, visit: Callable[[Role], None]) -> None:
+    """The page host discards values of disabled controls. Here the controls were drawn for an admin, so that the services must refuse."""
     visit("viewer")
+    for_viewer = {
+        (name, *query.items()): [one.key for one in locked(open_page(name, **query))] for name, query in FORGED
+    }
     before, secrets, tried = kept(app), app.vault.names(), 0
-    for name, query in VISITS:
-        for number in range(len(locked(open_page(name, **query)))):
+    for name, query in FORGED:
+        for key in filter(None, for_viewer[name, *query.items()]):
+            visit("admin")
             page = open_page(name, **query)
-            control = locked(page)[
-                number
-            ]  # a browser can send what it wants: the host does not look whether it is disabled
-            if control.type == "button":
-                control.click().run()
-            elif control.type == "toggle":
-                control.set_value(not control.value).run()
-            else:
+            before = kept(app)
+            visit("viewer")
+            control = next((one for one in (*page.button, *page.toggle) if one.key == key), None)
+            if control is None or control.disabled:
                 continue
             tried += 1
-            assert kept(app) == before, (name, control.key, control.label)
-    assert tried > 25
+            (control.click() if control.type == "button" else control.set_value(not control.value)).run()
+            assert kept(app) == before, (name, key)
+    assert tried > 15
     assert app.vault.names() == secrets
-    assert {"crab", "person-viewer"} == {one.name for one in app.governance.clients.all() if not one.revoked}
-    noted = app.store.activity.export("person_actions", "csv").decode()
-    assert {"person-viewer"} == {line.split(",")[2] for line in noted.splitlines()[1:]}
-    assert "revoke a token,crab,true" in noted.lower()
+    noted = app.store.activity.export("person_actions", "csv").decode().splitlines()
+    assert len(noted) > 20  # the others open a dialog
+    assert all(",person-viewer," in line and line.endswith("true") for line in noted[1:])
+    assert any("revoke a token,crab,true" in line for line in noted)
+
+
+def turned() -> None:
+    import streamlit as st
+
+    from core.routers.ehrr import EhrrParameters
+    from dashboard.ui.knobs import take_turned
+
+    take_turned([{"count": 1, "values": {"alpha_t": 0.5}}], EhrrParameters.knobs(), "k")
+    st.text(st.session_state.get("k.alpha_t", "as before"))
 
 
 def test_a_viewer_cannot_turn_a_knob_and_an_operator_can(app: App, visit: Callable[[Role], None]) -> None:
-    from dashboard.ui.knobs import take_turned
-
-    for role, value in (("viewer", 0.02), ("operator", 0.5)):
+    for role, value in (("viewer", "as before"), ("operator", "0.5")):
         visit(role)
         page = open_page("route", **PAGES["route"])
         assert knob_panel_of(page)["locked"] is (role == "viewer")
         assert ("may not change knobs" in text_of(page)) is (role == "viewer")
-
-        def turned(take: Any) -> None:
-            from core.routers.ehrr import EhrrParameters
-
-            infos = EhrrParameters.knobs()
-            take([{"count": 1, "values": {"alpha_t": 0.5}}], infos, "k")
-            import streamlit
-
-            streamlit.text(f"{streamlit.session_state.get('k.alpha_t', 0.02)}")
-
-        assert AppTest.from_function(turned, args=(take_turned,)).run().text[0].value == f"{value}"
+        assert AppTest.from_function(turned).run().text[0].value == value
 
 
 @each("role", list(ROLES))
