@@ -27,48 +27,38 @@ NEXT = "next"
 _log = logging.getLogger(__name__)
 
 
-class IdentityProvider:
-    """One provider, found by its metadata at the first sign-in."""
-
-    def __init__(self, oidc: Oidc) -> None:
-        self._oidc = oidc
-        self._client: Any = OAuth().register(
-            "wayfare",
-            client_id=oidc.client_id,
-            client_secret=oidc.client_secret or None,
-            server_metadata_url=oidc.metadata_url,
-            client_kwargs={
-                "scope": oidc.scopes, "code_challenge_method": "S256", "timeout": TIMEOUT_S,
-                **({} if oidc.client_secret else {"token_endpoint_auth_method": "none"}),
-            },
-        )  # fmt: skip
-
-    async def leave(self, request: Request, callback: str, target: str) -> Response:
-        """Returns the redirect to the provider, which sends the browser back to `callback`. Raises WayfareError."""
-        try:
-            request.session[NEXT] = target
-            return await self._client.authorize_redirect(request, callback)
-        except (HTTPError, ValueError, KeyError, RuntimeError) as error:
-            raise WayfareError(f"The identity provider cannot be reached: {type(error).__name__}.") from None
-
-    async def came_back(self, request: Request) -> tuple[Mapping[str, Any], str]:
-        """Returns the verified claims of the person, and where to go on. Raises WayfareError."""
-        known = self._oidc
-        claims = {
-            "iss": {"essential": True, "value": known.issuer}, "aud": {"essential": True, "value": known.client_id},
-        }  # fmt: skip
-        try:
-            metadata = await self._client.load_server_metadata()
-            offered = metadata.get("id_token_signing_alg_values_supported", ())
-            metadata["id_token_signing_alg_values_supported"] = [one for one in offered if one in ALGORITHMS]
-            token = await self._client.authorize_access_token(request, claims_options=claims, leeway=LEEWAY_S)
-            return token["userinfo"], request.session.pop(NEXT, "/")
-        except (AuthlibBaseError, JoseError, HTTPError, ValueError, KeyError, RuntimeError) as error:
-            _log.warning("a sign-in at the identity provider failed: %s", one_line(str(error), 300))
-            raise WayfareError(f"The identity provider did not sign you in ({type(error).__name__}).") from None
-
-
 @lru_cache(maxsize=4)
-def provider(oidc: Oidc) -> IdentityProvider:
-    """Returns the provider of these settings, with the metadata that it has read."""
-    return IdentityProvider(oidc)
+def _client(oidc: Oidc) -> Any:
+    """Returns Authlib's client of a provider, which keeps the metadata and keys that it has read."""
+    kwargs = {"scope": oidc.scopes, "code_challenge_method": "S256", "timeout": TIMEOUT_S}
+    if not oidc.client_secret:
+        kwargs["token_endpoint_auth_method"] = "none"  # noqa: S105
+    return OAuth().register(
+        "wayfare", client_id=oidc.client_id, client_secret=oidc.client_secret or None, server_metadata_url=oidc.metadata_url,
+        client_kwargs=kwargs,
+    )  # fmt: skip
+
+
+async def leave(oidc: Oidc, request: Request, callback: str, target: str) -> Response:
+    """Returns the redirect to the provider, which sends the browser back to `callback`. Raises WayfareError."""
+    try:
+        request.session[NEXT] = target
+        return await _client(oidc).authorize_redirect(request, callback)
+    except (HTTPError, ValueError, KeyError, RuntimeError) as error:
+        raise WayfareError(f"The identity provider cannot be reached: {type(error).__name__}.") from None
+
+
+async def came_back(oidc: Oidc, request: Request) -> tuple[Mapping[str, Any], str]:
+    """Returns the verified claims of the person, and where to go on. Raises WayfareError."""
+    client, algorithms = _client(oidc), "id_token_signing_alg_values_supported"
+    claims = {
+        name: {"essential": True, "value": value} for name, value in (("iss", oidc.issuer), ("aud", oidc.client_id))
+    }
+    try:
+        metadata = await client.load_server_metadata()
+        metadata[algorithms] = [one for one in metadata.get(algorithms, ()) if one in ALGORITHMS]
+        token = await client.authorize_access_token(request, claims_options=claims, leeway=LEEWAY_S)
+        return token["userinfo"], request.session.pop(NEXT, "/")
+    except (AuthlibBaseError, JoseError, HTTPError, ValueError, KeyError, RuntimeError) as error:
+        _log.warning("a sign-in at the identity provider failed: %s", one_line(str(error), 300))
+        raise WayfareError(f"The identity provider did not sign you in ({type(error).__name__}).") from None

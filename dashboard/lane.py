@@ -73,12 +73,12 @@ class FastLanes:
     async def serve(self, request: Request) -> Response:
         """Answer with the parts of the page under the values in the body, `{"token", "kind", "values"}`, or with an error."""
         try:
+            require("tune")
             turn = await _turn(request)
             with self._guard:
                 lane = self._lanes.get(turn.token)
             if lane is None or turn.kind not in lane.answers:
                 raise HTTPException(404, UNKNOWN)
-            require("tune")
             return _json(200, await anyio.to_thread.run_sync(lane.answer, turn.kind, turn.values))
         except HTTPException as refused:
             return _sentence(refused.status_code, refused.detail)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from string import Template
@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from core.catalogs.server_sign_ins import CALLBACK
 from core.domain.console import PATH as DOOR
 from core.domain.errors import WayfareError
-from core.domain.people import acting
+from core.domain.people import act_for
 from core.domain.settings import Oidc
 from core.gateway.http_app import METADATA_PATH, foreign_origin, own_address, stranger
 from core.gateway.http_app import PATH as MCP
@@ -93,18 +93,20 @@ class SignInGate:
         cookie = HTTPConnection(scope).cookies.get(sign_ins.cookie, "")
         who = sign_ins.person(cookie)
         if scope["path"] in SIGNING and scope["type"] == "http":
-            oidc = oidc if oidc is not None and oidc.client_id else None
-            answers = _remembering(sign_ins, oidc) if oidc and scope["path"] in {PROVIDER, CAME_BACK} else None
-            answer = await _answer(sign_ins, oidc, Request(scope, receive)) if answers is None else answers
-            await answer(scope, receive, send)
+            answered = partial(_signing, sign_ins, oidc if oidc is not None and oidc.client_id else None)
+            # what a sign-in at the provider needs; the cookie is lax, because the provider leads the browser back
+            remembering = SessionMiddleware(
+                answered, sign_ins.key, f"{sign_ins.cookie}_state", max_age=600, same_site="lax"
+            )
+            await remembering(scope, receive, send)
         elif not who.name:
             await _refuse(scope, receive, send, "Sign in first.", 401)
         else:
             scope[OPERATOR] = who.name
             if scope["type"] == "websocket":
                 receive, send = _while_signed_in(sign_ins, cookie, receive, send)
-            with acting(who) if scope["type"] == "http" else nullcontext():
-                await self.served(scope, receive, send)
+            act_for(who)
+            await self.served(scope, receive, send)
 
 
 def _while_signed_in(sign_ins: SignIns, cookie: str, receive: Receive, send: Send) -> tuple[Receive, Send]:
@@ -121,49 +123,40 @@ def _while_signed_in(sign_ins: SignIns, cookie: str, receive: Receive, send: Sen
     return received, sent
 
 
-def _remembering(sign_ins: SignIns, oidc: Oidc) -> ASGIApp:
-    """Returns what answers at the addresses of the identity provider. A signed cookie remembers what a sign-in needs for ten minutes: it
-    is lax, because the provider leads the browser back."""
-
-    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        answer = await (_to_provider if request.url.path.endswith(PROVIDER) else _from_provider)(
-            sign_ins, oidc, request
-        )
-        await answer(scope, receive, send)
-
-    return SessionMiddleware(answered, sign_ins.key, f"{sign_ins.cookie}_state", max_age=600, same_site="lax")
+async def _signing(sign_ins: SignIns, oidc: Oidc | None, scope: Scope, receive: Receive, send: Send) -> None:
+    request = Request(scope, receive)
+    at_provider = oidc if scope["path"] in {PROVIDER, CAME_BACK} else None
+    answer = await (
+        _answer(sign_ins, oidc, request) if at_provider is None else _provided(sign_ins, at_provider, request)
+    )
+    await answer(scope, receive, send)
 
 
-async def _to_provider(_: SignIns, oidc: Oidc, request: Request) -> Response:
-    from dashboard.identity import provider
-
-    target = _inside(request.query_params.get("next", ""))
-    try:
-        return await provider(oidc).leave(request, f"{own_address(request.scope)}{CAME_BACK}", target)
-    except WayfareError as error:
-        return _page(target, oidc, str(error), 502)
-
-
-async def _from_provider(sign_ins: SignIns, oidc: Oidc, request: Request) -> Response:
-    from dashboard.identity import provider
+async def _provided(sign_ins: SignIns, oidc: Oidc, request: Request) -> Response:
+    """Returns the redirect to the identity provider, or the result of a sign-in there."""
+    from dashboard.identity import came_back, leave
 
     try:
-        claims, target = await provider(oidc).came_back(request)
+        if request.url.path.endswith(PROVIDER):
+            target, back = (
+                _inside(request.query_params.get("next", "")),
+                f"{own_address(request.scope)}{CAME_BACK}",
+            )
+            return await leave(oidc, request, back, target)
+        claims, target = await came_back(oidc, request)
         cookie = await anyio.to_thread.run_sync(sign_ins.begin_with_claims, claims)
     except WayfareError as error:
         return _page("/", oidc, str(error), 401)
     # the browser goes on from a page of ours: after a redirect of the provider it would not send the strict cookie
-    done = HTMLResponse(ON.format(escape(_inside(target))), 200, HEADERS)
-    _keep(done, sign_ins, cookie, request)
-    return done
+    return _kept(HTMLResponse(ON.format(escape(_inside(target))), 200, HEADERS), sign_ins, cookie, request)
 
 
-def _keep(answer: Response, sign_ins: SignIns, cookie: str, request: Request) -> None:
+def _kept(answer: Response, sign_ins: SignIns, cookie: str, request: Request) -> Response:
     answer.set_cookie(
         sign_ins.cookie, cookie, max_age=int(LASTS.total_seconds()), httponly=True, samesite="strict",
         secure=request.url.scheme == "https",
     )  # fmt: skip
+    return answer
 
 
 async def _answer(sign_ins: SignIns, oidc: Oidc | None, request: Request) -> Response:
@@ -196,9 +189,7 @@ async def _answer(sign_ins: SignIns, oidc: Oidc | None, request: Request) -> Res
         return page
     if not begun.cookie:
         return _page(target, oidc, WRONG, 401)
-    done = RedirectResponse(target, 303, HEADERS)
-    _keep(done, sign_ins, begun.cookie, request)
-    return done
+    return _kept(RedirectResponse(target, 303, HEADERS), sign_ins, begun.cookie, request)
 
 
 def _page(target: str, oidc: Oidc | None, problem: str = "", status: int = 200) -> HTMLResponse:

@@ -19,7 +19,7 @@ from core.domain.json_schema import argument_problems
 from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.outcome import Outcome, ToolCall
 from core.domain.params import Parameters
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tokens import count_tokens, fits, piece
 from core.governance.calls import Wanted
 from core.governance.clients import AGENT_LOOP
@@ -90,6 +90,7 @@ class AgentTask:
     network: NetworkMoment = AS_MEASURED
 
 
+@actions("call", start="start an agent")
 @dataclass(frozen=True, slots=True)
 class AgentService:
     """Runs the loop over the services of pages and endpoint. Its decisions and calls are recorded, and statistics learn from them."""
@@ -100,7 +101,6 @@ class AgentService:
     attention: AttentionService
     planners: Mapping[str, Planner]
 
-    @needs("call", "start an agent")
     def start(self, task: AgentTask, review: Review = as_planned) -> AgentRun:
         """A run that has not begun; `review` may put another action in the place of the planner's. Raises PlannerError if there
         is no model."""

@@ -25,7 +25,6 @@ from core.domain.events import OutcomeEvent, StatisticsEvent
 from core.domain.execution import SESSION_OWNER, TURN_ENDS, Progress, ToolCaller
 from core.domain.leaks import masked
 from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
-from core.domain.people import for_person
 from core.network.traces import OUTAGE_S, Fault, FaultKind, Injection
 from core.routers.ema import Running
 from core.store import Store
@@ -140,7 +139,7 @@ class CallHandle:
 
     def start(self, pool: ThreadPoolExecutor, run: Callable[[CallHandle], CallReport]) -> None:
         """Run on the pool, in the context of the caller, so that its trace continues."""
-        self.future = pool.submit(copy_context().run, for_person(run), self)
+        self.future = pool.submit(copy_context().run, run, self)
 
     def on_progress(self, progress: Progress) -> None:
         """Keep the latest progress."""

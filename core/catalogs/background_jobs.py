@@ -16,7 +16,7 @@ from typing import Any
 
 from core.domain.errors import StoreError, WayfareError
 from core.domain.lab_runs import STOPPED, CommandRun
-from core.domain.people import for_person, needs
+from core.domain.people import actions, for_person
 from core.store import Store
 
 KEPT = 8  # jobs of a key
@@ -65,6 +65,7 @@ class Stopped(Exception):
     """The job was stopped."""
 
 
+@actions("tune", end="stop a job")
 @dataclass(eq=False)
 class Job:
     """Work under way or ended. `about` is its input, `done` of `of` steps are finished, `reported` holds partial results. `link` is the
@@ -88,7 +89,6 @@ class Job:
         self.future.add_done_callback(self._end)
         pool.shutdown(wait=False)
 
-    @needs("tune", "stop a job")
     def end(self) -> None:
         """Stop it after its present step."""
         self.stop.set()

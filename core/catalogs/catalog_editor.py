@@ -18,7 +18,7 @@ from core.catalogs.wordings import without_wordings
 from core.domain.catalog import Catalog, Discovery, Follow, Imported, Server
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.events import Override
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tool_table import packed
 from core.importers import read_document, read_files
 from core.importers.shipped_catalogs import check_name
@@ -49,6 +49,7 @@ OWN = "catalog"
 """The format of an import that has the servers of a stored catalog themselves."""
 
 
+@actions("administer", keep="import a catalog", import_files="import files", discover_file="connect to the servers of a file", keep_secrets="set secrets", discover="connect to servers", remove="remove a catalog", multiply="multiply a server", set_figure="set a price")  # fmt: skip
 @dataclass(eq=False)
 class CatalogEditor:
     """Everything that makes or changes a catalog. Thread-safe, as the catalog service is."""
@@ -63,7 +64,6 @@ class CatalogEditor:
         """Read a document without keeping anything. A text has no folder, so relative paths in it count from the home directory."""
         return read_document(text, source=source, folder=Path.home())
 
-    @needs("administer", "import a catalog")
     def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Keep an import as a catalog. Raises CatalogError for an unusable name."""
         check_name(name)
@@ -72,7 +72,6 @@ class CatalogEditor:
         self.followed.forget(name)
         return report
 
-    @needs("administer", "set secrets")
     def keep_secrets(self, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
         """Keep values by the name of their reference, for those servers of a catalog that refer to them."""
         keep_values(self.vault, catalog, servers, values)
@@ -103,7 +102,6 @@ class CatalogEditor:
         self.followed.remember(name, files, imported, follow or (known.follow if known is not None else None))
         return report
 
-    @needs("administer", "connect to servers")
     def discover(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Connect to every server of a read document, take its tools live and keep the catalog.
 
@@ -150,7 +148,6 @@ class CatalogEditor:
         off = [*imported.off, *(one for one in imported.servers if one.name in stays_off)]
         return Catalog(name, on, tuple(with_known(one, before.get(one.name)) for one in off))
 
-    @needs("administer", "remove a catalog")
     def remove(self, name: str) -> None:
         """Forget an imported catalog and its servers' secrets. Its events stay."""
         self.catalogs.remove(name)
@@ -162,7 +159,6 @@ class CatalogEditor:
         known = self.catalogs.catalog(catalog)
         return copies(known.server(server), recipe, taken=known.server_row)
 
-    @needs("administer", "multiply a server")
     def multiply(self, catalog: str, server: str, recipe: Recipe, *, name: str = "") -> Catalog:
         """Keep a new catalog in which a server is accompanied or replaced by virtual copies of it."""
         known = self.catalogs.catalog(catalog)
@@ -173,7 +169,6 @@ class CatalogEditor:
         self.catalogs.save(made, source)
         return made
 
-    @needs("administer", "set a price")
     def set_figure(self, catalog: str, server: str, tool: str, value: float | None) -> None:
         """Set or clear (None) an operator's price of a tool, or with an empty tool the ask of a server. USD per call."""
         if value is not None and not (np.isfinite(value) and value >= 0):

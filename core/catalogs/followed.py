@@ -13,7 +13,7 @@ from core.catalogs.catalogs import CatalogService
 from core.catalogs.servers import ServerEditor, switched_off, without
 from core.domain.catalog import Catalog, Connection, Discovery, Follow, Imported, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError, WayfareError
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tool_table import packed
 from core.importers import BrokenDocumentError, read_files
 from core.servers.secrets import SecretVault, names_in, reference_names
@@ -62,6 +62,7 @@ class FileState:
     signature: Signature = ()
 
 
+@actions("administer", set_follow="follow a file", take="take the changes of a file", ignore="ignore the changes of a file")  # fmt: skip
 class FollowedFiles:
     """The files of all catalogs. Thread-safe. A file is only read, and a broken one changes nothing."""
 
@@ -93,7 +94,6 @@ class FollowedFiles:
         file = self.of(catalog.name)
         return {one.name for one in catalog.off} - {one.name for one in (file.taken.off if file is not None else ())}
 
-    @needs("administer", "follow a file")
     def set_follow(self, catalog: str, follow: Follow) -> None:
         """Choose what is done about changes. Raises UnknownNameError for a catalog that came from no file."""
         self._keep(catalog, replace(self._known(catalog), follow=follow), {})
@@ -121,7 +121,6 @@ class FollowedFiles:
         found = {name: self.look(name) for name in self._catalogs.stored()}
         return {name: state for name, state in found.items() if state is not None}
 
-    @needs("administer", "take the changes of a file")
     def take(self, catalog: str, shown: Sequence[FileChange] | None = None) -> tuple[Discovery, ...]:
         """Take over the changes: new and changed servers are asked for their tools, the others stay as they are. Raises CatalogError for a
         file that cannot be read, or has other changes than those that were `shown`."""
@@ -131,7 +130,6 @@ class FollowedFiles:
                 raise CatalogError("The file has changed again; look at its changes once more.")
             return self._take(catalog, state, state.found or Imported("", ()))
 
-    @needs("administer", "ignore the changes of a file")
     def ignore(self, catalog: str) -> None:
         """Leave the catalog as it is; only later changes of the file are shown. Raises CatalogError."""
         with self._taking:

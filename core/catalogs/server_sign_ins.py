@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from core.domain.catalog import ConnectionState, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError, WayfareError
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.untrusted_text import one_line
 from core.servers.lazy_pool import load_protocol
 from core.servers.secrets import GRANT, Launch, MissingReferenceError, SecretVault, client_secret_name
@@ -59,6 +59,7 @@ class _Attempt:
         return parse_qs(urlsplit(self.address).query).get("state", [""])[0]
 
 
+@actions("administer", begin="sign in to a server", sign_out="sign out of a server")
 class ServerSignIns:
     """Sign-ins to the servers of all catalogs. Thread-safe. A token is never returned.
 
@@ -95,7 +96,6 @@ class ServerSignIns:
         self._server(catalog, server)
         return next(one for one in self.list(catalog) if one.server == server)
 
-    @needs("administer", "sign in to a server")
     def begin(self, catalog: str, server: str, console: str, *, client_id: str = "") -> str:
         """Begin a sign-in, and return the address where the operator goes on in a browser.
 
@@ -145,7 +145,6 @@ class ServerSignIns:
             attempt.ended.wait(limit_s)
         return self.of(catalog, server)
 
-    @needs("administer", "sign out of a server")
     def sign_out(self, catalog: str, server: str) -> None:
         """Forget the tokens and the registered client of a server, and revoke the tokens where that is possible.
 

@@ -10,7 +10,7 @@ from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Connection, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.leaks import looks_secret, plain_value, telling
-from core.domain.people import needs
+from core.domain.people import actions
 from core.importers.connections import secret_name
 from core.servers.secrets import SecretVault, names_in
 
@@ -43,6 +43,7 @@ class ServerValue:
         return self.name.removeprefix(secret_name(self.server, ""))
 
 
+@actions("administer", put="set a secret", send_header="set a header", remove="remove a secret", hide="hide a value in results", show="show a value in results")  # fmt: skip
 class ServerValues:
     """The values of the servers of a catalog. Thread-safe. A secret is never returned."""
 
@@ -55,7 +56,6 @@ class ServerValues:
         known = self._catalogs.catalog(catalog)
         return tuple(value for server in known.servers for value in self._of_server(catalog, server))
 
-    @needs("administer", "set a secret")
     def put(self, catalog: str, server: str, name: str, value: str) -> None:
         """Keep a value under the name that the server's references use. A header that its connection leaves empty, or Authorization,
         is made a reference first. Raises UnknownNameError, CatalogError."""
@@ -66,7 +66,6 @@ class ServerValues:
         key = self._key(found, name)
         self._vault.put(ServerId(catalog, server), key, with_scheme(name, value))
 
-    @needs("administer", "set a header")
     def send_header(self, catalog: str, server: str, name: str) -> None:
         """Make a connection over HTTP send a header whose value is a secret, if it leaves this one empty, or is Authorization and
         missing. Raises UnknownNameError, CatalogError."""
@@ -81,7 +80,6 @@ class ServerValues:
             headers = {**connection.headers, header: f"${{secret:{secret_name(server, header)}}}"}
             self._save(catalog, found, replace(connection, headers=headers))
 
-    @needs("administer", "remove a secret")
     def remove(self, catalog: str, server: str, name: str) -> None:
         """Forget a kept value. Raises UnknownNameError."""
         kept = {own for own in self._vault.names() if own[0] == ServerId(catalog, server)}
@@ -90,7 +88,6 @@ class ServerValues:
             raise UnknownNameError(f"No value {name!r} is kept for server {server!r} of catalog {catalog!r}.")
         self._vault.remove(ServerId(catalog, server), key)
 
-    @needs("administer", "hide a value in results")
     def hide(self, catalog: str, server: str, name: str) -> None:
         """Keep a variable as a secret that was written in the catalog. Raises UnknownNameError."""
         found = self._catalogs.catalog(catalog).server(server)
@@ -102,7 +99,6 @@ class ServerValues:
         shown = tuple(one for one in connection.shown if one != name)
         self._save(catalog, found, replace(connection, env={**connection.env, name: f"${{secret:{key}}}"}, shown=shown))
 
-    @needs("administer", "show a value in results")
     def show(self, catalog: str, server: str, name: str) -> None:
         """Write a variable into the catalog as it is, because it is no secret. Raises UnknownNameError, CatalogError."""
         found = self._catalogs.catalog(catalog).server(server)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Discovery, Imported, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError
-from core.domain.people import needs
+from core.domain.people import actions
 from core.importers.shipped_catalogs import check_name
 from core.servers.lazy_pool import load_protocol
 from core.servers.secrets import SecretVault, reference_names
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SOURCE = "servers added one by one"
 
 
+@actions("administer", add="add a server", remove="remove a server", disable="disable a server", enable="enable a server", restart="restart a server", discover="ask a server for its tools")  # fmt: skip
 @dataclass(eq=False)
 class ServerEditor:
     """Changes one server; the others of its catalog stay as they are. Thread-safe."""
@@ -28,7 +29,6 @@ class ServerEditor:
     vault: SecretVault
     sessions: Callable[[], SessionPool]
 
-    @needs("administer", "add a server")
     def add(self, catalog: str, imported: Imported) -> Discovery:
         """Add the server of a read document with its tools, and make the catalog if it is missing. A server that does not answer is
         added without tools. Raises CatalogError if the name is taken."""
@@ -40,7 +40,6 @@ class ServerEditor:
         keep_values(self.vault, catalog, [server], imported.secrets)
         return self.discover(catalog, server.name)
 
-    @needs("administer", "remove a server")
     def remove(self, catalog: str, name: str) -> None:
         """Remove a server, its values and its sessions. Its statistics come back with a server of that name. Raises UnknownNameError."""
         self.catalogs.edit(catalog, lambda known: without(known, name))
@@ -49,19 +48,16 @@ class ServerEditor:
             if server == ServerId(catalog, name):
                 self.vault.remove(server, value)
 
-    @needs("administer", "disable a server")
     def disable(self, catalog: str, name: str) -> None:
         """Switch a server off: it is neither offered nor called, and keeps its statistics and values. Raises UnknownNameError."""
         self.catalogs.edit(catalog, lambda known: switched_off(known, name))
         self.sessions().end(ServerId(catalog, name))
 
-    @needs("administer", "enable a server")
     def enable(self, catalog: str, name: str) -> Discovery | None:
         """Switch a server on again. Returns what it listed if its tools were not known. Raises UnknownNameError."""
         server = self.catalogs.edit(catalog, lambda known: switched_on(known, name)).server(name)
         return self.discover(catalog, name) if server.connection is not None and not server.tools else None
 
-    @needs("administer", "restart a server")
     def restart(self, catalog: str, name: str) -> None:
         """End the sessions of a server and its process, and connect to it again. Raises UnknownNameError, WayfareError if it does not
         answer."""
@@ -71,7 +67,6 @@ class ServerEditor:
         self.sessions().end(ServerId(catalog, name))
         self.sessions().check(ServerId(catalog, name), server.connection)
 
-    @needs("administer", "ask a server for its tools")
     def discover(self, catalog: str, name: str) -> Discovery:
         """Take the tools of one server live. If it does not answer, it stays as it is. Raises UnknownNameError."""
         return self.refresh(catalog, [self.catalogs.catalog(catalog).server(name)])[0]

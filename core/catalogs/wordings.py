@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from core.domain.catalog import Catalog, Server, Tool, original_words
 from core.domain.documents import digest
 from core.domain.errors import CatalogError, UnknownNameError
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.untrusted_text import visible
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def words_digest(text: str) -> str:
     return digest(text)[:DIGEST_CHARACTERS]
 
 
+@actions("tune", put="reword", remove="remove a wording")
 class Wordings:
     def __init__(self, store: Store, catalogs: CatalogService, now: Callable[[], datetime]) -> None:
         self._store = store
@@ -96,7 +97,6 @@ class Wordings:
         found = ((one, own.get((one.server, one.tool))) for one in self.list(catalog))
         return tuple(one for one, words in found if words is None or words_digest(words) != one.of)
 
-    @needs("tune", "reword")
     def put(self, catalog: str, place: str, text: str) -> None:
         """Describes a tool (`server::tool`) or a server anew. Raises UnknownNameError, and CatalogError for an unusable
         text."""
@@ -109,7 +109,6 @@ class Wordings:
         made = Wording(server, tool, text, words_digest(words), self.now().isoformat())
         self._write(catalog, server, tool, (made,))
 
-    @needs("tune", "remove a wording")
     def remove(self, catalog: str, place: str) -> None:
         """Takes the server's own words back. Raises UnknownNameError if there is no wording."""
         server, _, tool = place.partition("::")

@@ -1,18 +1,17 @@
 """People: what each role may do, and the one place where that is checked and noted.
 
-A service says with `needs` which right an action takes. Commands, agents, upkeep, and the person at a console without sign-in have
+A service says with `actions` which right its methods take. Commands, agents, upkeep, and the person at a console without sign-in have
 all rights. What an agent may use is its client's scope (`core.governance.policy`).
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context, ContextVar
 from dataclasses import dataclass
-from functools import wraps
-from typing import Literal, ParamSpec, TypeVar
+from functools import partial, wraps
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
@@ -43,17 +42,13 @@ class NotAllowedError(WayfareError):
     """The roles of a person do not allow this."""
 
 
-def _forget(_did: str, _about: str, _refused: bool) -> None:
-    """A person without a name leaves no note."""
-
-
 @dataclass(frozen=True, slots=True)
 class Person:
     """A person with roles. `note` keeps what the person did. The default is the person at a console without sign-in."""
 
     name: str = ""
     roles: Sequence[Role] = ("admin",)
-    note: Note = _forget
+    note: Note = lambda _did, _about, _refused: None
 
     def refusal(self, right: Right) -> str:
         """Returns why this person may not, or "".
@@ -68,8 +63,8 @@ class Person:
         return f"Your role ({', '.join(self.roles)}) may not {RIGHTS[right]}. An admin of this console can give you another."
 
 
-_ACTING: ContextVar[Person | None] = ContextVar("_ACTING", default=None)
-_NOTED: ContextVar[bool] = ContextVar("_NOTED", default=False)
+_acting: ContextVar[Person | None] = ContextVar("_acting", default=None)
+_inside: ContextVar[bool] = ContextVar("_inside", default=False)  # an action, whose steps are not noted
 _at_page: Callable[[], Person | None] = lambda: None  # noqa: E731 - it is replaced
 
 
@@ -80,29 +75,20 @@ def ask_pages(at_page: Callable[[], Person | None]) -> None:
 
 
 def person() -> Person:
-    """Returns the person who acts in this thread."""
-    return _ACTING.get() or _at_page() or Person()
+    """Returns the person for whom this thread works."""
+    return _acting.get() or _at_page() or Person()
 
 
-@contextmanager
-def acting(who: Person) -> Generator[None]:
-    """Lets this thread act for a person until the block ends."""
-    token = _ACTING.set(who)
-    try:
-        yield
-    finally:
-        _ACTING.reset(token)
+def act_for(who: Person) -> None:
+    """Lets the rest of this context (a request, a thread) work for a person."""
+    _acting.set(who)
 
 
 def for_person(work: Callable[P, T]) -> Callable[P, T]:
     """Returns work that another thread does for the person of this one."""
-    who = person()
-
-    def done(*args: P.args, **kwargs: P.kwargs) -> T:
-        with acting(who):
-            return work(*args, **kwargs)
-
-    return done
+    context = Context()
+    context.run(act_for, person())
+    return partial(context.run, work)
 
 
 def require(right: Right, did: str = "", about: str = "") -> None:
@@ -113,27 +99,33 @@ def require(right: Right, did: str = "", about: str = "") -> None:
         raise NotAllowedError(why)
 
 
-def needs(right: Right, did: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Makes a method an action that takes a right. Once it is done, it is noted as `did`; what it does on the way is not."""
+def actions(right: Right, **did: str) -> Callable[[type[T]], type[T]]:
+    """Makes methods of a class actions that take a right. One that is done is noted in these words; what it does on the way is not."""
 
-    def guard(method: Callable[P, T]) -> Callable[P, T]:
-        signature = inspect.signature(method)
-
-        @wraps(method)
-        def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
-            given = signature.bind(*args, **kwargs).arguments
-            about = one_line(" ".join(str(given[name]) for name in given if name in ABOUT), 200)
-            require(right, did, about)
-            inside = _NOTED.set(True)
-            try:
-                result = method(*args, **kwargs)
-            finally:
-                _NOTED.reset(inside)
-            if not _NOTED.get():
-                person().note(did, about, False)
-            return result
-
-        guarded.__dict__["right"] = right
-        return guarded
+    def guard(service: type[T]) -> type[T]:
+        for name, words in did.items():
+            setattr(service, name, _guarded(getattr(service, name), right, words))
+        return service
 
     return guard
+
+
+def _guarded(method: Callable[..., Any], right: Right, did: str) -> Callable[..., Any]:
+    signature = inspect.signature(method)
+
+    @wraps(method)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        about = one_line(" ".join(str(given[name]) for name in given if name in ABOUT), 200)
+        require(right, did, about)
+        outside = _inside.set(True)
+        try:
+            result = method(*args, **kwargs)
+        finally:
+            _inside.reset(outside)
+        if not _inside.get():
+            person().note(did, about, False)
+        return result
+
+    guarded.__dict__["right"] = right
+    return guarded

@@ -172,13 +172,15 @@ class EndpointApp:
             return _error(403, reason)
         self._wanted.set()
         await self._ready.wait()
+        status, kind = 401, "invalid_token"
         try:
             problem = await self._unauthorized(scope)
-        except InsufficientScopeError as error:
-            challenge = _challenge(scope, str(error), "insufficient_scope")
-            return _error(403, str(error), headers={"WWW-Authenticate": challenge})
+        except WayfareError as error:
+            problem = str(error)
+            if isinstance(error, InsufficientScopeError):
+                status, kind = 403, "insufficient_scope"
         if problem:
-            return _error(401, problem, headers={"WWW-Authenticate": _challenge(scope, problem)})
+            return _error(status, problem, headers={"WWW-Authenticate": _challenge(scope, problem, kind)})
         return self._too_many(scope)
 
     def _too_many(self, scope: Scope) -> JSONResponse | None:
@@ -231,18 +233,13 @@ class EndpointApp:
 
     async def _unauthorized(self, scope: Scope) -> str:
         """Returns why a request needs a token, or another one, or "" if it may go on: then its scope has the client. Raises
-        InsufficientScopeError."""
+        WayfareError for an access token that is not good."""
         headers, governance = Headers(scope=scope), self._governance
         if governance is None:
             return ""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme:
-            try:
-                client = await self._client_of(governance, token.strip()) if scheme.lower() == "bearer" else None
-            except InsufficientScopeError:
-                raise
-            except WayfareError as error:
-                return str(error)
+            client = await self._client_of(governance, token.strip()) if scheme.lower() == "bearer" else None
             if client is None:
                 return "The token is unknown or was revoked; the operator makes one on the page Govern."
             scope[CLIENT] = client.name
@@ -252,7 +249,6 @@ class EndpointApp:
         return ""
 
     async def _client_of(self, governance: GovernanceService, token: str) -> Client | None:
-        """Returns the client of a token. Raises WayfareError if it is an access token that is not good."""
         if self._issuer is None or token.count(".") != 2:
             return governance.clients.of_token(token)
         return governance.clients.seen(await anyio.to_thread.run_sync(self._named, token, limiter=self._verifying))
@@ -335,7 +331,7 @@ def _error(
     return JSONResponse(body, status_code=status, headers=headers)
 
 
-def _challenge(scope: Scope, problem: str, error: str = "invalid_token") -> str:
+def _challenge(scope: Scope, problem: str, error: str) -> str:
     """Returns the WWW-Authenticate header (RFC 6750). A missing token or another scheme is no error."""
     said = f'Bearer resource_metadata="{own_address(scope)}{METADATA_PATH}{PATH}"'
     if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":

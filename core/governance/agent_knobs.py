@@ -6,11 +6,12 @@ import threading
 from collections.abc import Mapping
 
 from core.domain.params import Parameters, Value
-from core.domain.people import needs
+from core.domain.people import actions
 from core.routers.saved_presets import usable
 from core.store import Store
 
 
+@actions("tune", put="set the knobs of agents")
 class AgentKnobs:
     """For each router the values that differ from its defaults. Thread-safe.
 
@@ -33,7 +34,6 @@ class AgentKnobs:
                 self._known[router] = usable(router, self._store.get_setting(_setting(router)))
             return self._known[router]
 
-    @needs("tune", "set the knobs of agents")
     def put(self, router: str, parameters: Parameters) -> None:
         """Keep a router's values for agents. Raises StoreError."""
         changed = parameters.changed()

@@ -19,7 +19,7 @@ from core.domain.documents import digest
 from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.governance_events import OPERATOR, ClientChange, PersonAction
 from core.domain.limits import Breaker, BreakerRules
-from core.domain.people import Person, Role, needs
+from core.domain.people import Person, Role, actions
 from core.domain.untrusted_text import one_line
 from core.governance.policy import People, Scope
 from core.store import Store
@@ -45,6 +45,7 @@ class Client:
     seen: datetime | None = None
 
 
+@actions("administer", make="make a token", change="change what a client may", revoke="revoke a token")
 @dataclass(eq=False)
 class ClientRegister:
     """All clients that were ever made. Thread-safe; a revoked one is a stranger with its next request."""
@@ -98,7 +99,6 @@ class ClientRegister:
         """Whether an operator can sign in to the pages."""
         return any(one.scope.pages for one in self._in_force())
 
-    @needs("administer", "make a token")
     def make(self, name: str, scope: Scope | None = None, *, origin: str, tokenless: bool = False) -> str:
         """Make a client. Returns its token, which is shown only once, or "" for `ANONYMOUS`. A `tokenless` client gets its token when it is
         made again, and keeps its scope then. Raises WayfareError for an unusable name."""
@@ -127,7 +127,6 @@ class ClientRegister:
             self._take(made)
         return token
 
-    @needs("administer", "change what a client may")
     def change(self, name: str, scope: Scope, *, origin: str) -> None:
         """Give a client another scope from its next request on. Its token stays. Raises UnknownNameError, WayfareError."""
         with self._lock:
@@ -139,7 +138,6 @@ class ClientRegister:
             self.store.governance.append(changed)
             self._take(changed)
 
-    @needs("administer", "revoke a token")
     def revoke(self, name: str, *, origin: str) -> None:
         """Revokes a client's token. Raises UnknownNameError."""
         with self._lock:

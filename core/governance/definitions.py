@@ -15,7 +15,7 @@ from core.domain.documents import digest
 from core.domain.errors import UnknownNameError
 from core.domain.findings import Finding, Severity
 from core.domain.governance_events import DefinitionChange
-from core.domain.people import needs
+from core.domain.people import actions
 from core.governance.approval_rules import PartDifference, definition_json, differences, same_definition
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.lint import RULES, lint
@@ -51,6 +51,7 @@ class HeldDefinition:
         return f"it is new, and Lint finds: {self.error}" if self.known_since is None else "its definition changed"
 
 
+@actions("approve", decide="decide a definition")
 @dataclass(eq=False)
 class KnownDefinitions:
     """The definitions that agents have used. Thread-safe. Prices and times are no part of a definition.
@@ -131,7 +132,6 @@ class KnownDefinitions:
         """Remember the definition of a tool that is called for the first time."""
         self._write(catalog, tool, APPROVED if approved else FIRST_USE, origin)
 
-    @needs("approve", "decide a definition")
     def decide(self, catalog: str, tool_id: str, *, approve: bool, origin: str) -> None:
         """Approve a definition as it is now, or deny it. Raises UnknownNameError where the catalog has no such tool."""
         found = self.catalogs.catalog(catalog)

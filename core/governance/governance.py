@@ -23,7 +23,7 @@ from core.domain.errors import Refusal
 from core.domain.governance_events import ApprovalChange, PolicyChange, Spent
 from core.domain.limits import Breaker
 from core.domain.outcome import OutcomeKind
-from core.domain.people import needs
+from core.domain.people import actions
 from core.governance import refusals
 from core.governance.admission import Admission, RefusedRequests
 from core.governance.approval_rules import binding
@@ -56,6 +56,8 @@ class _Weighed(NamedTuple):
     over: bool
 
 
+@actions("administer", set_policy="change the policy")
+@actions("approve", decide="decide a waiting call")
 class GovernanceService:
     """Thread-safe. Reading `ledger` or `breakers` requires `lock`. `clock` is monotonic, `now` the time of day; `redact` masks known
     secrets, `announce` is told of each call that begins to wait for a person, `lint_errors` gives the tools of a catalog with
@@ -116,7 +118,6 @@ class GovernanceService:
     def policy(self) -> Policy:
         return self._policy
 
-    @needs("administer", "change the policy")
     def set_policy(self, policy: Policy, *, origin: str) -> None:
         """Put a policy in force from the next call on. Calls that wait under the one before have to be made again."""
         with self.lock:
@@ -136,7 +137,6 @@ class GovernanceService:
         """Calls that a person can decide now, oldest first."""
         return self.approvals.waiting(self._policy.digest)
 
-    @needs("approve", "decide a waiting call")
     def decide(self, id_: str, *, approve: bool, origin: str) -> Approval:
         """Approve or deny a call that waits. Raises UnknownNameError, WayfareError."""
         rules, policy = self._policy.approvals, self._policy.digest

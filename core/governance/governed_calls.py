@@ -13,7 +13,7 @@ from core.domain.errors import Refusal
 from core.domain.execution import Progress, Settle
 from core.domain.governance_events import OPERATOR
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
-from core.domain.people import needs, person
+from core.domain.people import actions, person
 from core.governance.calls import Outlook, Permit, Wanted
 from core.governance.governance import GovernanceService
 
@@ -34,6 +34,7 @@ class GovernedCall:
     handle: CallHandle
 
 
+@actions("call", by_person="call a tool", leave="call a tool in an experiment")
 @dataclass(eq=False)
 class GovernedCalls:
     """Thread-safe."""
@@ -69,7 +70,6 @@ class GovernedCalls:
         """A drawn outcome. No tool is called, and no permission is needed."""
         return self.calls.start(call, mode=CallMode.DRAWN, origin=origin, client=client)
 
-    @needs("call", "call a tool")
     def by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved_by: str = "") -> CallHandle:
         """A call that a person makes at a page. What is simulated reaches no server and needs no leave. Raises Refusal."""
         if mode is not CallMode.REAL:
@@ -81,7 +81,6 @@ class GovernedCalls:
         _, tool = self.catalogs.catalog(call.catalog).find(call.server, call.tool)
         return self.governance.outlook(Wanted(client, call, tool, 0))
 
-    @needs("call", "call a tool in an experiment")
     def leave(self, call: ToolCall, origin: str) -> Settle | None:
         """Returns the function that settles a permitted call of an experiment, or None if the call is refused or waits."""
         try:

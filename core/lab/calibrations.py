@@ -13,7 +13,7 @@ from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
 from core.domain.errors import CatalogError, WayfareError
 from core.domain.feedback import By, Calibration, CalibrationSwitch, LabelledQuery, catalog_fingerprint, steps_to_undo
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tasks import Task
 from core.importers.reading import name_fault, parse
 from core.importers.shipped_catalogs import SAMPLE
@@ -127,6 +127,7 @@ class CalibrationResult:
         return {**report, "threshold": self.threshold.to_json(), "not_drawn": self.not_drawn}
 
 
+@actions("tune", fit="fit a calibration", save="save a calibration", apply="switch a calibration", undo="undo a calibration", import_file="import a calibration")  # fmt: skip
 @dataclass(eq=False)
 class CalibrationService:
     """Fits, keeps and switches. What is in force is used by every decision at once. Thread-safe."""
@@ -139,7 +140,6 @@ class CalibrationService:
     _: KW_ONLY
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    @needs("tune", "fit a calibration")
     def fit(
         self,
         catalog: str = SAMPLE,
@@ -175,7 +175,6 @@ class CalibrationService:
         usable = sum(any(tool in tool_row for tool in query.right) for query in self.feedback.queries(catalog))
         return max(0, LEAST_LABELS - usable)
 
-    @needs("tune", "save a calibration")
     def save(self, result: CalibrationResult, name: str = "", *, apply: bool = False, by: By = OPERATOR) -> Calibration:
         """Keep a fit under a name ("": the next number), replacing an older one, and switch it on with `apply`.
 
@@ -200,7 +199,6 @@ class CalibrationService:
         """The calibration in force. Returns None for the shipped values."""
         return self.store.calibrations.active(catalog)
 
-    @needs("tune", "switch a calibration")
     def apply(self, name: str, *, catalog: str = SAMPLE, by: By = OPERATOR) -> Calibration | None:
         """Switch a calibration on; "" goes back to what Wayfare comes with. Raises UnknownNameError."""
         chosen = self.store.calibrations.find(catalog, name) if name else None
@@ -211,7 +209,6 @@ class CalibrationService:
         """Whether there is a step to undo."""
         return bool(steps_to_undo(self.store.calibrations.history(catalog)))
 
-    @needs("tune", "undo a calibration")
     def undo(self, catalog: str = SAMPLE, *, by: By = OPERATOR) -> Calibration | None:
         """Undo one step. Returns the calibration in force then. Raises WayfareError without a step to undo."""
         if not self.can_undo(catalog):
@@ -226,7 +223,6 @@ class CalibrationService:
             raise WayfareError(f"No calibration of catalog {catalog!r} is switched on; name one, or fit one first.")
         return written(chosen)
 
-    @needs("tune", "import a calibration")
     def import_file(
         self,
         text: str | bytes,

@@ -14,7 +14,7 @@ from core.catalogs.catalogs import CatalogService
 from core.domain import documents
 from core.domain.documents import Wanted
 from core.domain.errors import CatalogError, UnknownNameError
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Task, contradictions, joined, ordered
 from core.lab.levels import Proposals, proposed, widened
 from core.relevance.encoder import Vectors
@@ -51,6 +51,7 @@ class Imported:
     unknown: int
 
 
+@actions("tune", judge="judge equal tools", import_file="import equal tools")
 @dataclass(eq=False)
 class EqualSetsService:
     """Proposes, keeps and joins. Thread-safe."""
@@ -90,7 +91,6 @@ class EqualSetsService:
         judged = self.store.equal_judgments.of_catalog(catalog)
         return joined(one.pair for one in judged if one.says == "equal" and {*one.pair} <= tools.keys())
 
-    @needs("tune", "judge equal tools")
     def judge(self, catalog: str, one: str, other: str, says: Says | None) -> None:
         """Keep a judgment of two tools; None takes it back. Raises UnknownNameError for an unknown tool."""
         tools = self.catalogs.catalog(catalog).tool_row
@@ -120,7 +120,6 @@ class EqualSetsService:
         }
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
-    @needs("tune", "import equal tools")
     def import_file(self, data: bytes, *, source: str, catalog: str) -> Imported:
         """Keep the pairs of an exported file, or the sets of a file without pairs. They replace judgments of the same pairs. Raises
         CatalogError."""

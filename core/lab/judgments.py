@@ -12,7 +12,7 @@ from typing import Literal
 from core.catalogs.catalogs import CatalogService
 from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.feedback import GRADES, MOST_NAME_CHARACTERS, MOST_NOTE_CHARACTERS, AskedQuery, Judgment, JudgmentSets
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tasks import Task
 from core.importers import tasks_text
 from core.importers.judgments import csv_text, json_lines_text, read_judgments
@@ -36,6 +36,7 @@ class ImportedJudgments:
     not_in_catalog: int
 
 
+@actions("tune", judge="judge a tool", take_back="take a judgment back", import_="import judgments")
 @dataclass(eq=False)
 class JudgmentService:
     """Judgment sets by catalog. They change no decision. Thread-safe."""
@@ -49,7 +50,6 @@ class JudgmentService:
         self._lock = threading.RLock()
         self._known: dict[str, JudgmentSets] = {}
 
-    @needs("tune", "judge a tool")
     def judge(
         self,
         subtask: str,
@@ -94,7 +94,6 @@ class JudgmentService:
         self._keep(catalog, made)
         return made
 
-    @needs("tune", "take a judgment back")
     def take_back(self, judgment: Judgment) -> None:
         """Withdraw a judgment. Both stay in the log."""
         self._keep(
@@ -132,7 +131,6 @@ class JudgmentService:
         found = self.judgments(catalog, set_name)
         return csv_text(found) if form == "csv" else json_lines_text(found)
 
-    @needs("tune", "import judgments")
     def import_(
         self,
         text: str | bytes,

@@ -22,7 +22,7 @@ from core.domain.errors import CatalogError, WayfareError
 from core.domain.lab_runs import OPTUNA, ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
 from core.domain.network_moment import NetworkMoment
 from core.domain.params import Parameters
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
 from core.importers.reading import name_fault
@@ -50,6 +50,7 @@ def written_tasks(catalog: str) -> str:
     return f"written tasks: {catalog}"
 
 
+@actions("tune", keep="keep a run")
 @dataclass(eq=False)
 class LabRunService:
     """Stores the results of the lab. Thread-safe."""
@@ -205,6 +206,7 @@ class _SnapshotFile:
     name: str = ""
 
 
+@actions("tune", save="save a snapshot", remove="remove a snapshot", restore="restore a snapshot", import_file="import a snapshot")  # fmt: skip
 @dataclass(eq=False)
 class SnapshotService:
     """Takes and restores snapshots. The calling page gives and takes what pages show."""
@@ -230,7 +232,6 @@ class SnapshotService:
             {name: self.networks.load(name).text() for name in profiles if name in saved},
         )
 
-    @needs("tune", "save a snapshot")
     def save(self, name: str, state: ConsoleState) -> Snapshot:
         """Keep a state under a name, in place of an older one. Raises CatalogError for an invalid name."""
         fault = name_fault(name)
@@ -246,12 +247,10 @@ class SnapshotService:
         """All snapshots, newest first."""
         return self.store.snapshots.all()
 
-    @needs("tune", "remove a snapshot")
     def remove(self, name: str) -> None:
         """Delete a snapshot."""
         self.store.snapshots.remove(name)
 
-    @needs("tune", "restore a snapshot")
     def restore(self, name: str) -> Returned:
         """Apply the calibrations of then, save networks that are gone, and return what the pages showed.
 
@@ -276,7 +275,6 @@ class SnapshotService:
         document = {"kind": KIND, "name": found.name, "at": found.at.isoformat(), "state": found.state.to_json()}
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
-    @needs("tune", "import a snapshot")
     def import_file(self, data: bytes, *, source: str) -> Snapshot:
         """Keep a snapshot that `export` wrote, under its name. Raises CatalogError that says what is wrong."""
         advice = "give a file that Export wrote"

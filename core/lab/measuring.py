@@ -14,7 +14,7 @@ from core.domain.catalog import Imported
 from core.domain.errors import WayfareError
 from core.domain.lab_runs import LabConditions, LabRun, RunPart, differing, fingerprint, lab_id
 from core.domain.params import Parameters
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
 from core.lab.benchmark import CLOCKED, BenchmarkRun, measured_run, run_entry
@@ -69,6 +69,7 @@ class Repeated:
         }
 
 
+@actions("tune", measure="measure", repeat="repeat a measurement")
 @dataclass(eq=False)
 class MeasuringService:
     """Measures and repeats runs. Thread-safe."""
@@ -78,7 +79,6 @@ class MeasuringService:
     routing: RoutingService
     runs: LabRunService
 
-    @needs("tune", "measure")
     def measure(
         self,
         tasks: Sequence[Task],
@@ -127,7 +127,6 @@ class MeasuringService:
         """The number of unfinished runs."""
         return self.store.lab_runs.unfinished()
 
-    @needs("tune", "repeat a measurement")
     def repeat(self, run: LabRun, progress: Progress = lambda _done: None) -> Repeated:
         """Make the same run again, over the catalog as it is now. Nothing is stored.
 
@@ -224,6 +223,7 @@ class Registry:
     imported: Imported
 
 
+@actions("administer", keep="keep a test bed")
 @dataclass(eq=False)
 class TestbedService:
     """Draws and keeps testbeds. Thread-safe."""
@@ -260,7 +260,6 @@ class TestbedService:
             raise WayfareError("There is nothing to choose servers from; give a catalog or a registry file.")
         return drawn_testbed(sources, selection)
 
-    @needs("administer", "keep a test bed")
     def keep(self, testbed: Testbed, name: str, *, registries: Sequence[Registry] = ()) -> None:
         """Keep it as a catalog with its tasks, which the Lab then lists. Raises WayfareError."""
         if not testbed.chosen:

@@ -17,7 +17,7 @@ from core.domain.events import OutcomeEvent
 from core.domain.execution import Leave, always
 from core.domain.lab_runs import LIVE, KeptRun, fingerprint
 from core.domain.params import Parameters
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
 from core.importers.shipped_catalogs import SAMPLE
@@ -58,6 +58,8 @@ class Entry:
     parameters: Parameters
 
 
+@actions("call", _calls="run a network live")
+@actions("tune", keep="keep network runs")
 @dataclass(eq=False)
 class ScenarioService:
     """Runs scenarios. Simulated ones make no calls and record no events. The calls of live ones go to `record`; their secrets come from
@@ -140,7 +142,6 @@ class ScenarioService:
             runs.append(replace(run, mode=LIVE) if live else run)
         return tuple(runs)
 
-    @needs("call", "run a network live")
     def _calls(self, world: World, cancel: threading.Event | None) -> AbstractContextManager[Call]:
         load_protocol()
         from core.lab.scenarios.live import LiveCalls
@@ -156,7 +157,6 @@ class ScenarioService:
             cancel=cancel,
         )
 
-    @needs("tune", "keep network runs")
     def keep(self, world: World, runs: Sequence[ScenarioRun]) -> tuple[KeptRun, ...]:
         """Store runs of a world that `world` made; a run with the same inputs is replaced. Raises StoreError."""
         if world.conditions is None:

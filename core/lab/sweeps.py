@@ -14,7 +14,7 @@ from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
 from core.domain.lab_runs import OPTUNA, Sweep, SweepPoint, lab_id
 from core.domain.params import Parameters
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tasks import Task
 from core.lab.cluster import RaySpread, Work
 from core.lab.lab_runs import LabRunService
@@ -60,6 +60,7 @@ class SweepPlan:
         return {"axes": [axis.text for axis in self.axes], "method": self.method, "points": points, **first}
 
 
+@actions("tune", run="sweep")
 @dataclass(eq=False)
 class SweepService:
     """Runs sweeps over labelled tasks. Their decisions are not recorded."""
@@ -70,7 +71,6 @@ class SweepService:
     runs: LabRunService
     now: Callable[[], datetime]
 
-    @needs("tune", "sweep")
     def run(
         self,
         tasks: Sequence[Task],

@@ -30,7 +30,7 @@ from core.domain.english import leading_verb
 from core.domain.errors import CatalogError
 from core.domain.findable import Confused
 from core.domain.lab_runs import fingerprint
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tasks import Step, Task, ordered
 from core.importers import tasks_text
 from core.lab.data_flow import ANYWHERE, DataFlow, Link
@@ -95,6 +95,7 @@ class WrittenTasks:
         return said
 
 
+@actions("tune", keep="keep written tasks")
 @dataclass(eq=False)
 class TaskWritingService:
     """Writes the tasks of a catalog, and keeps them for the Lab. Thread-safe."""
@@ -131,7 +132,6 @@ class TaskWritingService:
         wide = sum(bool({task.subtask, *(step.subtask for step in task.plan)} & writer.widened) for task in tasks)
         return WrittenTasks(tuple(tasks), writer.dropped, wide, proposals, tuple(writer.remarks))
 
-    @needs("tune", "keep written tasks")
     def keep(self, catalog: str, tasks: Sequence[Task]) -> str:
         """Keep them as the written tasks of a catalog. Returns their fingerprint. Raises StoreError."""
         text = tasks_text(tasks)

@@ -12,7 +12,7 @@ from typing import TypedDict, Unpack
 from core.catalogs.catalogs import CatalogService
 from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.feedback import By, Label, LabelledQuery, labelled_queries
-from core.domain.people import needs
+from core.domain.people import actions
 from core.importers.judgments import read_labels
 from core.importers.shipped_catalogs import SAMPLE
 from core.relevance.feedback import Move
@@ -62,6 +62,7 @@ class MovedBy:
         return "" if self.label is None or self.label.tool == self.tool else self.label.tool
 
 
+@actions("tune", label="label a tool", should_have_been="label another tool", retract="take a label back", import_tasks="import labels")  # fmt: skip
 @dataclass(eq=False)
 class FeedbackService:
     """Adds and takes back labels; the next decisions follow. Thread-safe."""
@@ -72,14 +73,12 @@ class FeedbackService:
     _: KW_ONLY
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    @needs("tune", "label a tool")
     def label(self, subtask: str, tool: str, *, right: bool, **about: Unpack[About]) -> Label:
         """Label a tool (`server::tool`) as right or wrong for a sub-task. Raises UnknownNameError, WayfareError."""
         label = self._label(subtask, tool, right=right, **about)
         self._keep(label.catalog, label)
         return label
 
-    @needs("tune", "label another tool")
     def should_have_been(self, subtask: str, *, right: str, shown: str, **about: Unpack[About]) -> tuple[Label, Label]:
         """Label one tool right and the shown one wrong; both are kept, or neither."""
         if right == shown:
@@ -89,7 +88,6 @@ class FeedbackService:
         self._keep(good.catalog, good, bad)
         return good, bad
 
-    @needs("tune", "take a label back")
     def retract(self, label_id: str, *, by: By = OPERATOR) -> Label:
         """Take a label back; gives the entry that does so. Raises UnknownNameError."""
         label = self.store.labels.find(label_id)
@@ -149,7 +147,6 @@ class FeedbackService:
         ]
         return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
-    @needs("tune", "import labels")
     def import_tasks(
         self, text: str | bytes, *, source: str, catalog: str = SAMPLE, by: By | None = None
     ) -> ImportedLabels:

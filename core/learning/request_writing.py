@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from core.domain.errors import PlannerError
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.tokens import count_tokens
 from core.domain.untrusted_text import one_line
 from core.learning.requests import HOW, PER_TOOL
@@ -136,6 +136,7 @@ class RequestWriter:
 MOST_UNUSABLE = 3  # batches in a row
 
 
+@actions("tune", write="have a model write example requests")
 @dataclass
 class WritingRun:
     """Batch after batch until all is written, the cap is reached, or the model cannot be asked. `keep` stores the requests of some
@@ -154,7 +155,6 @@ class WritingRun:
     spent: Spending = Spending()
     watch: Watch = field(default_factory=Watch)
 
-    @needs("tune", "have a model write example requests")
     def write(self, rows: Sequence[Row], told: Callable[[], object]) -> None:
         """Writes the requests of all tools, and calls `told` after each batch."""
         self.of, unusable = len(rows), 0

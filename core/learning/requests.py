@@ -15,7 +15,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.feedback import By
 from core.domain.findings import Severity
-from core.domain.people import needs
+from core.domain.people import actions
 from core.domain.requests import (
     MOST_CHARACTERS,
     MOST_REQUESTS,
@@ -76,6 +76,7 @@ class Undone:
     at: datetime
 
 
+@actions("tune", import_file="import example requests", add="add example requests", add_by_hand="add an example request", accept_offered="accept example requests", remove="remove example requests", undo="undo example requests")  # fmt: skip
 @dataclass(eq=False)
 class RequestService:
     """Keeps requests and gives them out. Thread-safe."""
@@ -89,7 +90,6 @@ class RequestService:
         """The requests in force of each tool that has some."""
         return self.learnt.requests.of(self.catalogs.catalog(catalog))
 
-    @needs("tune", "import example requests")
     def import_file(self, data: bytes, *, source_file: str, catalog: str, source: str, by: By) -> Taken:
         """Take the requests of JSON Lines. Lines that cannot be taken are skipped. Raises CatalogError if none can."""
         if source not in GIVEN_BY:
@@ -113,7 +113,6 @@ class RequestService:
             )
         return taken
 
-    @needs("tune", "add example requests")
     def add(
         self,
         catalog: str,
@@ -149,7 +148,6 @@ class RequestService:
         every = sorted([*skipped, *left_out], key=lambda one: one.line)
         return Taken(len(changes), count, tuple(every), batch if changes else "")
 
-    @needs("tune", "add an example request")
     def add_by_hand(self, catalog: str, tool: str, texts: Sequence[str], by: By) -> Taken:
         """Keep requests that a person wrote. Raises CatalogError with why if none is kept."""
         taken = self.add(catalog, [(0, tool, texts)], source=OPERATOR, by=by)
@@ -158,13 +156,11 @@ class RequestService:
             raise CatalogError(f"Nothing was added: {why}.")
         return taken
 
-    @needs("tune", "accept example requests")
     def accept_offered(self, catalog: str, tool: str, by: By) -> Taken:
         """Let the requests count that a server sent about its tool. Raises CatalogError as `add_by_hand`."""
         found = self._tool(catalog, tool)
         return self.add_by_hand(catalog, tool, found.offered, by)
 
-    @needs("tune", "remove example requests")
     def remove(self, catalog: str, tool: str, texts: Sequence[str], by: By) -> None:
         """Take requests of a tool away. Raises UnknownNameError for an unknown tool."""
         change = self._change(
@@ -172,7 +168,6 @@ class RequestService:
         )
         self._keep(catalog, [change])
 
-    @needs("tune", "undo example requests")
     def undo(self, catalog: str, by: By) -> Undone:
         """Take the newest batch back. Raises CatalogError if there is none."""
         changes = standing(self.store.requests.history(self.catalogs.catalog(catalog).name))

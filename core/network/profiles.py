@@ -28,7 +28,7 @@ from core.domain import documents
 from core.domain.catalog import Server
 from core.domain.documents import CLOSED, Wanted
 from core.domain.errors import CatalogError, ParameterError, StoreError, UnknownNameError
-from core.domain.people import needs
+from core.domain.people import actions
 from core.network import STATES
 from core.network.states import Ideal, State
 from core.network.traces import Traces
@@ -232,6 +232,7 @@ def check_profile_name(name: str) -> None:
         )
 
 
+@actions("tune", save="save a network", remove="remove a network")
 class NetworkProfiles:
     """The shipped profiles, and those saved in a folder, which is made with the first one."""
 
@@ -255,7 +256,6 @@ class NetworkProfiles:
             return load_profile(name_or_path)
         raise unknown_profile(name_or_path, self.names())
 
-    @needs("tune", "save a network")
     def save(self, profile: Profile) -> Path:
         """Keep a profile under its name, in place of an older one. Raises CatalogError, StoreError."""
         check_profile_name(profile.name)
@@ -274,7 +274,6 @@ class NetworkProfiles:
             ) from None
         return path
 
-    @needs("tune", "remove a network")
     def remove(self, name: str) -> None:
         """Delete a saved profile. Raises UnknownNameError for an unknown name, StoreError."""
         if name not in self.saved():

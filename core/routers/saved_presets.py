@@ -8,12 +8,13 @@ from typing import Any, cast
 
 from core.domain.errors import ParameterError
 from core.domain.params import Value
-from core.domain.people import needs
+from core.domain.people import actions
 from core.routers import ROUTERS
 from core.routers.presets import PresetFile
 from core.store import Store
 
 
+@actions("tune", put="save a preset", delete="delete a preset")
 class SavedPresets:
     """Thread-safe.
 
@@ -39,14 +40,12 @@ class SavedPresets:
             for name, one in self._stored(router).items()
         }
 
-    @needs("tune", "save a preset")
     def put(self, router: str, preset: PresetFile) -> None:
         """Keep a preset, in place of an earlier one of its name. Raises StoreError."""
         with self._lock:
             kept = {"note": preset.note, "values": preset.parameters.changed()}
             self._store.set_setting(_setting(router), {**self._stored(router), preset.name: kept})
 
-    @needs("tune", "delete a preset")
     def delete(self, router: str, name: str) -> None:
         """Forget a preset, if there is one of this name. Raises StoreError."""
         with self._lock:

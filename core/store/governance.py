@@ -9,21 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 
 from core.domain.errors import StoreError
-from core.domain.governance_events import (
-    ApprovalChange,
-    ClientChange,
-    DefinitionChange,
-    PersonAction,
-    PolicyChange,
-    Spent,
-)
+from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
 from core.store.connection import Database
 from core.store.events import BackgroundWriter
 from core.store.journal import Journal, Kept
-from core.store.log import Log, checked
+from core.store.log import Governing, Log, checked
 from core.store.tables import TypedTable
-
-Change = ClientChange | PolicyChange | DefinitionChange | ApprovalChange | PersonAction
 
 GATHERED_S = 0.2
 
@@ -45,7 +36,7 @@ class Governance:
             self.flush, gather_s=GATHERED_S, name="wayfare-spending", where=self.database.where
         )
 
-    def append(self, *changes: Change) -> None:
+    def append(self, *changes: Governing) -> None:
         """Commit changes together. Raises StoreError, and keeps none of them, where one cannot be stored."""
         self.log.append(*changes)
 

@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from core.domain.errors import StoreError, UnknownNameError
 from core.domain.lab_runs import CommandRun, KeptRun, LabRun, RunPart, RunSteps, Snapshot, Sweep, SweepPoint
-from core.domain.people import needs
+from core.domain.people import actions
 from core.store.connection import Database, Table, pa
 from core.store.tables import TypedTable, encode, insert_arrow
 
@@ -146,6 +146,7 @@ COLUMNS = {
 CHOSEN = "id IN (SELECT unnest(?::VARCHAR[]))"
 
 
+@actions("tune", remove="delete network runs")
 class ScenarioRuns:
     """Runs are listed without their steps, which are read one run at a time."""
 
@@ -176,7 +177,6 @@ class ScenarioRuns:
             raise StoreError(f"The steps of run {id_} are damaged; delete the run and make it again.")
         return steps
 
-    @needs("tune", "delete network runs")
     def remove(self, ids: Sequence[str]) -> int:
         """Delete runs. Returns their number."""
         return self._table.remove(CHOSEN, [ids])

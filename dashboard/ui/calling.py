@@ -142,10 +142,7 @@ def _changed(app: App, catalog: str, tool: Tool) -> None:
             f":orange[:material/difference:] **This tool is held back.** {held_words(held)}, {state}. Read it before you call it."
         )
         what_changed(held)
-        st.button(
-            "Accept this definition", key=ACCEPT, **only("approve"), icon=":material/check:", on_click=_accept,
-            args=(app, catalog, tool.id),
-        )  # fmt: skip
+        st.button("Accept this definition", key=ACCEPT, **only("approve"), icon=":material/check:", on_click=_accept, args=(app, catalog, tool.id))  # fmt: skip
 
 
 def _accept(app: App, catalog: str, tool_id: str) -> None:

@@ -106,9 +106,7 @@ def _form(
             args=(app, query, tool, own, place, catalog, decision_id),
         )  # fmt: skip
         if known is not None:
-            st.button(
-                "Take back", key=f"judging:{place}:back", **only("tune"), on_click=_take_back, args=(app, known, place)
-            )
+            st.button("Take back", key=f"judging:{place}:back", **only("tune"), on_click=_take_back, args=(app, known, place))  # fmt: skip
 
 
 def grade_field(key: str, known: int | None) -> int | None:

@@ -198,10 +198,7 @@ def label_notice(known: Labelling, place: str, *, now: Decision | None = None) -
         changed_to = "" if now is None else changed_words(notice.before, now, notice.judged, notice.sharing)
         st.markdown(f":small[:green[:material/check_circle:] {notice.sentence}{changed_to}]")
         if len(notice.labels) > 1:  # two labels: the same click does not take back both
-            st.button(
-                "Take back", key=f"label:{place}:back", **only("tune"), type="tertiary", icon=":material/undo:", on_click=_back,
-                args=(known, notice),
-            )  # fmt: skip
+            st.button("Take back", key=f"label:{place}:back", **only("tune"), type="tertiary", icon=":material/undo:", on_click=_back, args=(known, notice))  # fmt: skip
             st.button(
                 "Keep as its example request", key=f"label:{place}:keep", type="tertiary", icon=":material/forum:", on_click=_keep,
                 args=(known, notice), **only("tune", help="The question becomes an example request of the right tool, which counts for everybody. "
@@ -227,10 +224,7 @@ def _judge(known: Labelling, tool: str, place: str, *, right: bool, said: Label 
 
 def _other(known: Labelling, tool: str, place: str) -> None:
     key = f"label:{place}:other:{tool}"
-    with st.popover(
-        "should be…", type="tertiary", key=key, on_change="rerun",
-        **only("tune", help="Choose the tool that was right instead."),
-    ) as popover:  # fmt: skip
+    with st.popover("should be…", type="tertiary", key=key, on_change="rerun", **only("tune", help="Choose the tool that was right instead.")) as popover:  # fmt: skip
         if popover.open:  # the names of all tools are sent only when it is open
             chosen = f"{key}:chosen"
             names = known.app.catalogs.catalog(known.decision.catalog).tool_row

@@ -109,10 +109,7 @@ def _files(
         ):  # fmt: skip
             current_app().saved_presets.put(router, preset)
             _set(prefix, f"{SAVED}{name}", {})
-        if own and st.button(
-            f"Delete {escaped(own.name, 40)}", icon=":material/delete:", key=f"{prefix}:delete", **only("tune"),
-            width="stretch",
-        ):  # fmt: skip
+        if own and st.button(f"Delete {escaped(own.name, 40)}", icon=":material/delete:", key=f"{prefix}:delete", **only("tune"), width="stretch"):  # fmt: skip
             current_app().saved_presets.delete(router, own.name)
             st.rerun()
         st.download_button(
@@ -120,9 +117,7 @@ def _files(
             "application/toml", icon=":material/download:", on_click="ignore", key=f"{prefix}:export", width="stretch",
         )  # fmt: skip
         upload = f"{prefix}:import:{st.session_state.get(f'{prefix}:imports', 0)}"  # another one after each file
-        st.file_uploader(
-            "Import", type="toml", key=upload, **only("tune"), on_change=_import, args=(defaults, prefix, router, upload), max_upload_size=1,
-        )  # fmt: skip
+        st.file_uploader("Import", type="toml", key=upload, **only("tune"), on_change=_import, args=(defaults, prefix, router, upload), max_upload_size=1)  # fmt: skip
         if problem := st.session_state.get(f"{prefix}:import problem"):
             st.error(escaped(problem), icon=":material/error:")
 

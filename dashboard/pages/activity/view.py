@@ -103,7 +103,7 @@ def _progress(app: App, job: Job) -> None:
 CHANGES_SHOWN = 500
 EXPORTS = {
     "decisions": "Decisions", "outcomes": "Calls", "refused_requests": "Refused requests", "statistics": "Statistics",
-    "parameters": "Parameter changes",
+    "parameters": "Parameter changes", "person_actions": "Actions of people",
 }  # fmt: skip
 FORMATS = {"csv": "CSV", "parquet": "Parquet"}
 

@@ -181,10 +181,7 @@ def _outlook(app: App, run: SupervisedAgent, action: Action | None) -> Outlook:
 def _done(key: str, outlook: Outlook, *, disabled: bool) -> bool:
     """Tells whether the button was pressed. Approving has a button of its own, so that an approval is deliberate."""
     if outlook.reasons:
-        return st.button(
-            "Approve and do it", key=f"{key}:approve", type="primary", icon=":material/how_to_reg:",
-            **only("approve", disabled=disabled),
-        )  # fmt: skip
+        return st.button("Approve and do it", key=f"{key}:approve", type="primary", icon=":material/how_to_reg:", **only("approve", disabled=disabled))  # fmt: skip
     return st.button("Do it", key=f"{key}:do", type="primary", icon=":material/check:", disabled=disabled)
 
 

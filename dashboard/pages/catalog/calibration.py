@@ -367,10 +367,7 @@ def _details(calibration: Calibration, key: str) -> None:
 def _import(app: App, catalog: str) -> None:
     turn = st.session_state.setdefault(TURN, 0)
     key = f"catalog.calibration.kept.file.{turn}"
-    st.file_uploader(
-        "An exported file", type=["json"], key=key, **only("tune"), on_change=_read, args=(app, catalog, key),
-        max_upload_size=50,
-    )  # fmt: skip
+    st.file_uploader("An exported file", type=["json"], key=key, **only("tune"), on_change=_read, args=(app, catalog, key), max_upload_size=50)  # fmt: skip
     st.caption("The calibration keeps its name and is not switched on.")
 
 

@@ -152,9 +152,7 @@ def _buttons(job: Job, *, again: bool, made: str = "") -> None:
             open_page("route", catalog=made)
         if again:
             known = (job.about.imported, job.about.name, job.about.source)
-            st.button(
-                "Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_connect, args=known
-            )
+            st.button("Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_connect, args=known)  # fmt: skip
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 
 

@@ -194,10 +194,7 @@ def connections_panel(app: App) -> None:
             "No server is connected yet. The first call of a tool opens a session, or connect here.",
             icon=":material/cable:",
         )
-        if st.button(
-            "Connect a client configuration…", key="catalog.connect.first", **only("administer"),
-            icon=":material/cable:",
-        ):  # fmt: skip
+        if st.button("Connect a client configuration…", key="catalog.connect.first", **only("administer"), icon=":material/cable:"):  # fmt: skip
             state.open_dialog("connect")
             st.rerun()
         return

@@ -53,9 +53,7 @@ def description_panel(app: App, catalog: Catalog, one: Server | Tool, otherwise:
     ):
         st.text_area("Your description", one.description, key=key, max_chars=LONGEST, height=120, help=HELP)
         with st.container(horizontal=True):
-            st.form_submit_button(
-                "Save", icon=":material/check:", on_click=_put, args=(app, catalog.name, place, key), **only("tune")
-            )
+            st.form_submit_button("Save", icon=":material/check:", on_click=_put, args=(app, catalog.name, place, key), **only("tune"))  # fmt: skip
             tried = "::" in place and st.form_submit_button(
                 "Try", icon=":material/science:", help="Ask the example requests of this tool and of those nearest to it, without saving."
             )  # fmt: skip
@@ -150,9 +148,7 @@ def price_panel(
             help="In m\\$ (thousandths of a US dollar), or in dollars after a dollar sign. 0 is free.",
             width=230,
         )
-        st.form_submit_button(
-            "Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key), **only("administer")
-        )
+        st.form_submit_button("Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key), **only("administer"))  # fmt: skip
         st.form_submit_button(
             "Reset to declared", icon=":material/undo:", on_click=_reset, args=(app, catalog, server, tool, key),
             **only("administer", disabled=source != "edited", help="Remove the value that was set by hand."),

@@ -221,9 +221,7 @@ def _file(app: App, catalog: str, known: EqualSets) -> None:
         help="Sets and judged pairs as JSON. Needs a judgment.",
     )  # fmt: skip
     with row.popover("Import…", icon=":material/upload_file:"):
-        st.file_uploader(
-            "Exported sets or pairs", type="json", key=FILE, **only("tune"), on_change=_import, args=(app, catalog)
-        )
+        st.file_uploader("Exported sets or pairs", type="json", key=FILE, **only("tune"), on_change=_import, args=(app, catalog))  # fmt: skip
 
 
 def _import(app: App, catalog: str) -> None:

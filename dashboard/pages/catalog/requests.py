@@ -50,9 +50,7 @@ def requests_fold(app: App, catalog: Catalog, tool: Tool) -> None:
         with st.form(f"{key}.form", border=False):
             st.text_area("Add requests, one a line", key=f"{key}.new", height=80, help=HELP)
             with st.container(horizontal=True):
-                st.form_submit_button(
-                    "Add", icon=":material/add:", key=f"{key}.add", **only("tune"), on_click=_add, args=(app, catalog.name, tool.id, key),
-                )  # fmt: skip
+                st.form_submit_button("Add", icon=":material/add:", key=f"{key}.add", **only("tune"), on_click=_add, args=(app, catalog.name, tool.id, key))  # fmt: skip
                 st.form_submit_button(
                     "Undo the newest change", icon=":material/undo:", key=f"{key}.undo", on_click=_undo,
                     args=(app, catalog.name, key), **only("tune", help="The newest change of requests of this catalog, of any tool."),
@@ -194,9 +192,7 @@ def _answer(app: App, catalog: str) -> None:
             "JSON Lines", key=key, height=300, placeholder='{"tool": "server::tool", "requests": ["...", "..."]}',
             label_visibility="collapsed",
         )  # fmt: skip
-        st.form_submit_button(
-            "Take", icon=":material/check:", key=f"{key}.take", **only("tune"), on_click=_take, args=(app, catalog, key)
-        )
+        st.form_submit_button("Take", icon=":material/check:", key=f"{key}.take", **only("tune"), on_click=_take, args=(app, catalog, key))  # fmt: skip
 
 
 def _take(app: App, catalog: str, key: str) -> None:

@@ -45,16 +45,11 @@ def file_panel(app: App, catalog: str) -> None:
             more = len(lines) - MOST_SHOWN
             st.markdown("\n".join([*lines[:MOST_SHOWN], *([f"- and {more:,} more"] if more > 0 else [])]))
             with st.container(horizontal=True, vertical_alignment="center"):
-                if st.button(
-                    "Take", key="catalog.file.take", **only("administer"), type="primary", icon=":material/check:"
-                ):
+                if st.button("Take", key="catalog.file.take", **only("administer"), type="primary", icon=":material/check:"):  # fmt: skip
                     shown = found.changes
                     start_change(app, catalog, lambda: app.followed.take(catalog, shown))
                     st.rerun()
-                if st.button(
-                    "Ignore", key="catalog.file.ignore",
-                    **only("administer", help="The catalog stays as it is. Only later changes are shown."),
-                ):  # fmt: skip
+                if st.button("Ignore", key="catalog.file.ignore", **only("administer", help="The catalog stays as it is. Only later changes are shown.")):  # fmt: skip
                     with state.errors_shown():
                         app.followed.ignore(catalog)
                     st.rerun()
@@ -155,10 +150,7 @@ def server_dialog(app: App, catalog: str) -> None:
         "Variables, or headers of an address", key="catalog.import.given", placeholder="GITHUB_TOKEN=…", height=100,
         help="One NAME=VALUE a line. What may be a secret is kept encrypted, and never shown again.",
     )  # fmt: skip
-    if st.button(
-        "Add and ask for its tools", type="primary", key="catalog.import.add",
-        **only("administer", disabled=not (name and how)),
-    ):  # fmt: skip
+    if st.button("Add and ask for its tools", type="primary", key="catalog.import.add", **only("administer", disabled=not (name and how))):  # fmt: skip
         try:
             imported = app.catalog_editor.read(_document(name.strip(), how.strip(), given), "the new server")
         except WayfareError as error:

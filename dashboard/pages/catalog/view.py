@@ -96,14 +96,8 @@ def counts_row(counts: Counts) -> None:
 
 def actions(app: App, name: str, servers: int) -> None:
     """Draw the buttons: import, connect, remove."""
-    st.button(
-        "Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary",
-        **only("administer"),
-    )  # fmt: skip
-    st.button(
-        "Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",),
-        **only("administer"),
-    )  # fmt: skip
+    st.button("Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary", **only("administer"))  # fmt: skip
+    st.button("Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",), **only("administer"))  # fmt: skip
     shipped = name in SHIPPED_CATALOGS
     with st.popover(
         "Remove",
@@ -115,10 +109,7 @@ def actions(app: App, name: str, servers: int) -> None:
             f"Remove **{escaped(name)}** with its {counted(servers, 'server')}? Recorded decisions and calls stay, "
             "and so do prices set by hand. They apply again when a catalog of this name is imported."
         )
-        st.button(
-            "Yes, remove it", key="catalog.remove", **only("administer"), type="primary", icon=":material/delete:", on_click=_remove,
-            args=(app, name),
-        )  # fmt: skip
+        st.button("Yes, remove it", key="catalog.remove", **only("administer"), type="primary", icon=":material/delete:", on_click=_remove, args=(app, name))  # fmt: skip
 
 
 def testbed_button() -> None:

@@ -118,9 +118,7 @@ def _form(app: App) -> None:
             help="The token signs in to the pages and does not work at /mcp. The fields about tools are ignored. A viewer sees every view. "
             "An operator may also change knobs and labels, and call tools. An approver approves. An admin may do everything.",
         )  # fmt: skip
-        row.form_submit_button(
-            "Make a token", type="primary", icon=":material/key:", on_click=_make, args=(app,), **only("administer")
-        )
+        row.form_submit_button("Make a token", type="primary", icon=":material/key:", on_click=_make, args=(app,), **only("administer"))  # fmt: skip
 
 
 def _make(app: App) -> None:
@@ -185,9 +183,7 @@ def budget_form(app: App) -> None:
         row.selectbox(
             "At the limit", AT_LIMIT, key="govern:budget-at", width=180, format_func=AT_LIMIT_WORDS.__getitem__
         )
-        row.form_submit_button(
-            "Set it", type="primary", icon=":material/add:", on_click=_add, args=(app,), **only("administer")
-        )
+        row.form_submit_button("Set it", type="primary", icon=":material/add:", on_click=_add, args=(app,), **only("administer"))  # fmt: skip
 
 
 def words(budget: Budget) -> str:

@@ -74,10 +74,7 @@ def _text(app: App, policy: Policy) -> None:
     with st.expander("The whole policy as TOML: lists of tools, times, budgets", icon=":material/description:"):
         st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed")
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
-        row.button(
-            "Apply", key="govern:policy-apply", **only("administer"), type="primary", icon=":material/check:",
-            on_click=_apply, args=(app,),
-        )  # fmt: skip
+        row.button("Apply", key="govern:policy-apply", **only("administer"), type="primary", icon=":material/check:", on_click=_apply, args=(app,))  # fmt: skip
         row.download_button("Export", text, file_name="wayfare-policy.toml", mime="application/toml", key="govern:policy-export",
             icon=":material/download:", on_click="ignore")  # fmt: skip
         row.caption(f"{_since(app)}Every change is sealed in the log. `wayfare audit` verifies it.")

@@ -128,10 +128,7 @@ def _call(app: App, call: ApprovalChange, now: datetime) -> None:
         with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
             st.button("Approve", key=f"govern:approve-{call.id}", **only("approve"), type="primary", icon=":material/check:",
                 on_click=_decide, args=(app, call, True))  # fmt: skip
-            st.button(
-                "Deny", key=f"govern:deny-{call.id}", **only("approve"), icon=":material/close:", on_click=_decide,
-                args=(app, call, False),
-            )  # fmt: skip
+            st.button("Deny", key=f"govern:deny-{call.id}", **only("approve"), icon=":material/close:", on_click=_decide, args=(app, call, False))  # fmt: skip
         if call.arguments_json != "{}":
             st.code(visible(call.arguments_json), language="json", wrap_lines=True)
 
@@ -174,10 +171,7 @@ def _nothing(app: App) -> None:
         "or begin with calls that may write.",
         icon=":material/front_hand:",
     )
-    st.button(
-        "Let calls that may write wait", key="govern:begin", **only("administer"), icon=":material/front_hand:",
-        on_click=_begin, args=(app,),
-    )  # fmt: skip
+    st.button("Let calls that may write wait", key="govern:begin", **only("administer"), icon=":material/front_hand:", on_click=_begin, args=(app,))  # fmt: skip
 
 
 def _begin(app: App) -> None:

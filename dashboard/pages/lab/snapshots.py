@@ -48,17 +48,12 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     chosen = select(row, state, linked, "snapshot", "Snapshot", names, show=lambda one: one_line(one, 60), width=260)
     key = state.key("snapshot")
-    row.button(
-        "Restore", key="lab:snapshot-return", **only("tune"), icon=":material/history:", on_click=_return,
-        args=(app, key),
-    )  # fmt: skip
+    row.button("Restore", key="lab:snapshot-return", **only("tune"), icon=":material/history:", on_click=_return, args=(app, key))  # fmt: skip
     row.download_button(
         "Export", app.snapshots.export(chosen), file_name="wayfare-snapshot.json", mime="application/json", key="lab:snapshot-export",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
-    row.button(
-        "Remove", key="lab:snapshot-remove", **only("tune"), icon=":material/delete:", on_click=_remove, args=(app, key)
-    )
+    row.button("Remove", key="lab:snapshot-remove", **only("tune"), icon=":material/delete:", on_click=_remove, args=(app, key))  # fmt: skip
     with_ = select(
         st.container(), state, linked, "beside", "Compare with", [NOW, *(name for name in names if name != chosen)], width=260,
         show=lambda one: "the current state" if one == NOW else one_line(one, 60),

@@ -107,10 +107,7 @@ def saving_row(editing: Editing, draft: Draft | None, usual: str) -> None:
     name = tidy_name(typed)
     agreed = _agreed(editing, name)
     with st.container(horizontal=True, gap="small"):
-        save = st.button(
-            "Save", type="primary", icon=":material/check:", key=editing.key("save"),
-            **only("tune", disabled=draft is None or not agreed),
-        )  # fmt: skip
+        save = st.button("Save", type="primary", icon=":material/check:", key=editing.key("save"), **only("tune", disabled=draft is None or not agreed))  # fmt: skip
         st.download_button(
             "Export", "" if draft is None else draft.profile(name or "network", about).text(), f"{name or 'network'}.json",
             "application/json", key=editing.key("export"), icon=":material/download:", disabled=draft is None,

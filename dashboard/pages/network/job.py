@@ -207,9 +207,7 @@ def _show_progress(run: Job) -> None:
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, PREPARING)
         stopping = run.stop.is_set()
-        st.button(
-            "Stop", key="network:stop", icon=":material/stop:", on_click=run.end, **only("tune", disabled=stopping, help=STOPPING if stopping else None),
-        )  # fmt: skip
+        st.button("Stop", key="network:stop", icon=":material/stop:", on_click=run.end, **only("tune", disabled=stopping, help=STOPPING if stopping else None))  # fmt: skip
     calls = st.empty()
     drawn = 0
     while not run.wait(POLL_S):

@@ -325,10 +325,7 @@ def _actions(app: App, chosen: Sequence[KeptRun]) -> None:
         with st.popover("Delete the choice", icon=":material/delete:"):
             which = "this run" if len(ids) == 1 else f"these {len(ids)} runs"
             st.markdown(f"Delete {which} from the store? They can be made again.")
-            st.button(
-                "Yes, delete", key="network.runs.delete", **only("tune"), type="primary", icon=":material/delete:",
-                on_click=_delete, args=(app, ids),
-            )  # fmt: skip
+            st.button("Yes, delete", key="network.runs.delete", **only("tune"), type="primary", icon=":material/delete:", on_click=_delete, args=(app, ids))  # fmt: skip
 
 
 def _delete(app: App, ids: Sequence[str]) -> None:

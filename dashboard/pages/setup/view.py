@@ -183,10 +183,7 @@ def _token_form(app: App, client: SetupClient) -> None:
         )
         row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
         name = row.text_input("Name of the client", client.id, key=f"setup:name-{client.id}", max_chars=80, width=220)
-        row.button(
-            "Make a token", key="setup:make-token", **only("administer"), icon=":material/key:", on_click=_make,
-            args=(app, name),
-        )  # fmt: skip
+        row.button("Make a token", key="setup:make-token", **only("administer"), icon=":material/key:", on_click=_make, args=(app, name))  # fmt: skip
         kept_error(PROBLEM)
 
 
