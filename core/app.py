@@ -324,6 +324,7 @@ class App:
         import numpy as np
 
         from core.calls.calls import CallService
+        from core.governance.sanitising import sanitised
 
         return CallService(
             self.store,
@@ -334,6 +335,7 @@ class App:
             rng=np.random.default_rng(self.settings.seed),
             virtual_folder=self.settings.virtual_folder,
             telemetry=self.telemetry,
+            sanitised=lambda outcome: sanitised(outcome, self.governance.policy),
         )
 
     @built

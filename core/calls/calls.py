@@ -177,6 +177,7 @@ class CallService:
     rng: np.random.Generator
     virtual_folder: Path
     telemetry: Telemetry = OFF
+    sanitised: Callable[[Outcome], Outcome] = lambda outcome: outcome
 
     def __post_init__(self) -> None:
         self._pool = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="wayfare-call")
@@ -239,6 +240,7 @@ class CallService:
         self.store.events.wait_for(call.decision_id)  # the decision is committed before its call leaves
         with self.telemetry.calling(call, origin) as ended:
             outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode, origin)
+            outcome = self.sanitised(outcome)
             report = self._learn(outcome, origin, client, at_start)
             ended(report.outcome)
         return report

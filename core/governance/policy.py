@@ -136,6 +136,20 @@ class Pin:
         return self.client in {EACH, client}
 
 
+Mode = Literal["off", "mark", "remove", "block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitise:
+    """What happens to a secret and to an instruction in results of the servers that match the pattern."""
+
+    __pydantic_config__ = CLOSED
+
+    server: str = EACH
+    secrets: Mode = "off"
+    instructions: Mode = "off"
+
+
 WhenTokens = Literal["elsewhere", "always"]
 WhereShown = Literal["last", "hidden"]
 HEADING = """\
@@ -153,6 +167,8 @@ HEADING = """\
 #   hold_s while its call waits; many clients give up after 60 s. client_may_approve asks the person at the agent's client, too
 #   (MCP elicitation). It is off by default, because that client could answer by itself: it is the program that wants the call.
 # pinned: tools as catalog/server::tool that a client's list has beside search_tools; client is a name, or "*" for all.
+# sanitise: what happens to secrets and instructions in results of servers, by name or pattern; the first table that matches counts.
+#   "off", "mark" (a note beside the result), "remove", or "block" (nothing of the result is given).
 # budgets: daily limits (UTC). client, catalog and server are a name, "" for all together, or "*" for each one separately.
 #   usd, calls and tokens (of results) are limits; each is optional. at_limit is "refuse", "cheaper" (only tools that still
 #   fit) or "ask" (a person decides). The strictest exceeded budget decides. An approved call counts in all budgets.
@@ -190,6 +206,11 @@ class Policy:
     paused_servers: WhereShown = "last"
     new_with_lint_errors: bool = True
     pinned: tuple[Pin, ...] = ()
+    sanitise: tuple[Sanitise, ...] = ()
+
+    def sanitising(self, server: str) -> Sanitise:
+        """Returns the first rule for the results of a server, by default none of them changes."""
+        return next((one for one in self.sanitise if fnmatchcase(server, one.server)), Sanitise())
 
     def refusal(self, tool: Tool) -> str:
         """Returns why no client may use a tool, or "".
@@ -218,7 +239,7 @@ def to_toml(policy: Policy) -> str:
         lines.append(f"{name} = {_value(getattr(policy, name))}")
     for name in ("approvals", "breaker"):
         lines += ["", f"[{name}]", *_table(getattr(policy, name))]
-    for name in ("pinned", "budgets"):
+    for name in ("pinned", "sanitise", "budgets"):
         for one in getattr(policy, name):
             lines += ["", f"[[{name}]]", *_table(one)]
     lines += [] if policy.budgets else [EXAMPLE]
