@@ -10,7 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -89,34 +89,32 @@ class Cleaner:
                 document = json.loads(text)
                 cleaned = self.value(document)
                 indent = 2 if "\n" in text else None
-                return text if cleaned is document else json.dumps(cleaned, ensure_ascii=False, indent=indent)
+                return text if cleaned == document else json.dumps(cleaned, ensure_ascii=False, indent=indent)
         for _ in range(MOST_ROUNDS):
-            cleaned = self._without(text)
-            if cleaned == text:
+            before, text = text, self._without(text)
+            if text == before:
                 break
-            text = cleaned
         return text
 
     def value(self, value: Any) -> Any:
-        """Returns a JSON value with its texts cleaned, or the same value if nothing is found. Keys and numbers stay."""
-        texts = list(dict.fromkeys(_texts(value)))
-        spans, ends = self._spans(APART.join(texts)), list(accumulate(len(one) + len(APART) for one in texts))
-        found = {texts[bisect_right(ends, at)] for start, end, _ in spans for at in (start, end - 1)}
-        return self._replaced(value, found) if found else value
+        """Returns a JSON value with its texts cleaned. Keys and numbers stay. All texts are searched at once, each with its name."""
+        texts = dict[str, str]()
+        _mapped(value, lambda name, text: texts.setdefault(f"{name}: {text}", text))
+        named, ends = list(texts), list(accumulate(len(one) + len(APART) for one in texts))
+        places = (at for start, end, _ in self._spans(APART.join(named)) for at in (start, end - 1))
+        found = {named[bisect_right(ends, at)] for at in places}
+
+        def changed(name: str, text: str) -> str:
+            if f"{name}: {text}" not in found:
+                return text
+            known, cleaned = self.found.total(), self.text(text)
+            return cleaned if self.found.total() > known else self.text(f"{name}: {text}").removeprefix(f"{name}: ")
+
+        return _mapped(value, changed) if found else value
 
     def mode(self, kind: str) -> Mode:
         """Returns what happens to a kind."""
         return self.rule.instructions if kind == INSTRUCTION else self.rule.secrets
-
-    def _replaced(self, value: Any, found: set[str], name: str = "") -> Any:
-        if isinstance(value, dict):
-            return {key: self._replaced(one, found, key) for key, one in cast("dict[str, Any]", value).items()}
-        if isinstance(value, list):
-            return [self._replaced(one, found) for one in cast("list[Any]", value)]
-        if not isinstance(value, str) or f"{name}: {value}" not in found:
-            return value
-        cleaned = self.text(value)
-        return cleaned if cleaned != value else self.text(f"{name}: {value}").removeprefix(f"{name}: ")
 
     def _spans(self, text: str) -> list[Span]:
         found = [] if self.rule.secrets == "off" else [*secrets(text)]
@@ -132,15 +130,13 @@ class Cleaner:
         return "".join(pieces) + text[at:]
 
 
-def _texts(value: Any, name: str = "") -> Iterator[str]:
+def _mapped(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
+    """Returns a JSON value with each text replaced; `change` gets the name of its field and the text."""
     if isinstance(value, dict):
-        for key, one in cast("dict[str, Any]", value).items():
-            yield from _texts(one, key)
-    elif isinstance(value, list):
-        for one in cast("list[Any]", value):
-            yield from _texts(one)
-    elif isinstance(value, str):
-        yield f"{name}: {value}"
+        return {key: _mapped(one, change, key) for key, one in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_mapped(one, change) for one in cast("list[Any]", value)]
+    return change(name, value) if isinstance(value, str) else value
 
 
 def sanitised(outcome: Outcome, policy: Policy) -> Outcome:
@@ -160,14 +156,13 @@ def sanitised(outcome: Outcome, policy: Policy) -> Outcome:
     if not cleaner.found:
         return outcome
     kinds = (f"{n} x {kind} in {place}, {DONE[cleaner.mode(kind)]}" for (kind, place), n in cleaner.found.items())
-    cut = f"By the operator's policy for results: {'; '.join(kinds)}."
+    cut = f"Sanitised: {'; '.join(kinds)}."
     if isinstance(result, mcp_types.CallToolResult):
         blocked = any(cleaner.mode(kind) == "block" for kind, _ in cleaner.found)
-        note = mcp_types.TextContent(type="text", text=f"[{cut}]")
+        note = mcp_types.TextContent(type="text", text=f"[{cut} That is the policy of Wayfare's operator.]")
         kept = [note] if blocked else [*content, note]
         structured, error = (None, error and cut) if blocked else (structured, error)
-        result = result.model_copy(
-            update={"content": kept, "structured_content": structured} | ({"meta": None} if blocked else {})
-        )
+        bare = {"meta": None} if blocked else {}
+        result = result.model_copy(update={"content": kept, "structured_content": structured, **bare})
         outcome = replace(outcome, content=tuple(map(decode_block, kept)), structured=structured)
     return replace(outcome, error=error, original=result, cut=cut)
