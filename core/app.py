@@ -341,6 +341,7 @@ class App:
         import numpy as np
 
         from core.calls.calls import CallService
+        from core.governance.sanitising import sanitised
 
         return CallService(
             self.store,
@@ -352,6 +353,7 @@ class App:
             virtual_folder=self.settings.virtual_folder,
             telemetry=self.telemetry,
             record=self.recordings.add,
+            sanitised=lambda outcome: sanitised(outcome, self.governance.policy),
         )
 
     @built

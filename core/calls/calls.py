@@ -178,6 +178,7 @@ class CallService:
     virtual_folder: Path
     telemetry: Telemetry = OFF
     record: Callable[[Outcome], None] = lambda _: None
+    sanitised: Callable[[Outcome], Outcome] = lambda outcome: outcome
 
     def __post_init__(self) -> None:
         self._pool = ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="wayfare-call")
@@ -240,6 +241,7 @@ class CallService:
         self.store.events.wait_for(call.decision_id)  # the decision is committed before its call leaves
         with self.telemetry.calling(call, origin) as ended:
             outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode, origin)
+            outcome = self.sanitised(outcome)
             self.record(outcome)
             report = self._learn(outcome, origin, client, at_start)
             ended(report.outcome)

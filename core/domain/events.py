@@ -112,7 +112,7 @@ class OutcomeEvent:
             attempts=outcome.attempts,
             price_usd=outcome.price_usd,
             simulated=outcome.simulated,
-            error=outcome.error[:2000],
+            error=" ".join(filter(None, (outcome.error[:2000], outcome.cut[:2000]))),
             origin=origin,
             injected=outcome.injected,
             client=client,

@@ -103,6 +103,7 @@ class Outcome:
     `connect_s` is None if a kept session was used. `latency_s` is the tool call alone. `injected` says what an injected
     network did to the call, in plain words; empty if there was none. `original` is what the server answered, be it an
     error, in the protocol's own type, for who passes it on unchanged. `note` is what a client has to know beside the result.
+    `cut` says what was sanitised in it.
     """
 
     call: ToolCall
@@ -120,6 +121,7 @@ class Outcome:
     id: str = ""
     injected: str = ""
     note: str = ""
+    cut: str = ""
     original: object = field(default=None, repr=False, compare=False)
 
     @property

@@ -139,6 +139,20 @@ class Pin:
         return self.client in {EACH, client}
 
 
+Mode = Literal["off", "mark", "remove", "block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitise:
+    """What happens to a secret and to an instruction in results of the servers that match the pattern."""
+
+    __pydantic_config__ = CLOSED
+
+    server: str = EACH
+    secrets: Mode = "off"
+    instructions: Mode = "off"
+
+
 WhenTokens = Literal["elsewhere", "always"]
 WhereShown = Literal["last", "hidden"]
 HEADING = """\
@@ -158,6 +172,8 @@ HEADING = """\
 # people: the roles (viewer, operator, approver, admin) of people who sign in at an identity provider, by group. groups_claim and
 #   name_claim are claims of its ID token. A person in several groups has the rights of each.
 # pinned: tools as catalog/server::tool that a client's list has beside search_tools; client is a name, or "*" for all.
+# sanitise: what happens to secrets and instructions in results of servers, by name or pattern; the first table that matches counts.
+#   "off", "mark" (a note beside the result), "remove", or "block" (nothing of the result is given).
 # budgets: daily limits (UTC). client, catalog and server are a name, "" for all together, or "*" for each one separately.
 #   usd, calls and tokens (of results) are limits; each is optional. at_limit is "refuse", "cheaper" (only tools that still
 #   fit) or "ask" (a person decides). The strictest exceeded budget decides. An approved call counts in all budgets.
@@ -215,6 +231,11 @@ class Policy:
     new_with_lint_errors: bool = True
     people: People = field(default_factory=People, hash=False)
     pinned: tuple[Pin, ...] = ()
+    sanitise: tuple[Sanitise, ...] = ()
+
+    def sanitising(self, server: str) -> Sanitise:
+        """Returns the first rule for the results of a server, by default none of them changes."""
+        return next((one for one in self.sanitise if fnmatchcase(server, one.server)), Sanitise())
 
     def refusal(self, tool: Tool) -> str:
         """Returns why no client may use a tool, or "".
@@ -244,7 +265,7 @@ def to_toml(policy: Policy) -> str:
     for name in ("approvals", "breaker", "people"):
         lines += ["", f"[{name}]", *_table(getattr(policy, name))]
     lines += ["[people.groups]", *(f"{_value(group)} = {_value(role)}" for group, role in policy.people.groups.items())]
-    for name in ("pinned", "budgets"):
+    for name in ("pinned", "sanitise", "budgets"):
         for one in getattr(policy, name):
             lines += ["", f"[[{name}]]", *_table(one)]
     lines += [] if policy.budgets else [EXAMPLE]

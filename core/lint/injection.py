@@ -58,7 +58,11 @@ class Phrase:
 
     def find(self, text: str) -> re.Match[str] | None:
         """Returns the first match in a folded text that is neither negated nor mentioned."""
-        return next((match for match in _compiled(self.pattern).finditer(text) if self._meant(text, match)), None)
+        return next(self.matches(text), None)
+
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """Yields all of these matches."""
+        return (match for match in _compiled(self.pattern).finditer(text) if self._meant(text, match))
 
     def _meant(self, text: str, match: re.Match[str]) -> bool:
         around = text[max(0, match.start() - REACH) : match.end() + REACH]

@@ -62,7 +62,7 @@ def call_detail(app: App, record: Mapping[str, Any], zone: str) -> None:
             _pairs(record_rows(record, zone))
         with right:
             if record["error"]:
-                st.caption("The error of the tool or the connection")
+                st.caption("The error of the tool or the connection, or what the policy cut from the result")
                 st.code(visible(record["error"]), language=None, wrap_lines=True)
             _statistics(app, record)
 

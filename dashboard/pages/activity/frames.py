@@ -229,7 +229,7 @@ def call_columns(zone: str) -> tuple[Column, ...]:
         ),
         Column("origin", width=76, help="The source of the request."),
         _client("client"),
-        Column("error", width=280),
+        Column("error", width=280, help="The error of the tool or the connection, or what the policy cut from the result."),
         Column("subtask", "for the sub-task", width=280),
         Column("catalog", width=90),
     )  # fmt: skip
