@@ -16,6 +16,7 @@
 | WAYFARE_TRACE_DAYS | how many days the traces of decisions are kept; their figures stay |
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.servers.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
+| WAYFARE_REGISTRY | the address of the MCP Registry that servers are added from |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY, _TIMEOUT_S | the language model of `planner=model`, read from `environment` by `core.planning` |
 """
 
@@ -37,6 +38,7 @@ FIRST_CATALOG = "sample"
 IN_MEMORY = ":memory:"
 MAX_ANSWER_MB = "WAYFARE_MAX_ANSWER_MB"
 NOTIFY_URL = "WAYFARE_NOTIFY_URL"
+REGISTRY, OFFICIAL_REGISTRY = "WAYFARE_REGISTRY", "https://registry.modelcontextprotocol.io"
 MAX_ANSWER_BYTES = 10_000_000
 MAX_SESSIONS_NAME = "WAYFARE_MAX_SESSIONS"
 MAX_SESSIONS = 64
@@ -77,10 +79,11 @@ def _number(
     return number
 
 
-def _web_address(text: str) -> str:
-    """Raises WayfareError if the text is neither empty nor an address of the web. The text is not told: it may hold a secret."""
+def _web_address(known: Mapping[str, str], name: str, default: str = "") -> str:
+    """Returns the address that a variable holds. Raises WayfareError if the text is neither empty nor an address of the web. The text is not told: it may hold a secret."""
+    text = known.get(name, "").strip() or default
     if text and not text.startswith(("http://", "https://")):
-        raise WayfareError(f"{NOTIFY_URL} is no address that begins with http:// or https://; give one, or unset it.")
+        raise WayfareError(f"{name} is no address that begins with http:// or https://; give one, or unset it.")
     return text
 
 
@@ -106,7 +109,7 @@ class Settings:
     servers, which `inherit` these variables; every `look_hours` servers are asked for their tools (0: never). Traces of decisions are kept for
     `trace_days`. A console in the background ends after `idle_s` without a use.
     Words alone decide if the vectors of a catalog are not there after `words_after_s`.
-    `notify_url` is told of calls that wait ("": none). `environment` is where
+    `notify_url` is told of calls that wait ("": none), `registry` is asked for published servers. `environment` is where
     the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
     """
 
@@ -123,6 +126,7 @@ class Settings:
     words_after_s: float = WORDS_AFTER_S
     trace_days: float = DEFAULT_TRACE_DAYS
     notify_url: str = field(default="", repr=False)
+    registry: str = OFFICIAL_REGISTRY
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     seed: int | None = None
     now: Callable[[], datetime] = utc_now
@@ -159,7 +163,8 @@ class Settings:
             look_hours=_number(known, LOOK_HOURS, DEFAULT_LOOK_HOURS, "a number of hours, as 6, or 0 for never"),
             words_after_s=_number(known, WORDS_AFTER, WORDS_AFTER_S, "a number of seconds, as 0.5, or 0 for at once"),
             trace_days=min(_number(known, TRACE_DAYS, DEFAULT_TRACE_DAYS, "a number of days, as 30"), MOST_TRACE_DAYS),
-            notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
+            notify_url=_web_address(known, NOTIFY_URL),
+            registry=_web_address(known, REGISTRY, OFFICIAL_REGISTRY),
             environment=known,
         )
 
