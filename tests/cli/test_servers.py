@@ -190,11 +190,11 @@ class Mirror(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("WAYFARE_REGISTRY", f"http://127.0.0.1:{server.server_port}")
-        yield
+        monkeypatch.setenv("WAYFARE_REGISTRY", address := f"http://127.0.0.1:{server.server_port}")
+        yield address
         server.shutdown()
 
 
@@ -210,7 +210,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_published_server_is_held_until_it_is_switched_on(
-    wayfare: Command, server: Command, db: Path, mirror: None, started: Path, monkeypatch: pytest.MonkeyPatch
+    wayfare: Command, server: Command, db: Path, mirror: str, started: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = server("add", WEATHER, "--registry", "--json").json()
     needs = {f"{WEATHER}/KEY": "Your key"}
@@ -243,7 +243,7 @@ def test_a_published_server_is_held_until_it_is_switched_on(
     ],
 )
 def test_a_name_that_gives_no_server_is_one_sentence(
-    server: Command, db: Path, mirror: None, name: str, words: str
+    server: Command, db: Path, mirror: str, name: str, words: str
 ) -> None:
     run = server("add", name, "--registry")
     assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
