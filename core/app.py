@@ -248,7 +248,7 @@ class App:
     def servers(self) -> ServerEditor:
         from core.catalogs.servers import ServerEditor
 
-        return ServerEditor(self.catalogs, self.vault, self.pool.get)
+        return ServerEditor(self.catalogs, self.vault, self.pool.get, self.settings.registry)
 
     @built
     def followed(self) -> FollowedFiles:

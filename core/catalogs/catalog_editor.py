@@ -60,9 +60,9 @@ class CatalogEditor:
     followed: FollowedFiles
     lint_reports: LintReports
 
-    def read(self, text: str | bytes, source: str) -> Imported:
-        """Read a document without keeping anything. A text has no folder, so relative paths in it count from the home directory."""
-        return read_document(text, source=source, folder=Path.home())
+    def read(self, text: str | bytes, source: str, folder: Path | None = None) -> Imported:
+        """Read a document without keeping anything. Relative paths in it count from the folder, or from the home directory."""
+        return read_document(text, source=source, folder=folder or Path.home())
 
     def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Keep an import as a catalog. Raises CatalogError for an unusable name."""

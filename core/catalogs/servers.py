@@ -10,6 +10,8 @@ from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Discovery, Imported, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.people import actions
+from core.domain.settings import OFFICIAL_REGISTRY
+from core.importers.registry import published
 from core.importers.shipped_catalogs import check_name
 from core.servers.lazy_pool import load_protocol
 from core.servers.secrets import SecretVault, reference_names
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 SOURCE = "servers added one by one"
 
 
-@actions("administer", add="add a server", remove="remove a server", disable="disable a server", enable="enable a server", restart="restart a server", discover="ask a server for its tools")  # fmt: skip
+@actions("administer", add="add a server", hold="add a server of the registry", remove="remove a server", disable="disable a server", enable="enable a server", restart="restart a server", discover="ask a server for its tools")  # fmt: skip
 @dataclass(eq=False)
 class ServerEditor:
     """Changes one server; the others of its catalog stay as they are. Thread-safe."""
@@ -28,17 +30,29 @@ class ServerEditor:
     catalogs: CatalogService
     vault: SecretVault
     sessions: Callable[[], SessionPool]
+    registry: str = OFFICIAL_REGISTRY
 
     def add(self, catalog: str, imported: Imported) -> Discovery:
         """Add the server of a read document with its tools, and make the catalog if it is missing. A server that does not answer is
         added without tools. Raises CatalogError if the name is taken."""
+        self._keep(catalog, imported, imported.servers[0])
+        return self.discover(catalog, imported.servers[0].name)
+
+    def hold(self, catalog: str, name: str) -> Imported:
+        """Add a server by its name in the MCP Registry, switched off: it is not started before a person has looked at it and switches
+        it on. Raises CatalogError."""
+        imported = published(self.registry, name)
         (server,) = imported.servers
+        held = server.connection and replace(server.connection, quarantined=True)
+        self._keep(catalog, imported, replace(server, connection=held), off=True)
+        return imported
+
+    def _keep(self, catalog: str, imported: Imported, server: Server, *, off: bool = False) -> None:
         if not any(info.name == catalog for info in self.catalogs.infos()):
             check_name(catalog)
             self.catalogs.save(Catalog(catalog), SOURCE)
-        self.catalogs.edit(catalog, lambda known: _added(known, server))
+        self.catalogs.edit(catalog, lambda known: _added(known, server, off=off))
         keep_values(self.vault, catalog, [server], imported.secrets)
-        return self.discover(catalog, server.name)
 
     def remove(self, catalog: str, name: str) -> None:
         """Remove a server, its values and its sessions. Its statistics come back with a server of that name. Raises UnknownNameError."""
@@ -120,12 +134,12 @@ def switched_on(catalog: Catalog, name: str) -> Catalog:
     return without(catalog, name).with_server(server)
 
 
-def _added(catalog: Catalog, server: Server) -> Catalog:
+def _added(catalog: Catalog, server: Server, *, off: bool) -> Catalog:
     if any(server.name == known.name for known in (*catalog.servers, *catalog.off)):
         raise CatalogError(
             f"Catalog {catalog.name!r} has a server {server.name!r}; remove it first, or give another name."
         )
-    return catalog.with_server(server)
+    return replace(catalog, off=(*catalog.off, server)) if off else catalog.with_server(server)
 
 
 def without(catalog: Catalog, name: str) -> Catalog:

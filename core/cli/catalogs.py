@@ -27,16 +27,29 @@ if TYPE_CHECKING:
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--find", is_flag=True, help="List the configurations of known clients in the home folder, and import none."
+)
 @click.option("--name", help="The catalog's name (default: the first file's name).")
 @follow_option
 @common
-def import_(files: tuple[Path, ...], name: str | None, follow: Follow | None, db: Path | None, as_json: bool) -> None:
+def import_(
+    files: tuple[Path, ...], find: bool, name: str | None, follow: Follow | None, db: Path | None, as_json: bool
+) -> None:
     """Import catalogs or client configurations as one catalog, all or nothing. The catalog follows its files.
 
     Example: wayfare import my_servers.json --name mine
     """
+    if find is bool(files):
+        raise click.UsageError("import needs FILES, or --find alone.")
     with opened(db) as app:
+        if find:
+            from core.cli.setup import print_found
+            from core.governance.client_setup import found_configurations
+
+            print_found(found_configurations(app.catalogs, Path.home()), as_json=as_json)
+            return
         report = app.catalog_editor.import_files(files, name, follow=follow)
     print_report(report, as_json)
 

@@ -48,6 +48,9 @@ ADD, REMOVE, ENABLE, DISABLE, RESTART, DISCOVER = ACTIONS = (
 @click.argument("action", type=click.Choice(ACTIONS))
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--registry", is_flag=True, help="add: NAME is that of a server in the MCP Registry. It is held until enable."
+)
 @click.option("--url", default="", help="add: the address of a server over HTTP, in place of a command.")
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="add: a variable; may be repeated.")
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="add: a header; may be repeated.")
@@ -60,6 +63,7 @@ def server(
     action: str,
     name: str,
     command: tuple[str, ...],
+    registry: bool,
     url: str,
     variables: tuple[str, ...],
     headers: tuple[str, ...],
@@ -71,13 +75,14 @@ def server(
     """Add one server to a catalog, remove it, switch it off or on, restart it, or take its tools live again.
 
     The other servers of the catalog stay as they are. add takes a command after --, or --url. Secrets in values are kept where `wayfare secrets` keeps them. A server that is switched off is
-    neither offered nor called, and keeps its statistics. Exits 1 if something was refused.
+    neither offered nor called, and keeps its statistics. add --registry fetches a published server and holds it, switched off. Exits 1 if something was refused.
 
     Example: wayfare server add git --catalog mine -- uvx mcp-server-git
     """
-    if action != ADD and (command or url or variables or headers or cwd):
-        raise click.UsageError(f"{action} takes a NAME alone.")
-    if action == ADD:
+    more = bool(command or url or variables or headers or cwd)
+    if more + registry > (action == ADD):
+        raise click.UsageError(f"{action} takes a NAME alone{' beside --registry' * registry}.")
+    if more or (action == ADD and not registry):
         if bool(command) is bool(url):
             raise click.UsageError("add needs a command after --, or --url.")
         folder = cwd.expanduser().absolute() if cwd else Path.cwd()
@@ -85,8 +90,11 @@ def server(
         _add(name, imported, catalog, db, as_json)
         return
     with opened(db) as app:
-        chosen = app.catalogs.open(catalog).name
         edit = app.servers
+        if registry:
+            _print_held(catalog, edit.hold(catalog, name), as_json)
+            return
+        chosen = app.catalogs.open(catalog).name
         work = {
             REMOVE: edit.remove,
             ENABLE: edit.enable,
@@ -157,6 +165,17 @@ def _add_in_owner(
         for value in imported.secrets:
             vault.remove(own, value)
     sys.exit(code)
+
+
+def _print_held(catalog: str, imported: Imported, as_json: bool) -> None:
+    """Prints what would be started, and what it needs."""
+    (server,), needs = imported.servers, {one.id: one.description for one in imported.prompts}
+    reached = server.connection or Connection("http")
+    how = reached.url or shlex.join([reached.command, *reached.args])
+    document = {"catalog": catalog, "server": server.name, "done": "held", "starts": how, "needs": needs}
+    asked = "".join(f"\n  needs {printable(key)}: {printable(text)}" for key, text in needs.items())
+    words = f"`wayfare server enable {server.name} --catalog {shlex.quote(catalog)}` approves and starts it"
+    print_outcome(document, f"{server.name} is held; {words}: {printable(how, 500)}{asked}", as_json)
 
 
 DONE = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def setup(
     """Print the exact text that connects CLIENT, and tell whether its first request has come. Without CLIENT, list the clients and
     the client configurations of this machine with the tokens of their tools. Client files are never written to.
 
-    CLIENT is one of claude-code, claude-desktop, vscode, cursor, codex, gemini-cli, inspector, python, typescript.
+    CLIENT is one of claude-code, claude-desktop, vscode, cursor, codex, gemini-cli, windsurf, zed, inspector, python, typescript.
 
     Example: wayfare setup claude-code
     """
@@ -123,12 +124,21 @@ def _overview(app: App, as_json: bool) -> None:
         for one in CLIENTS.values()
     ]
     print_table(("client", "", "over", "first request"), rows)
-    for one in found:
-        click.echo(f"\n{one.client.title}: {one.path}\n  {_words(one)}")
-        if not one.problem and len(one.known) < len(one.servers):
-            click.echo(f"  wayfare setup {one.client.id} --import")
-    if not found:
-        click.echo("\nNo client configuration with servers was found in the home folder.")
+    click.echo()
+    print_found(found, as_json=False)
+
+
+def print_found(found: Sequence[FoundConfiguration], *, as_json: bool) -> None:
+    """Prints the client configurations of this machine, and the command that imports each."""
+    if as_json:
+        print_json({"configurations": [_as_json(one) for one in found]})
+        return
+    blocks = [
+        f"{one.client.title}: {one.path}\n  {_words(one)}"
+        + f"\n  wayfare setup {one.client.id} --import" * (not one.problem and len(one.known) < len(one.servers))
+        for one in found
+    ]
+    click.echo("\n\n".join(blocks) or "No client configuration with servers was found in the home folder.")
 
 
 def _short(visits: tuple[Visit, ...]) -> str:

@@ -23,6 +23,7 @@
 | WAYFARE_OIDC_ISSUER | the OpenID Connect provider of people and agents |
 | WAYFARE_OIDC_CLIENT_ID, _CLIENT_SECRET, _SCOPES | the console at that provider: people sign in to the pages there |
 | WAYFARE_OIDC_AUDIENCE, _MCP_SCOPE, _CLIENT_CLAIM | what access tokens for `/mcp` must say, and the claim that names their client |
+| WAYFARE_REGISTRY | the address of the MCP Registry that servers are added from |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY, _TIMEOUT_S | the language model of `planner=model`, read from `environment` by `core.planning` |
 """
 
@@ -45,6 +46,7 @@ FIRST_CATALOG = "sample"
 IN_MEMORY = ":memory:"
 MAX_ANSWER_MB = "WAYFARE_MAX_ANSWER_MB"
 NOTIFY_URL = "WAYFARE_NOTIFY_URL"
+REGISTRY, OFFICIAL_REGISTRY = "WAYFARE_REGISTRY", "https://registry.modelcontextprotocol.io"
 MAX_ANSWER_BYTES = 10_000_000
 MAX_SESSIONS_NAME = "WAYFARE_MAX_SESSIONS"
 MAX_SESSIONS = 64
@@ -86,10 +88,11 @@ def _number(
     return number
 
 
-def _web_address(text: str) -> str:
-    """Raises WayfareError if the text is neither empty nor an address of the web. The text is not told: it may hold a secret."""
+def _web_address(known: Mapping[str, str], name: str, default: str = "") -> str:
+    """Returns the address that a variable holds. Raises WayfareError if the text is neither empty nor an address of the web. The text is not told: it may hold a secret."""
+    text = known.get(name, "").strip() or default
     if text and not text.startswith(("http://", "https://")):
-        raise WayfareError(f"{NOTIFY_URL} is no address that begins with http:// or https://; give one, or unset it.")
+        raise WayfareError(f"{name} is no address that begins with http:// or https://; give one, or unset it.")
     return text
 
 
@@ -151,7 +154,7 @@ class Settings:
     `trace_days`. A console in the background ends after `idle_s` without a use.
     Every `backup_hours` there is a new backup in the folder `backups` (None: none is made); they are kept for `backup_days`, up to `backup_mb`.
     Words alone decide if the vectors of a catalog are not there after `words_after_s`.
-    `notify_url` is told of calls that wait ("": none). `environment` is where
+    `notify_url` is told of calls that wait ("": none), `registry` is asked for published servers. `environment` is where
     the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
     """
 
@@ -173,6 +176,7 @@ class Settings:
     backup_mb: float = BACKUP_MB
     notify_url: str = field(default="", repr=False)
     oidc: Oidc | None = None
+    registry: str = OFFICIAL_REGISTRY
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     seed: int | None = None
     now: Callable[[], datetime] = utc_now
@@ -217,8 +221,9 @@ class Settings:
                 _number(known, "WAYFARE_BACKUP_DAYS", BACKUP_DAYS, "a number of days, as 30"), MOST_TRACE_DAYS
             ),
             backup_mb=_number(known, "WAYFARE_BACKUP_MB", BACKUP_MB, "a number of MB, as 10000"),
-            notify_url=_web_address(known.get(NOTIFY_URL, "").strip()),
             oidc=Oidc.from_environment(known),
+            notify_url=_web_address(known, NOTIFY_URL),
+            registry=_web_address(known, REGISTRY, OFFICIAL_REGISTRY),
             environment=known,
         )
 

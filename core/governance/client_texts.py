@@ -245,6 +245,16 @@ CLIENTS: dict[str, SetupClient] = {
             files=(".gemini/settings.json",),
         ),
         SetupClient(
+            "windsurf", "Windsurf", "json", "~/.codeium/windsurf/mcp_config.json (MCP in the Cascade panel, Configure).",
+            _stdio_json("mcpServers"), _http_json("mcpServers", "serverUrl"), ("windsurf",), DOCUMENTED,
+            files=(".codeium/windsurf/mcp_config.json",),
+        ),
+        SetupClient(
+            "zed", "Zed", "json", "~/.config/zed/settings.json (the command zed: open settings file).",
+            _stdio_json("context_servers"), _http_json("context_servers"), ("zed",), DOCUMENTED,
+            files=(".config/zed/settings.json", "AppData/Roaming/Zed/settings.json"),
+        ),
+        SetupClient(
             "inspector", "MCP Inspector", "sh", "Run in a terminal: it lists the tools. Without --cli it opens its page.",
             _inspector_stdio, _inspector_http, ("inspector", "mcp-inspector"),
             "with a token, over both, by its command line 2.12.0: tools listed",

@@ -163,7 +163,8 @@ class SecretExtractor:
             return f"${{{bare}}}"
         if found["scheme"] == "input":
             self.entry.reading.prompt(Prompt(key, "", secret=True))
-            self.passwords |= {key} if self.entry.reading.prompts[key].secret else set()
+        if key in self.entry.reading.prompts and self.entry.reading.prompts[key].secret:
+            self.passwords.add(key)
         if found["scheme"] == "secret" and f"{key.rpartition('/')[0]}/" != secret_name(self.server, ""):
             self.entry.problem(f"{name} refers to a secret of another server; give a value or ${{env:NAME}}")
         subject = f"{found['scheme']}:{key}" if key else f"env:{found['env'] or bare}"

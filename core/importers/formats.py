@@ -188,7 +188,7 @@ def _server(project: Entry, entry: Entry, name: str, connection: Connection | No
 # Configurations of MCP clients: how servers are reached. Their tools are discovered.
 #
 # Accepted are `mcpServers` (Claude Desktop, Cursor, .mcp.json), `servers` as an object with `inputs` (VS Code, also inside
-# `mcp`), a list with `name`, `protocol` and `enabled` (mcpproxy), `[mcp_servers.x]` (Codex, TOML), and a list of projects
+# `mcp`), `context_servers` (Zed), a list with `name`, `protocol` and `enabled` (mcpproxy), `[mcp_servers.x]` (Codex, TOML), and a list of projects
 # that have one of these under `config`.
 
 _KEYS = ("mcpServers", "mcp_servers", "context_servers", "servers")
@@ -279,7 +279,10 @@ def _servers(top: Entry, key: str) -> Iterator[tuple[str, Entry]]:
     if not isinstance(top.get(key), list):
         for name, entry in top.named(key):
             entry.check_server_name(name)
-            yield name, entry
+            if entry.get("source") == "extension":
+                entry.note("an extension of its client starts it: it is left out")
+            else:
+                yield name, entry
         return
     for entry in top.entries(key):
         yield entry.server_name(), entry

@@ -24,7 +24,7 @@ def ask(entry: Entry, server: str, name: str) -> str:
     >>> from core.importers.reading import Reading
     >>> reading = Reading("server.json")
     >>> ask(Entry(reading, "", {"description": "API key", "isSecret": True}), "io.github.x/weather", "KEY")
-    '${input:io.github.x/weather/KEY}'
+    '${secret:io.github.x/weather/KEY}'
     >>> reading.prompts["io.github.x/weather/KEY"].secret
     True
     """
@@ -32,7 +32,7 @@ def ask(entry: Entry, server: str, name: str) -> str:
     optional = "" if entry.flag("isRequired") else "optional: "
     description = f"{optional}{entry.text('description') or name}"
     entry.reading.prompt(Prompt(key, description, secret=entry.flag("isSecret") is True))
-    return f"${{input:{key}}}"
+    return f"${{secret:{key}}}"
 
 
 def value_of(entry: Entry, server: str, name: str) -> str | None:

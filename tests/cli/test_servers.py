@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cases import each
 from tests.cli.conftest import RAW, ROOT, Command, Run, forked, wait_for
 from tests.cli.test_up import free_port, status
 
@@ -154,3 +159,101 @@ def test_a_server_is_added_beside_a_running_console(warm: Path, wayfare: Command
         command = ("--env", "AT=${HOME}/x", "--cwd", folder, "--", sys.executable, "-S", Path(RAW).name)
         assert wayfare("server", "add", "two", "--catalog", "mine", "--json", *command).json()["tools"] == 10
     assert SECRET not in (tmp_path / "console.log").read_text()
+
+
+# `wayfare server add --registry`: a local mirror of the MCP Registry, and a runner of packages that leaves a trace.
+
+WEATHER = "io.github.x/weather"
+KEY = {"name": "KEY", "description": "Your key", "isRequired": True, "isSecret": True}
+PACKAGE = {"registryType": "pypi", "identifier": "weather-mcp", "version": "1.2", "environmentVariables": [KEY]}
+OLD_KEY = {"name": "KEY", "is_required": True, "is_secret": True}
+OLD = {"registry_type": "pypi", "identifier": "old-mcp", "version": "0.1", "environment_variables": [OLD_KEY]}
+ENTRIES = {
+    "/v0.1/servers/io.github.x%2Fweather/versions/latest": {"server": {"name": WEATHER, "packages": [PACKAGE]}},
+    "/v0/servers/io.github.x%2Fold": {"name": "io.github.x/old", "packages": [OLD]},
+    "/v0.1/servers/io.github.x%2Fother/versions/latest": {"server": {"name": WEATHER, "packages": [PACKAGE]}},
+    "/v0.1/servers/io.github.x%2Fbundle/versions/latest": {"server": {"name": "io.github.x/bundle", "packages": []}},
+    "/v0.1/servers/io.github.x%2Fpage/versions/latest": "<html>Log in</html>",
+    "/v0.1/servers/io.github.x%2Fbroken/versions/latest": None,
+}
+
+
+class Mirror(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        entry = ENTRIES.get(self.path, "")
+        self.send_response(404 if entry == "" else 500 if entry is None else 200)
+        self.end_headers()
+        self.wfile.write((entry if isinstance(entry, str) else json.dumps(entry)).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("WAYFARE_REGISTRY", address := f"http://127.0.0.1:{server.server_port}")
+        yield address
+        server.shutdown()
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that `uvx`, as a test has it, writes when it starts a server."""
+    (tmp_path / "bin").mkdir()
+    uvx, trace = tmp_path / "bin" / "uvx", tmp_path / "started"
+    uvx.write_text(f'#!/bin/sh\necho "$@ ${{#KEY}}" >> {trace}\nexec {sys.executable} -S {RAW}\n')
+    uvx.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{uvx.parent}{os.pathsep}{os.environ['PATH']}")
+    return trace
+
+
+def test_a_published_server_is_held_until_it_is_switched_on(
+    wayfare: Command, server: Command, db: Path, mirror: str, started: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = server("add", WEATHER, "--registry", "--json").json()
+    needs = {f"{WEATHER}/KEY": "Your key"}
+    assert held == {
+        "catalog": "mine", "server": WEATHER, "done": "held", "starts": "uvx weather-mcp@1.2", "needs": needs,
+    }  # fmt: skip
+    assert "switched off" in call(wayfare, WEATHER).err
+    assert f"mine: switched off: {WEATHER}." in wayfare("catalogs").out
+    assert server("add", "io.github.x/old", "--registry", "--json").json()["starts"] == "uvx old-mcp@0.1"
+    assert not started.exists()
+    waits = server("enable", WEATHER)
+    assert (waits.code, f"needs a value for ${{secret:{WEATHER}/KEY}}" in waits.out) == (1, True)
+    assert not started.exists()
+    monkeypatch.setattr("sys.stdin", io.StringIO("hunter22"))
+    assert wayfare("secrets", "set", WEATHER, "KEY", "--catalog", "mine").code == 0
+    assert server("discover", WEATHER, "--json").json()["tools"] == 10
+    assert started.read_text() == "weather-mcp@1.2 8\n"
+
+
+@each(
+    ("name", "words"),
+    [
+        ("weather", "'weather' is no name of the MCP Registry; give one such as io.github.user/server."),
+        ("io.github.x/../../admin", "is no name of the MCP Registry"),
+        ("io.github.x/gone", "has no server io.github.x/gone; check the name."),
+        ("io.github.x/other", "answers with another server than io.github.x/other."),
+        ("io.github.x/bundle", "it lists no server that can be taken"),
+        ("io.github.x/page", "is not JSON"),
+        ("io.github.x/broken", "refuses to tell of io.github.x/broken (500)."),
+    ],
+)
+def test_a_name_that_gives_no_server_is_one_sentence(
+    server: Command, db: Path, mirror: str, name: str, words: str
+) -> None:
+    run = server("add", name, "--registry")
+    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
+    assert words in run.err
+
+
+def test_a_registry_that_is_gone_is_one_sentence(server: Command, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYFARE_REGISTRY", f"http://127.0.0.1:{free_port()}")
+    run = server("add", WEATHER, "--registry")
+    assert (run.code, "does not answer (" in run.err) == (2, True)
+    monkeypatch.setenv("WAYFARE_REGISTRY", "file:///etc")
+    assert "WAYFARE_REGISTRY is no address" in server("add", WEATHER, "--registry").err
+    assert server("add", WEATHER, "--registry", "--url", "http://x.org").code == 2

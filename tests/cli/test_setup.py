@@ -44,6 +44,7 @@ def test_the_configurations_of_a_home_folder(wayfare, tmp_path: Path, monkeypatc
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     (tmp_path / ".cursor").mkdir()
     raw = {"command": sys.executable, "args": ["-S", RAW]}
+    raw["env"] = {"API_KEY": "hunter2-PLANTED"}
     servers = {"raw": raw, "wayfare": {"command": "/opt/wayfare", "args": ["mcp"]}}
     (tmp_path / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": servers}))
     found = wayfare("setup", "--json").json()
@@ -51,6 +52,12 @@ def test_the_configurations_of_a_home_folder(wayfare, tmp_path: Path, monkeypatc
     (one,) = found["configurations"]
     assert (one["client"], one["servers"], one["tokens"]) == ("cursor", ["raw"], None)
     assert "wayfare setup cursor --import" in wayfare("setup").out
+    listed = wayfare("import", "--find")
+    assert listed.out.startswith(f"Cursor: {tmp_path}/.cursor/mcp.json\n  1 server beside Wayfare.")
+    assert wayfare("import", "--find", "--json").json() == {"configurations": [one]}
+    assert "hunter2" not in listed.out
+    assert [wayfare("import", *words).code for words in ((), ("--find", "x.json"))] == [2, 2]
+    assert not [info for info in wayfare("catalogs", "--json").json()["catalogs"] if info["name"] == "cursor"]
     report = wayfare("setup", "cursor", "--import", "--json").json()
     assert (report["catalog"], report["servers"], report["refused"]) == ("cursor", 1, [])
     (one,) = wayfare("setup", "--json").json()["configurations"]

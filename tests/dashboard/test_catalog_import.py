@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+
+import pytest
 
 from core.app import App
 from tests.cases import each
@@ -74,3 +77,26 @@ def test_several_files_are_one_catalog(app: App) -> None:
     button(page, "Import").click().run()
     assert page.query_params == {"catalog": "one"}
     assert [server.name for server in app.catalogs.catalog("one").servers] == ["weather", "files"]
+
+
+def test_a_configuration_of_this_machine_is_one_click_away(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    file = tmp_path / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"mcpServers": {"git": {"command": "uvx", "env": {"API_KEY": SECRET}}}}))
+    before = file.read_bytes()
+    page = visit(catalog="mine")
+    button(page, "Import…").click().run()
+    page.segmented_control(key="catalog.import.way").set_value("Found on this machine").run()
+    assert page.radio(key="catalog.import.found").options == ["Cursor: 1 server"]
+    assert "Format client_config" not in text_of(page)
+    page.radio(key="catalog.import.found").set_value(0).run()
+    assert "Format client_config: 1 server" in text_of(page)
+    button(page, "Import").click().run()
+    assert "Imported as cursor." in text_of(page)
+    (server,) = app.catalogs.catalog("cursor").servers
+    assert dict(server.connection.env) == {"API_KEY": "${secret:git/API_KEY}"}
+    assert SECRET not in everything(page) + str(page.session_state)
+    assert file.read_bytes() == before

@@ -13,7 +13,6 @@ from dashboard.pages.catalog.imports import (
     PASTED,
     Document,
     check_name,
-    fingerprint,
     name_for,
     read_documents,
     source_of,
@@ -55,12 +54,6 @@ def test_a_name_suggests_itself(app: App) -> None:
     assert name_for([Document("search-15.json", "")], app) == "imported-1"
     assert name_for([Document(PASTED, "")], app) == "imported-1"
     assert source_of([Document(f"{n}.json", "") for n in range(7)]).endswith("4.json and 2 more")
-
-
-def test_the_same_documents_have_one_fingerprint() -> None:
-    assert fingerprint([Document("a", "x")]) == fingerprint([Document("a", b"x")])
-    assert fingerprint([Document("a", "x")]) != fingerprint([Document("a", "y")])
-    assert fingerprint([Document("a", "x"), Document("b", "")]) != fingerprint([Document("a", ""), Document("b", "x")])
 
 
 def test_a_document_does_not_show_its_content() -> None:

@@ -11,6 +11,7 @@ from core.app import App
 from core.catalogs.background_jobs import Job
 from dashboard.pages.catalog.connection_job import JOB
 from tests.cli.conftest import RAW
+from tests.cli.test_servers import mirror  # noqa: F401 - a fixture
 from tests.dashboard.catalog_visits import CATALOG, button, everything, visit
 from tests.dashboard.harness import app_with, text_of
 
@@ -87,3 +88,20 @@ def test_one_server_is_added_switched_off_and_on_and_removed(app: App) -> None:
     assert not [
         key for key in visit(catalog="sample", server="web-search").button if str(key.key).startswith("catalog.server.")
     ]
+
+
+def test_a_published_server_is_fetched_and_held(app: App, mirror: str) -> None:  # noqa: F811
+    app.servers.registry = mirror
+    page = visit(catalog="mine")
+    page.button(key="catalog.add").click().run()
+    assert page.button(key="catalog.import.registry").disabled
+    page.text_input(key="catalog.import.server").set_value("io.github.x/gone").run()
+    page.button(key="catalog.import.registry").click().run()
+    assert "has no server io.github.x/gone" in text_of(page)
+    page.text_input(key="catalog.import.server").set_value("io.github.x/weather").run()
+    page.button(key="catalog.import.registry").click().run()
+    assert not page.exception
+    assert "io.github.x/weather is held: look at what it starts, and switch it on." in text_of(page)
+    assert "uvx weather-mcp@1.2\nKEY=${secret:io.github.x/weather/KEY}" in [code.value for code in page.code]
+    page.button(key="catalog.off.remove.io.github.x/weather").click().run()
+    assert not app.catalogs.catalog("mine").off

@@ -75,6 +75,9 @@ def test_configurations_below_home_are_found_and_their_tools_are_counted(world: 
     texts = {
         ".cursor/mcp.json": json.dumps({"mcpServers": {"raw": raw, "wayfare": {"url": "http://127.0.0.1:9/mcp"}}}),
         ".codex/config.toml": 'model = "x"\n[mcp_servers.time]\ncommand = "uvx"\nargs = ["mcp-server-time"]\n',
+        ".codeium/windsurf/mcp_config.json": '{"mcpServers": {"web": {"serverUrl": "https://x.org/mcp"}}}',
+        ".config/zed/settings.json": """{"theme": "One", // as it is
+            "context_servers": {"time": {"command": "uvx"}, "ext": {"source": "extension", "settings": {}}}}""",
         ".gemini/settings.json": '{"theme": "dark"}',  # no servers: not worth a word
         ".config/Claude/claude_desktop_config.json": "{broken",
     }
@@ -84,7 +87,8 @@ def test_configurations_below_home_are_found_and_their_tools_are_counted(world: 
     outside.write_text(texts[".cursor/mcp.json"])
     (home / ".claude.json").symlink_to(outside)
     before = {one.client.id: one for one in found_configurations(world.catalogs, home)}
-    assert set(before) == {"cursor", "codex", "claude-desktop"}
+    assert set(before) == {"cursor", "codex", "claude-desktop", "windsurf", "zed"}
+    assert [before[name].servers for name in ("windsurf", "zed")] == [("web",), ("time",)]
     assert "is not JSON" in before["claude-desktop"].problem
     assert (before["codex"].servers, before["codex"].known) == (("time",), ())
     world.catalog_editor.discover_file(home / ".cursor/mcp.json", "mine")

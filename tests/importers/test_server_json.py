@@ -62,7 +62,7 @@ def package(**more: Any) -> dict[str, Any]:
                 ],
             ),
             "npx",
-            ("-y", "w@1.0", "--mode", "local", "--stdio", "${input:org.x/w/folder}", "/me"),
+            ("-y", "w@1.0", "--mode", "local", "--stdio", "${secret:org.x/w/folder}", "/me"),
         ),
     ],
 )
@@ -86,10 +86,10 @@ def test_registry_variables(key: tuple[str, str, str]) -> None:
     ]
     imported = read(package(registryType="npm", **{variables: listed}))
     assert reached(imported).env == {
-        "KEY": "${input:org.x/w/KEY}",
-        "PIN": "${input:org.x/w/PIN}",
+        "KEY": "${secret:org.x/w/KEY}",
+        "PIN": "${secret:org.x/w/PIN}",
         "UNITS": "${secret:org.x/w/UNITS}",
-        "PLACE": "${input:org.x/w/PLACE}",
+        "PLACE": "${secret:org.x/w/PLACE}",
     }
     assert imported.prompts == (
         Prompt("org.x/w/KEY", "API key", True),
@@ -114,8 +114,8 @@ def test_registry_remotes_lists_and_prices() -> None:
     imported = read({"servers": [{"server": server}, {"server": unusable}], "metadata": {}})
     assert reached(imported) == Connection(
         "http",
-        url="https://${input:org.x/w/tenant}.x.org/mcp",
-        headers={"Authorization": "Bearer ${input:org.x/w/t}"},
+        url="https://${secret:org.x/w/tenant}.x.org/mcp",
+        headers={"Authorization": "Bearer ${secret:org.x/w/t}"},
         passwords=("org.x/w/t",),
     )
     assert imported.servers[0].ask_usd == 0.004

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.catalogs.catalog_editor import ImportReport
 from core.domain.catalog import Imported
 from core.domain.errors import CatalogError, WayfareError
+from core.governance.client_setup import found_configurations
 from core.importers.formats import merge
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
@@ -31,10 +30,11 @@ LONGEST_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file or a pasted text, with its name in messages."""
+    """A file or a pasted text, with its name in messages. Relative paths in it count from the folder."""
 
     name: str
     content: bytes | str = field(repr=False)
+    folder: Path = field(default_factory=Path.home)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +46,13 @@ class Reading:
     problems: tuple[str, ...] = ()
 
 
-def fingerprint(documents: Sequence[Document]) -> str:
-    """Returns a hash of the documents."""
-    digest = hashlib.sha256()
-    for document in documents:
-        content = document.content.encode(errors="replace") if isinstance(document.content, str) else document.content
-        digest.update(f"{document.name}\0{len(content)}\0".encode(errors="replace"))
-        digest.update(content)
-    return digest.hexdigest()
-
-
 def read_documents(app: App, documents: Sequence[Document]) -> Reading:
     """Returns all documents as one import, or the problems of all of them."""
     results: list[tuple[str, Imported]] = []
     problems: list[str] = []
     for document in documents:
         try:
-            results.append((document.name, app.catalog_editor.read(document.content, document.name)))
+            results.append((document.name, app.catalog_editor.read(document.content, document.name, document.folder)))
         except WayfareError as error:
             problems += getattr(error, "problems", (str(error),))
     if not problems:
@@ -74,12 +64,6 @@ def read_documents(app: App, documents: Sequence[Document]) -> Reading:
     rest = f" (and {more:,} more problem{'s' if more > 1 else ''})." if more else ""
     first = problems[0].removesuffix(".") + rest if rest else problems[0]
     return Reading(sentence=f"Nothing was imported: {first}", problems=tuple(problems))
-
-
-def store_import(app: App, imported: Imported, name: str, source: str) -> ImportReport:
-    """Store an import as a catalog. Raises WayfareError if the name is invalid or belongs to a shipped catalog."""
-    check_name(name)
-    return app.catalog_editor.keep(imported, name, source)
 
 
 def check_name(name: str) -> None:
@@ -151,32 +135,30 @@ def chosen_name(app: App, suggestion: str) -> str:
 
 
 WAY, FILES, TEXT, READ = "catalog.import.way", "catalog.import.files", "catalog.import.text", "catalog:import.read"
-UPLOAD, PASTE = "Upload files", "Paste text"
+UPLOAD, PASTE, FOUND = "Upload files", "Paste text", "Found on this machine"
 PROBLEMS_SHOWN = 500
 
 
 class Read(NamedTuple):
-    """Documents with their fingerprint and result, kept while the dialog is open."""
+    """Documents with their result, kept while the dialog is open."""
 
-    mark: str
     documents: tuple[Document, ...]
     reading: Reading
 
 
 def source_widgets(app: App, placeholder: str) -> Read | None:
-    """Draw the upload and the text field. Returns the read documents, or None."""
+    """Draw the upload, the text field or the list of files. Returns the read documents, or None."""
     way = st.segmented_control(
-        "From", (UPLOAD, PASTE), default=UPLOAD, key=WAY, required=True, label_visibility="collapsed"
+        "From", (UPLOAD, PASTE, FOUND), default=UPLOAD, key=WAY, required=True, label_visibility="collapsed"
     )
-    documents = _pasted(placeholder) if way == PASTE else _uploaded()
+    documents = _pasted(placeholder) if way == PASTE else _found(app) if way == FOUND else _uploaded()
     if not documents:
         st.session_state.pop(READ, None)
         return None
-    mark = fingerprint(documents)
     known: Read | None = st.session_state.get(READ)
-    if known is None or known.mark != mark:
+    if known is None or known.documents != documents:
         with st.spinner("Reading and checking every entry…", show_time=True):
-            known = Read(mark, documents, read_documents(app, documents))
+            known = Read(documents, read_documents(app, documents))
         st.session_state[READ] = known
     return known
 
@@ -202,6 +184,22 @@ def _pasted(placeholder: str) -> tuple[Document, ...]:
     text = st.text_area("Text", key=TEXT, height=190, placeholder=placeholder, label_visibility="collapsed")
     st.button("Check it", icon=":material/fact_check:", key="catalog.import.check")
     return (Document(PASTED, text),) if text.strip() else ()
+
+
+def _found(app: App) -> tuple[Document, ...]:
+    found = found_configurations(app.catalogs, Path.home())
+    if not found:
+        st.caption("No configuration of a known client with servers was found in the home folder of this console.")
+        return ()
+    words = [f"{one.client.title}: {counted(len(one.servers), 'server')}" for one in found]
+    at = st.radio(
+        "Files", range(len(found)), index=None, key="catalog.import.found", format_func=words.__getitem__,
+        captions=[escaped(str(one.path), 200) for one in found], label_visibility="collapsed",
+    )  # fmt: skip
+    if at is None:
+        return ()
+    path = found[at].path
+    return (Document(f"{found[at].client.id}{path.suffix}", path.read_bytes(), path.parent),)
 
 
 PROBLEM = "catalog:import.problem"
@@ -290,7 +288,8 @@ def _import(app: App, read: Read, suggestion: str) -> None:
         return
     with error_kept(PROBLEM):
         name = chosen_name(app, suggestion)
-        report = store_import(app, imported, name, source_of(read.documents))
+        check_name(name)
+        report = app.catalog_editor.keep(imported, name, source_of(read.documents))
         begin_first_look(app, name)
         state.close_dialog()
         state.go_to(name)

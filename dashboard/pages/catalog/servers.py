@@ -17,7 +17,7 @@ from core.domain.errors import CatalogError, WayfareError
 from core.domain.settings import launched, own_url
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
-from dashboard.pages.catalog.connection_job import start_change
+from dashboard.pages.catalog.connection_job import connection_lines, start_change
 from dashboard.ui.rights import only
 from dashboard.ui.text import counted, error_toasted, escaped, visitor_zone
 
@@ -79,6 +79,14 @@ def off_panel(app: App, catalog: Catalog) -> None:
         st.markdown(
             f"**{counted(len(catalog.off), 'server')} switched off.** Neither offered nor called. Statistics and values stay."
         )
+        for server in catalog.off:
+            if server.connection is not None and server.connection.quarantined and not server.tools:
+                st.caption(f"{escaped(server.name, 80)} was never started. Switched on, it starts or is reached as:")
+                st.code(connection_lines(server.connection), language=None, wrap_lines=True)
+                st.button(
+                    "Remove", key=f"catalog.off.remove.{server.name}", icon=":material/delete:", on_click=_edit,
+                    args=(app.servers.remove, catalog.name, server.name, "is removed"),
+                )  # fmt: skip
         with st.container(horizontal=True):
             for server in catalog.off:
                 st.button(
@@ -142,7 +150,9 @@ def server_dialog(app: App, catalog: str) -> None:
     if not state.dialog_open("server"):
         st.rerun()
     st.caption(f"It is added to {escaped(catalog)}; the other servers stay as they are.")
-    name = st.text_input("Name", key="catalog.import.server", placeholder="such as git", width=320)
+    name = st.text_input(
+        "Name", key="catalog.import.server", placeholder="such as git, or io.github.user/server of the MCP Registry"
+    )
     how = st.text_input(
         "Command or address", key="catalog.import.command", placeholder="uvx mcp-server-git, or https://example.org/mcp"
     )
@@ -150,7 +160,20 @@ def server_dialog(app: App, catalog: str) -> None:
         "Variables, or headers of an address", key="catalog.import.given", placeholder="GITHUB_TOKEN=…", height=100,
         help="One NAME=VALUE a line. What may be a secret is kept encrypted, and never shown again.",
     )  # fmt: skip
-    if st.button("Add and ask for its tools", type="primary", key="catalog.import.add", **only("administer", disabled=not (name and how))):  # fmt: skip
+    with st.container(horizontal=True):
+        added = st.button(
+            "Add and ask for its tools",
+            type="primary",
+            key="catalog.import.add",
+            **only("administer", disabled=not (name and how)),
+        )
+        published = st.button(
+            "Fetch from the MCP Registry", key="catalog.import.registry", icon=":material/cloud_download:", disabled=not name or bool(how or given),
+            help=f"Asks {escaped(app.settings.registry)} for the server of this name, such as io.github.user/server. It is held, switched off, until you switch it on.",
+        )  # fmt: skip
+    if published:
+        _fetch(app, catalog, name.strip())
+    if added:
         try:
             imported = app.catalog_editor.read(_document(name.strip(), how.strip(), given), "the new server")
         except WayfareError as error:
@@ -159,6 +182,18 @@ def server_dialog(app: App, catalog: str) -> None:
         start_change(app, catalog, lambda: (app.servers.add(catalog, imported),), imported.servers)
         state.close_dialog()
         st.rerun()
+
+
+def _fetch(app: App, catalog: str, name: str) -> None:
+    """Add a server by its name in the registry, switched off."""
+    try:
+        needs = ", ".join(one.id for one in app.servers.hold(catalog, name).prompts)
+    except WayfareError as error:
+        st.error(escaped(str(error), 400), icon=":material/error:")
+        return
+    state.say(f"{name} is held: look at what it starts, and switch it on.{f' It needs {needs}.' if needs else ''}")
+    state.close_dialog()
+    st.rerun()
 
 
 def _document(name: str, how: str, given: str) -> str:
