@@ -190,6 +190,9 @@ class ReplayTotals:
     def words(self) -> list[tuple[str, str, str, str]]:
         """Each figure in words: its name, measured, projected then, projected now."""
         paid = units.spent(self.paid_usd, self.calls, self.unpriced)
+        then, now = (
+            units.price(usd) if self.compared else "–" for usd in (self.projected_usd_then, self.projected_usd_now)
+        )
         simulated = (f"; simulated: {self.simulated:,}", f"; simulated: {units.price(self.simulated_usd)}")
         calls, money = simulated if self.simulated else ("", "")
         gone = f"; {self.absent:,} by tools not in the catalog" if self.absent else ""
@@ -197,10 +200,10 @@ class ReplayTotals:
             ("calls", f"{self.calls:,}, {self.ok:,} succeeded{calls}", "–", "–"),
             ("money paid for them", f"{paid}{money}", "–", "–"),
             ("questions that a call answered", f"{self.solved:,} of {self.decisions:,}", "–", f"{self.lost:,} lost{gone}"),
-            (f"money to one success, {self.compared:,} of them", "–", units.price(self.projected_usd_then), units.price(self.projected_usd_now)),
+            (f"money to one success, {self.compared:,} of them", "–", then, now),
             (f"price of the first candidates, {self.both:,} of {self.decisions:,}", "–", units.spent(self.usd_then, self.both, self.unpriced_then), units.spent(self.usd_now, self.both, self.unpriced_now)),
             ("their expected time", "–", f"{self.s_then:,.2f} s", f"{self.s_now:,.2f} s"),
-            ("tokens of all candidates", "–", f"{self.tokens_then:,}", f"{self.tokens_now:,}"),
+            ("tokens of all candidates", "–", f"{self.tokens_then:,}" if self.tokens_then else "–", f"{self.tokens_now:,}"),
         ]  # fmt: skip
 
 
@@ -284,7 +287,9 @@ class ReplayService:
             context, made = self.catalogs.context(event.catalog, learning), calls[event.id]
             decision = self.routing.decide(event.subtask, context, router, parameters)
             called = _answer(made) or next((tool_id(one.server, one.tool) for one in made[-1:]), None)
-            row = _replayed(event, _chosen(decision, called), decision)
+            row = _replayed(
+                event, replace(_chosen(decision, called), tokens=0), decision
+            )  # what it was shown is unknown
             rows.append(_with_calls(row, made, context.catalog.tool_row))
             progress(len(rows), len(questions))
         return tuple(rows)

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from core.domain import units
 from core.domain.catalog import tool_id
 from core.domain.outcome import OutcomeKind
-from core.lab.replay import Chosen, Replayed
+from core.lab.replay import Replayed
 from dashboard.theme import ACCEPTED, CHOSEN, GRID, MONEY, MUTED, REJECTED, TIME
 from dashboard.ui.charts.base import (
     EDGES,
@@ -268,9 +268,8 @@ def day(rows: Sequence[Replayed], zone: str, *, height: int = 330) -> go.Figure:
         ("projected now, answers kept", asked, [now for _, now in pairs], line(CHOSEN, simulated=False, dash="dot")),
     ]
     factor, unit = money_unit([sum(values) for _, _, values, _ in sums])
-    questions = [
-        (row.at, f"{label(row.subtask, 90)}<br>then: {_tool(row.then)}<br>now: {_tool(row.now)}") for row in rows
-    ]
+    winners = [[label(one.tool or "none", 60) for one in (row.then, row.now)] for row in rows]
+    questions = [(row.at, f"{label(row.subtask, 90)}<br>then: {then}<br>now: {now}") for row, (then, now) in zip(rows, winners, strict=True)]  # fmt: skip
     ends: dict[bool, list[tuple[datetime, str]]] = {True: [], False: []}
     for call in calls:
         figures = (
@@ -308,7 +307,3 @@ def _marks(name: str, lane: int, texts: Sequence[tuple[datetime, str]], zone: st
 
 def _times(at: Sequence[datetime], zone: str) -> list[str]:
     return local(pd.to_datetime(pd.Series(at), utc=True), zone)
-
-
-def _tool(one: Chosen) -> str:
-    return f"{label(one.tool, 60)}, {units.price(one.projected_usd)}" if one.tool else "none"

@@ -95,12 +95,10 @@ def _knobs(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, P
     defaults, prefix = app.routing.parameters(router), f"{SHARED}.knob.{router}"
     start_knobs(defaults, asked, prefix)
     st.session_state[key] = router
-
-    def take() -> None:
-        ask_with(st.session_state[key], {})
-
     with st.sidebar:
-        st.selectbox("Router", list(titles), key=key, format_func=titles.__getitem__, on_change=take)
+        st.selectbox(
+            "Router", list(titles), key=key, format_func=titles.__getitem__, on_change=lambda: ask_with(st.session_state[key], {}),
+        )  # fmt: skip
         reset_and_history(defaults, prefix)
         preset_choice(defaults, prefix)
         knob_panel(defaults, prefix, ())
@@ -143,9 +141,7 @@ def _decided(app: App, again: Again, about: tuple[object, ...]) -> tuple[Replaye
         start_job(JOB, lambda job: again(progress=job.report), about)
         job = known_job(JOB)
     if job is not None and not job.wait(WAITS_S):
-        job_progress(
-            job, lambda job: (share_of(job), f"Deciding again: {job.done:,} of {job.of:,}"), stop=f"{JOB}.stop"
-        )
+        job_progress(job, lambda job: (share_of(job), "Deciding again"), stop=f"{JOB}.stop")
         return ()
     if job is None or job.about != about:  # an earlier setting was under way
         st.rerun()
@@ -160,16 +156,25 @@ def _show(rows: Sequence[Replayed], asked: Mapping[str, str], zone: str) -> None
     st.markdown(f"#### {escaped(totals.headline)}: {changed}")
     chart(day(rows, zone), key=f"{JOB}:day")
     columns = ["figure", "measured", f"projected, {'called tools' if of_file else 'then'}", "projected, now"]
-    table(
-        pd.DataFrame(totals.words(), columns=columns),
-        (Column("measured", width=230), Column("projected, now", width=240)),
-        key="activity.replay.sums",
-        width=960,
-    )
+    sums = pd.DataFrame(totals.words(), columns=columns)
+    table(sums, (Column("measured", width=230), Column("projected, now", width=240)), key=f"{JOB}:sums", width=960)
     st.caption(_rules(totals, of_file=of_file))
     only = st.toggle("Only differences", key="activity.replay.only")
     first = f"{'tool called' if of_file else 'first candidate then'} → now"
-    _table([row for row in rows if row.changed or row.lost or not only], asked, zone, first)
+    lines = [_line(row, asked, zone, first) for row in rows if row.changed or row.lost or not only]
+    if not lines:
+        st.success("No differences.", icon=":material/check:")
+        return
+    table(
+        pd.DataFrame(lines).style.map(lambda words: f"color: {REJECTED}" if words == "lost" else "", subset=["answer now"]),
+        (
+            Column("question", width=200), Column("calls", width=250), Column(first, width=200),
+            Column("answer now", width=90, help="The place among the candidates now of the tool that answered."),
+            Column("money to one success", "to one success", width=130), Column("then", width=64, help="The recorded decision.", link="open ↗"),
+            Column("now", width=64, help="The question on the Decision view, with the present statistics.", link="open ↗"),
+        ),
+        key="activity.replay.table",
+    )  # fmt: skip
 
 
 def _rules(totals: ReplayTotals, *, of_file: bool) -> str:
@@ -179,26 +184,9 @@ def _rules(totals: ReplayTotals, *, of_file: bool) -> str:
         "**Measured** is what the calls did and cost. **Projected** is the money to one success, payment of a call ÷ its estimated success, if the "
         f"first candidate is called and fits; {'both sides by the estimates of now' if of_file else 'by the estimates of the time of each question'}. "
         f"A question counts if a call answered it, the answer is not lost, and both sides have a price.{mean if low != high else ''} "
-        "An answer is **lost** if the tool that was called and succeeded is in the catalog and no candidate now: another candidate may answer "
-        "as well, and an agent may miss one that is still offered."
+        "An answer is **lost** if the tool that was called and succeeded is in the catalog and none of the at most n candidates now: "
+        "another one may answer as well, and an agent may miss one that is still offered."
     )
-
-
-def _table(rows: Sequence[Replayed], asked: Mapping[str, str], zone: str, first: str) -> None:
-    if not rows:
-        st.success("No differences.", icon=":material/check:")
-        return
-    frame = pd.DataFrame([_line(row, asked, zone, first) for row in rows])
-    table(
-        frame.style.map(lambda words: f"color: {REJECTED}" if words == "lost" else "", subset=["answer now"]),
-        (
-            Column("question", width=200), Column("calls", width=250), Column(first, width=200),
-            Column("answer now", width=90, help="The place among the candidates now of the tool that answered."),
-            Column("money to one success", "to one success", width=130), Column("then", width=64, help="The recorded decision.", link="open ↗"),
-            Column("now", width=64, help="The question on the Decision view, with the present statistics.", link="open ↗"),
-        ),
-        key="activity.replay.table",
-    )  # fmt: skip
 
 
 def _line(row: Replayed, asked: Mapping[str, str], zone: str, first: str) -> Texts:
