@@ -47,23 +47,22 @@ function ask(event, detail, otherwise) {
 }
 
 function build(host) {
-  const icon = (name, onclick) => make("button", { textContent: name, className: "wayfare-state-icon", onclick });
+  const icon = (textContent, properties) => make("button", { textContent, className: "wayfare-state-icon", ...properties });
   const [all, past, menu] = [0, 1, 2].map(() => make("div", { className: "wayfare-state-list", popover: "auto" }));
   const made = {
     count: opener(make("button"), all, "What differs from the defaults"),
     chips: make("div", { className: "wayfare-state-chips" }),
     note: make("span", { className: "wayfare-state-note", role: "status" }),
     reset: make("button", { textContent: "Reset", ariaLabel: "Reset all knobs", onclick: () => bar.send({ reset: true }) }),
-    undo: icon("undo", () => go(-1)),
-    redo: icon("redo", () => go(1)),
-    history: opener(icon("history"), past, "Values of the knobs during this visit"),
+    undo: icon("undo", { onclick: () => go(-1) }),
+    redo: icon("redo", { onclick: () => go(1) }),
+    history: opener(icon("history", { ariaLabel: "History of the knobs" }), past, "Values of the knobs during this visit"),
     compare: opener(make("button", { textContent: "Compare with ▾" }), menu, "What to compare this state with"),
     used: make("span", { className: "wayfare-state-used", tabIndex: 0 }),
     give: make("button", { textContent: "Give to agents", onclick: () => bar.send({ agents: true }) }),
     all, past, menu,
   };
   menu.onclick = () => menu.hidePopover();
-  made.history.ariaLabel = "History of the knobs";
   host.replaceChildren(...Object.values(made));
   new ResizeObserver(fit).observe(host);
   return { host, ...made };

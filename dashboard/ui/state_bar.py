@@ -54,7 +54,6 @@ def _bar(question: Question) -> None:
 
 def _act(question: Question, asked: Mapping[str, Any]) -> None:
     """Do what was pressed. The message may be anything."""
-    state = question.setting
     match asked:
         case {"agents": True}:
             question.app.agent_knobs.put(question.query.router, question.parameters)
@@ -63,16 +62,14 @@ def _act(question: Question, asked: Mapping[str, Any]) -> None:
         case {"step": int()} | {"to": int()}:
             step(question.prefix, by=asked.get("step"), to=asked.get("to"))
         case {"drop": str(name)}:
-            ask_with(
-                {one: text for one, text in state.items() if one not in {name, "at_s" if name == "network" else name}}
-            )
+            gone = {name, "at_s"} if name == "network" else {name}
+            ask_with({one: text for one, text in question.setting.items() if one not in gone})
         case {"take": dict(texts)}:
             ask_with({str(name): str(text) for name, text in texts.items()})
-        case {"beside": str(other), "view": "Compare"}:
+        case {"beside": str(other), "view": "Compare" | "Lab" as view}:
             own = variant_text(question.query.router, question.parameters.changed())
-            open_page("compare", **{**question.texts, "with": f"{own},{other}"})
-        case {"beside": str(other), "view": "Lab"}:
-            open_page("lab", **{**question.texts, "also": other})
+            beside = {"with": f"{own},{other}"} if view == "Compare" else {"also": other}
+            open_page(view.lower(), **{**question.texts, **beside})
         case _:
             return
     st.rerun()

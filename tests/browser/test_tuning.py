@@ -180,7 +180,7 @@ def test_a_gesture_is_one_step_that_is_undone_redone_and_returned_to(console: Co
     keys.press("Control+z")
     expect(slider).to_have_value("0.08", timeout=LIMIT_MS)
     visit.press("History of the knobs")
-    steps = visit.page.locator(".wayfare-steps button")
+    steps = visit.page.get_by_label("Values of the knobs during this visit").get_by_role("button")
     expect(steps).to_have_text(["αt 0.08 → 2 1/s", "κ 100 → 1000 s/$", "αt 0.02 → 0.08 1/s", "as first seen"])
     steps.last.click()
     visit.until_query(alpha_t=None, kappa=None)

@@ -5,7 +5,7 @@ app = app_with({"small": CATALOG})          # a fixture: an app in memory that t
 
 def test_it(app: App) -> None:
     page = open_page("route", q="read a file", catalog="small")
-    assert "read" in text_of(press(page, "route:compare"))
+    assert "read" in text_of(press(page, "route:map"))
 """
 
 from __future__ import annotations

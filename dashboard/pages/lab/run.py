@@ -32,7 +32,7 @@ from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.rights import only
 from dashboard.ui.text import DROPPED, escaped
 from dashboard.ui.url_state import UrlState, variant_text
-from dashboard.ui.variants import Variant, read_variant
+from dashboard.ui.variants import read_variant
 
 
 def choose_some(
@@ -230,11 +230,8 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     """Draw the row with the button. Returns the texts for the URL."""
     titles = {router.id: router.title for router in app.routing.routers()}
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    beside = {
-        text: f"{one.name}{'' if one.parameters.changed() else ' at the defaults'}"
-        for text, one in _beside(app, chosen, linked).items()
-    }
-    others = {router: title for router, title in titles.items() if router != chosen.router} | beside
+    others = {router: title for router, title in titles.items() if router != chosen.router}
+    others |= _beside(app, chosen, linked)
     with row:
         also = choose_some(
             state, linked, "also", f"Measure {titles[chosen.router]} with these knobs, and also",
@@ -255,15 +252,14 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     return {"also": ",".join(also)}
 
 
-def _beside(app: App, chosen: Chosen, linked: Mapping[str, str]) -> dict[str, Variant]:
-    """Returns the settings of the chosen router to measure beside the present one: the defaults, and those of a link."""
-    found = dict[str, Variant]()
+def _beside(app: App, chosen: Chosen, linked: Mapping[str, str]) -> dict[str, str]:
+    """Returns the names of settings of the chosen router to measure beside the present one: the defaults, and those of a link."""
+    found, depth = dict[str, str](), {BY_N: chosen.parameters.values()[BY_N]}
     for text in (chosen.router, *linked.get("also", "").split(",")):
         with suppress(WayfareError):
-            variant = read_variant(app, text)
-            depth = {BY_N: chosen.parameters.values()[BY_N]}
-            if variant.router == chosen.router and variant.parameters.replaced(depth) != chosen.parameters:
-                found[text] = variant
+            one = read_variant(app, text)
+            if one.router == chosen.router and one.parameters.replaced(depth) != chosen.parameters:
+                found[text] = one.name if one.parameters.changed() else f"{one.title} at the defaults"
     return found
 
 

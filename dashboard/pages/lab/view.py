@@ -44,9 +44,8 @@ ASKS = Asks("lab", measures=True)
 def page(question: Question) -> None:
     """Draw the page from the URL's state, and write the state back."""
     app, state, linked, row = question.app, question.state, question.linked, question.row
-    catalog, router, parameters = question.query.catalog, question.query.router, question.parameters
-    depth = max(int(RANKED), int(parameters.values()["n"] or 0))  # that of the measures
-    parameters = parameters.replaced({"n": depth})
+    catalog, router, n = question.query.catalog, question.query.router, question.parameters.values()["n"]
+    parameters = question.parameters.replaced({"n": max(int(RANKED), int(n or 0))})  # the depth of the measures
     texts = question.texts | {name: linked.get(name, "") for name in (*OF_VIEWS, "tasks")}
     with errors_shown():
         without = st.session_state.get(state.key("view"), linked.get("view")) in (JUDGMENTS, SNAPSHOTS)

@@ -226,10 +226,6 @@ def candidate_cards(known: Labelling, parts: Parts, linked: Mapping[str, str], *
 def _links(texts: dict[str, str]) -> None:
     """Draw buttons that open the query on other pages."""
     with st.container(horizontal=True, width="content", gap="xsmall"):
-        if st.button(
-            "", icon=":material/compare_arrows:", key="route:compare", type="tertiary", help="Compare routers"
-        ):
-            open_page("compare", **texts)
         if st.button("", icon=":material/tune:", key="route:whatif", type="tertiary", help="What if"):
             open_page("whatif", **texts)
         if st.button("", icon=":material/scatter_plot:", key="route:map", type="tertiary", help="Show on the map"):
