@@ -67,14 +67,15 @@ def test_a_day_is_shown_and_a_turned_knob_changes_it(day: App) -> None:
 def test_one_session_is_chosen_or_all_of_a_catalog(day: App) -> None:
     old = day.store.activity.decision(day.store.activity.decisions()["id"][0])
     assert old is not None
-    day.store.events.append(replace(old, id="old", at=old.at - timedelta(hours=2), client="other"))
+    before = [("old", "other", timedelta(hours=2)), ("beside", "neighbour", timedelta(microseconds=1))]
+    day.store.events.append(*(replace(old, id=id_, client=name, at=old.at - ago) for id_, name, ago in before))
     page = visit()
     assert len(questions(page)["question"]) == 3
     options = page.selectbox(key="activity.session").options
     assert options[0].startswith("bot, ")
-    assert len(options) == 4
+    assert len(options) == 5
     assert len(questions(visit(session="old"))["question"]) == 1
-    assert len(questions(visit(session="every:small"))["question"]) == 4
+    assert len(questions(visit(session="every:small"))["question"]) == 5
 
 
 def test_a_file_of_another_gateway_is_replayed_also_in_an_empty_store(app: App) -> None:

@@ -190,14 +190,14 @@ def _rules(totals: ReplayTotals, *, of_file: bool) -> str:
 
 
 def _line(row: Replayed, asked: Mapping[str, str], zone: str, first: str) -> Texts:
-    recorded = {"then": f"/activity?{urlencode({'view': 'decisions', 'row': row.decision_id})}"} if row.router else {}
+    recorded = {"then": f"./activity?{urlencode({'view': 'decisions', 'row': row.decision_id})}"} if row.router else {}
     again = {name: text for name, text in {"q": row.subtask, "hint": row.server_hint, **asked}.items() if text}
     return {
         "time": f"{row.at.astimezone(ZoneInfo(zone)):%H:%M:%S}", "question": one_line(row.subtask, 160),
         "calls": "; ".join(_call_words(call) for call in row.calls) or "not called",
         first: " → ".join(dict.fromkeys(one_line(one.tool or "none", 80) for one in (row.then, row.now))), "answer now": _place(row),
         "money to one success": " → ".join(units.price(one.projected_usd) if one.tool else "–" for one in (row.then, row.now)),
-        **recorded, "now": f"/?{urlencode(again)}",
+        **recorded, "now": f"./?{urlencode(again)}",
     }  # fmt: skip
 
 

@@ -250,7 +250,7 @@ def nothing_yet() -> None:
     )
     if st.button("Make the first decision", key="activity.first", type="primary", icon=":material/alt_route:"):
         open_page("route")
-    st.link_button("Replay the calls of another gateway", "./activity?view=replay", icon=":material/replay:")
+    st.markdown("Or [replay the calls of another gateway](./activity?view=replay) from a file.")
     _example()
 
 
