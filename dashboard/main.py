@@ -17,6 +17,7 @@ chosen = choose_view()
 st.set_page_config(page_title=f"{chosen.title} – Wayfare", page_icon=MARK, layout="wide")
 st.logo(MARK, size="medium")
 st.html(ASSETS / "page.css")
+st.html(ASSETS / "present.css")  # its bar stays while the views change
 with st.container(key="page-script"):
     st.html(f"<script>{PAGE_SCRIPT}</script>", unsafe_allow_javascript=True)
 bar(chosen.folder)

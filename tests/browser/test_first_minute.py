@@ -85,7 +85,7 @@ def test_the_guide_goes_on_with_what_is_done_and_a_decision_is_presented_with_ke
         visit.page.get_by_role("toolbar", name="The decision, step by step"),
         visit.main.locator(".wayfare-winner strong"),
     )
-    for title in ("1 of 8", "The servers", "The auction", "The tools"):
+    for title in ("1 of 16", "The servers", "The auction", "The tools"):
         expect(bar).to_contain_text(title)
         visit.page.keyboard.press("ArrowRight")
     expect(bar).to_contain_text("The candidates")
@@ -101,3 +101,42 @@ def test_the_guide_goes_on_with_what_is_done_and_a_decision_is_presented_with_ke
     assert visit.page.evaluate("document.activeElement.textContent") == "Present"
     visit.settled()  # the charts below were drawn meanwhile
     expect(guide).to_be_hidden()
+
+
+def test_a_demonstration_needs_no_mouse(console: ConsoleProgram, visitor: Visitor) -> None:
+    """A knob changes the winner, a call fails, the next candidate is offered, what was learnt is shown, and network time plays."""
+    visit = visitor(console, width=1280, height=720)
+    visit.open("", q=played()["question"])
+    keys, step = visit.page.keyboard, visit.page.get_by_role("toolbar", name="The decision, step by step").locator("b")
+    winner, focused = visit.main.locator(".wayfare-winner strong"), visit.page.locator(":focus")
+    visit.page.get_by_role("button", name="Present").press("Enter")
+    for _ in range(9):
+        keys.press("PageDown")
+    expect(focused).to_have_text("αt")
+    keys.press("Enter")
+    for way, tool in (("ArrowRight", SECOND), ("ArrowLeft", FIRST)):
+        for _ in range(10):
+            keys.press(way)
+        expect(winner).to_have_text(tool)
+    keys.press("PageDown")
+    expect(focused).to_have_attribute("aria-label", "Timeout (s)", timeout=LIMIT_MS)
+    keys.press("ControlOrMeta+a")
+    keys.type("0.1")
+    keys.press("Enter")
+    visit.settled()
+    keys.press("PageDown")
+    expect(focused).to_contain_text(f"Go on to the next candidate, {SECOND}", timeout=LIMIT_MS)
+    for title in ("What the call taught", "The next decision"):
+        keys.press("PageDown")
+        expect(step).to_contain_text(title)
+    expect(visit.main.locator(".st-key-call-learned")).to_contain_text("y = 0, fail = 1")
+    keys.press("PageDown")
+    expect(focused).to_have_attribute("id", "wayfare-knob-ask-network-of-network", timeout=LIMIT_MS)
+    keys.press("f")
+    expect(focused).to_have_class("wayfare-play", timeout=LIMIT_MS)
+    keys.press("Enter")
+    expect(visit.main.locator(".wayfare-winner")).to_contain_text(
+        re.compile(r"network fluctuating at [1-9]\d+ s"), timeout=LIMIT_MS
+    )
+    keys.press("Escape")
+    expect(step).to_have_count(0)

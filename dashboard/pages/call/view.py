@@ -114,6 +114,22 @@ def outcome_head(run: Run, outcome: Outcome) -> None:
     _arguments(run, outcome)
 
 
+def next_candidate(run: Run, outcome: Outcome, texts: dict[str, str]) -> None:
+    """Draw the button to the candidate after this one, if the call failed and there is one. `texts` are those of a link to the question."""
+    if outcome.kind.success or run.decision is None:
+        return
+    names = [run.decision.tools.ids[row] for row in run.decision.candidates]
+    called = f"{outcome.call.server}::{outcome.call.tool}"
+    after = names[names.index(called) + 1 :] if called in names else []
+    if after and st.button(
+        f"Go on to the next candidate, {escaped(after[0], 60)}",
+        icon=":material/redo:",
+        key="call.next-candidate",
+        type="primary",
+    ):
+        open_page("call", **{**texts, "tool": after[0], "decision": run.decision.id})
+
+
 def _metrics(outcome: Outcome) -> None:
     connected = "open session" if outcome.connect_s is None else units.seconds(outcome.connect_s)
     if outcome.mode is CallMode.DRAWN or (
@@ -158,18 +174,19 @@ def page(question: Question) -> None:
     run = run_of(target)
     under_way = run is not None and not run.handle.done
     left, right = st.columns([1, 1.25], gap="medium")
-    with left:
+    with left, st.container(key="call:form"):
         tool_card(app, target)
         subtask = question.query.subtask if target.decision is None else target.decision.subtask
         filled = call_form(target.catalog.name, target.tool, subtask, attempted=attempted(target))
         call_bar(app, target, filled)
     with right:
-        _result(app, target, run)
+        _result(question, target, run)
     if run is not None and under_way and run.handle.done:
         st.rerun()  # the call ended between the two columns: the left one still shows it as running
 
 
-def _result(app: App, target: Target, run: Run | None) -> None:
+def _result(question: Question, target: Target, run: Run | None) -> None:
+    app = question.app
     st.markdown("#### Result")
     under_way = st.empty()  # a place of its own, so that it leaves no rest in the result
     if run is None:
@@ -183,11 +200,15 @@ def _result(app: App, target: Target, run: Run | None) -> None:
     else:
         report = _report(run)
         if report is not None:
-            outcome_head(run, report.outcome)
-            result_view(report.outcome)
+            with st.container(key="call:outcome"):
+                outcome_head(run, report.outcome)
+                next_candidate(run, report.outcome, question.texts)
+                result_view(report.outcome)
             judgement(app, run, report.outcome)
-            learning(report)
-            next_decision(app, run, target.tool.id)
+            with st.container(key="call:learned"):
+                learning(report)
+            with st.container(key="call:next"):
+                next_decision(app, run, target.tool.id)
 
 
 def _report(run: Run) -> CallReport | None:

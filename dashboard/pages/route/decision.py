@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -46,26 +47,51 @@ from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
 from dashboard.ui.url_state import open_page
 
-_present = component(
-    "present", '<button class="wayfare-present-open" type="button">Present</button>', "present.css", "present.js"
-)
+_present = component("present", '<button class="wayfare-present-open" type="button">Present</button>', "present.js")
 
 
-STEPS = {
-    "all": "The question and its answer", "servers": "The servers", TRIES: "The order of tries", AUCTION: "The auction",
-    "tools": "The tools of accepted servers", "candidates": "The candidates, to be tried in this order", "winner": "The winner",
-    FLOW: "From all servers and tools to the candidates", "why-panel": "Why", "scoreboard": "The same knobs over labelled tasks",
-}  # fmt: skip
+WHY, WHY_PANEL = "route.why", "route:why-panel"
+
+
+class Step(NamedTuple):
+    """A step of a presentation: the view and the part that is shown, "" for the whole view, and CSS selectors of what gets the focus, the
+    first one that is there."""
+
+    view: str
+    part: str
+    said: str
+    focus: Sequence[str] = ()
+
+
+STEPS = (
+    Step("route", "", "The question and its answer"),
+    Step("route", SERVERS, "The servers"),
+    Step("route", TRIES, "The order of tries"),
+    Step("route", AUCTION, "The auction"),
+    Step("route", TOOLS, "The tools of accepted servers"),
+    Step("route", "route:candidates", "The candidates, to be tried in this order"),
+    Step("route", "route:winner", "The winner"),
+    Step("route", FLOW, "From all servers and tools to the candidates"),
+    Step("route", WHY_PANEL, "Why"),
+    Step("route", "route:scoreboard", "The same knobs over labelled tasks"),
+    Step("route", "", "Turn a knob: another winner takes over", (".wayfare-influence button",)),
+    Step("call", "call:form", "The call. A time limit that is too short lets it fail", (".st-key-call-run-timeout input",)),
+    Step("call", "call:outcome", "The outcome. After a failure the next candidate is called", (".st-key-call-next-candidate button",)),
+    Step("call", "call:learned", "What the call taught"),
+    Step("call", "call:next", "The next decision"),
+    Step("route", "", "The network over time: choose one, and play it", (".st-key-ask-network-of-panel .wayfare-play", ".st-key-ask-network-of-panel select")),
+    Step("route", "", "Ask another question", ("[data-testid=stMain] input[aria-label='What is needed?']",)),
+)  # fmt: skip
 
 
 def present(parts: Parts) -> None:
-    """Draw the button that presents the live page: large, one part at a time. Arrow keys lead through its steps, Escape ends it."""
-    steps = [
-        (name.removeprefix("route:"), title)
-        for name, title in STEPS.items()
-        if name in parts or name not in {TRIES, AUCTION}
-    ]
-    _present(key="route:present", data={"steps": steps}, width="content")
+    """Draw the button that presents the live pages: large, one part at a time. Arrow and Page keys lead through its steps, Escape ends it."""
+    missing = {TRIES, AUCTION} - parts.keys()
+    _present(
+        key="route:present",
+        data={"steps": [one._asdict() for one in STEPS if one.part not in missing]},
+        width="content",
+    )
 
 
 def refusing(app: App, decision: Decision, parameters: Parameters) -> None:
@@ -131,7 +157,6 @@ def winning_interval(strip: Strip, knob: Knob, value: Value) -> str:
     )
 
 
-WHY, WHY_PANEL = "route.why", "route:why-panel"
 HEIGHT_PX = 280  # of a cost curve
 
 
