@@ -22,7 +22,7 @@ def backup(file: Path, force: bool, db: Path | None, as_json: bool) -> None:
 
     Example: wayfare backup wayfare.backup
     """
-    with opened(db) as app:
+    with opened(db, existing=True) as app:
         made = app.backups.make(file, replace=force)
     records, size = made.contents.records, made.file.stat().st_size
     broken = f" The log does not verify: {made.contents.problem}" if made.contents.problem else ""
@@ -34,7 +34,7 @@ def backup(file: Path, force: bool, db: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--force", is_flag=True, help="Put it in the place of a store, which is moved to a folder beside it.")
 @common
 def restore(file: Path, force: bool, db: Path | None, as_json: bool) -> None:

@@ -21,7 +21,7 @@ def export(folder: Path, catalogs: tuple[str, ...], db: Path | None, as_json: bo
 
     Example: wayfare export catalogs
     """
-    with opened(db) as app:
+    with opened(db, existing=True) as app:
         written = app.exchange.write(folder, catalogs)
     print_outcome({"folder": str(folder), "files": sorted(written)}, f"{folder} has {len(written)} files.", as_json)
 

@@ -19,7 +19,7 @@ import click
 
 from core.app import App, Settings, build_app, open_app
 from core.domain.catalog import FOLLOW
-from core.domain.errors import CatalogError, ParameterError, StoreBusyError, WayfareError
+from core.domain.errors import CatalogError, ParameterError, StoreBusyError, StoreError, WayfareError
 from core.domain.network_moment import MEASURED, NetworkMoment
 from core.domain.progress import Report, Step, reported, silent
 from core.domain.untrusted_text import one_line
@@ -248,9 +248,9 @@ def terminal_progress() -> Report:
     return TerminalProgress() if sys.stderr.isatty() else silent
 
 
-def opened(db: Path | None, *, alone: bool = False) -> AbstractContextManager[App]:
-    """Returns the app over a store (None: the store of the environment). Raises StoreError, and StoreBusyError if a console serves
-    the store: the command runs there then. A command that runs `alone` shares the store with the console."""
+def opened(db: Path | None, *, alone: bool = False, existing: bool = False) -> AbstractContextManager[App]:
+    """Returns the app over a store (None: the store of the environment), which may have to be an `existing` one. Raises StoreError, and
+    StoreBusyError if a console serves the store: the command runs there then. A command that runs `alone` shares the store with the console."""
     held = _held.get()
     if held is not None:
         return nullcontext(held)
@@ -258,6 +258,8 @@ def opened(db: Path | None, *, alone: bool = False) -> AbstractContextManager[Ap
     from core.store.sharing import COMMAND
 
     settings = Settings.from_environment(db=db)
+    if existing and not Path(settings.db).exists():
+        raise StoreError(f"There is no store {settings.db}; name one with --db.")
     if not alone and (owner := owner_of(settings.db)) is not None:
         raise StoreBusyError(
             f"The store {settings.db} is in use by the console on {owner.url}; stop it with `wayfare stop`."

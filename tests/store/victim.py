@@ -30,7 +30,7 @@ def answer(app: App) -> None:
     while True:
         wanted = Wanted("ann", call("echo"), tool, 100)
         made = app.governed.start(wanted, origin=AGENT, counted=lambda _outcome, limit: limit)
-        print(made.report().outcome.id, made.permit.id, flush=True)
+        print(made.handle.report().outcome.id, made.permit.id, flush=True)
 
 
 def large(description: str) -> Catalog:
