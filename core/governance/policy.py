@@ -225,7 +225,11 @@ def to_toml(policy: Policy) -> str:
         lines.append(f"{name} = {_value(getattr(policy, name))}")
     for name in ("approvals", "breaker", "people"):
         lines += ["", f"[{name}]", *_table(getattr(policy, name))]
-    lines += ["[people.groups]", *(f"{_value(group)} = {_value(role)}" for group, role in policy.people.groups.items())]
+    lines += [
+        "",
+        "[people.groups]",
+        *(f"{_value(group)} = {_value(role)}" for group, role in policy.people.groups.items()),
+    ]
     for budget in policy.budgets:
         lines += ["", "[[budgets]]", *_table(budget)]
     lines += [] if policy.budgets else [EXAMPLE]
