@@ -195,11 +195,7 @@ page_host.leave_packages_alone()
 uses = Uses()
 door = CommandDoor(session.current_app, uses)
 endpoint = EndpointApp(
-    session.current_app,
-    catalog=session.first_catalog(),
-    other_names=session.endpoint_hosts(),
-    uses=uses,
-    oidc=session.trusted_provider(),
+    session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts(), uses=uses
 )
 routes = [
     *status_routes(endpoint, session.opened_app, session.first_catalog()), *endpoint.metadata_routes(),

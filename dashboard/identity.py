@@ -30,9 +30,8 @@ _log = logging.getLogger(__name__)
 @lru_cache(maxsize=4)
 def _client(oidc: Oidc) -> Any:
     """Returns Authlib's client of a provider, which keeps the metadata and keys that it has read."""
-    kwargs = {"scope": oidc.scopes, "code_challenge_method": "S256", "timeout": TIMEOUT_S}
-    if not oidc.client_secret:
-        kwargs["token_endpoint_auth_method"] = "none"  # noqa: S105
+    public = {} if oidc.client_secret else {"token_endpoint_auth_method": "none"}
+    kwargs = {"scope": oidc.scopes, "code_challenge_method": "S256", "timeout": TIMEOUT_S, **public}
     return OAuth().register(
         "wayfare", client_id=oidc.client_id, client_secret=oidc.client_secret or None, server_metadata_url=oidc.metadata_url,
         client_kwargs=kwargs,

@@ -82,10 +82,8 @@ class FastLanes:
             return _json(200, await anyio.to_thread.run_sync(lane.answer, turn.kind, turn.values))
         except HTTPException as refused:
             return _sentence(refused.status_code, refused.detail)
-        except NotAllowedError as error:
-            return _sentence(403, str(error))
         except WayfareError as error:
-            return _sentence(422, str(error))
+            return _sentence(403 if isinstance(error, NotAllowedError) else 422, str(error))
         except ClientDisconnect:
             raise
         except Exception:  # noqa: BLE001 - a released knob asks the page host, which shows the error

@@ -18,7 +18,7 @@ from core.domain.errors import WayfareError
 from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.governance_events import origin_of
 from core.domain.people import Person, ask_pages, person
-from core.domain.settings import Oidc, Settings, launched
+from core.domain.settings import Settings, launched
 from core.store import Store
 from core.store.sharing import CONSOLE
 from dashboard.page_host import visitor
@@ -65,11 +65,6 @@ ask_pages(person_at_page)
 def operator() -> str:
     """Returns the name of the person who is signed in, or "" without sign-in."""
     return person().name
-
-
-def trusted_provider() -> Oidc | None:
-    """Returns the identity provider of the settings, if there is one."""
-    return _chosen().oidc
 
 
 def origin() -> str:

@@ -229,7 +229,7 @@ def _how_to_sign_in(url: str, host: str, *, operators: bool) -> str:
         f"Its pages require a sign-in: open {url}/sign-in{where} and enter a token, or go on at your identity provider."
     )
     if not operators:
-        said += " There is no operator yet; `wayfare clients add NAME --operator` makes one, at any time."
+        said += " Nobody can yet; `wayfare clients add NAME --role admin` makes a token, at any time."
     if not _is_loopback(host):
         said += " HTTP is not encrypted: on a network you do not trust, put a proxy with TLS before it."
     return said
@@ -252,7 +252,7 @@ def _check_store(settings: Settings, options: UpOptions, *, remembered: bool) ->
         operators = oidc or ClientRegister(store, settings.now).any_operator
         if options.sign_in and not operators:
             raise WayfareError(
-                "With --sign-in pages are for people with a role, but there is none: make one with `wayfare clients add NAME --operator`, "
+                "With --sign-in pages are for people with a role, but there is none: make one with `wayfare clients add NAME --role admin`, "
                 "which prints its token, or leave --sign-in out."
             )
         if remembered:

@@ -21,8 +21,8 @@
 | WAYFARE_KEY | the passphrase that encrypts values of servers, read from `environment` by `core.servers.secret_file` |
 | WAYFARE_NOTIFY_URL | the address that is told of each call that waits for a person |
 | WAYFARE_OIDC_ISSUER | the OpenID Connect provider of people and agents |
-| WAYFARE_OIDC_CLIENT_ID, _CLIENT_SECRET, _SCOPES | the console at that provider: people sign in to the pages there |
-| WAYFARE_OIDC_AUDIENCE, _MCP_SCOPE, _CLIENT_CLAIM | what access tokens for `/mcp` must say, and the claim that names their client |
+| WAYFARE_OIDC_CLIENT_ID, WAYFARE_OIDC_CLIENT_SECRET, WAYFARE_OIDC_SCOPES | the console there: people sign in to the pages |
+| WAYFARE_OIDC_AUDIENCE, WAYFARE_OIDC_MCP_SCOPE, WAYFARE_OIDC_CLIENT_CLAIM | what access tokens for `/mcp` say, and whose claim |
 | WAYFARE_REGISTRY | the address of the MCP Registry that servers are added from |
 | WAYFARE_LLM_MODEL, _BASE_URL, _API_KEY, _TIMEOUT_S | the language model of `planner=model`, read from `environment` by `core.planning` |
 """
@@ -115,7 +115,7 @@ class Oidc:
         >>> Oidc.from_environment({"WAYFARE_OIDC_ISSUER": "https://login.example/", "WAYFARE_OIDC_CLIENT_ID": "wayfare"}).issuer
         'https://login.example/'
         """
-        given = {one.name: known.get(f"WAYFARE_OIDC_{one.name.upper()}", "").strip() for one in fields(cls)}
+        given = {one.name: known.get(f"WAYFARE_{f'oidc_{one.name}'.upper()}", "").strip() for one in fields(cls)}
         if not given["issuer"]:
             return None
         url = urlsplit(given["issuer"])

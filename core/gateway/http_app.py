@@ -107,7 +107,7 @@ class EndpointApp:
     """An ASGI app for the route `/mcp`. It loads the protocol's packages at the first request.
 
     `app` returns the services, `catalog` is the default of clients whose address names none, `other_names` are further
-    hosts, `uses` counts the requests of each client, `entrance` bounds those that wait, `oidc` issues access tokens.
+    hosts, `uses` counts the requests of each client, `entrance` bounds those that wait.
     """
 
     def __init__(
@@ -118,7 +118,6 @@ class EndpointApp:
         other_names: frozenset[str] = frozenset(),
         uses: Uses | None = None,
         entrance: Entrance | None = None,
-        oidc: Oidc | None = None,
     ):
         self.entrance = Entrance() if entrance is None else entrance
         self._uses = Uses() if uses is None else uses
@@ -128,7 +127,7 @@ class EndpointApp:
         self._wanted, self._ready = anyio.Event(), anyio.Event()
         self._served: Mapping[str, Asgi] | None = None
         self._governance: GovernanceService | None = None
-        self._issuer = oidc if oidc is not None and oidc.audience else None
+        self._issuer: Oidc | None = None  # of access tokens
         self._access_tokens: AccessTokens | None = None
         self._verifying = anyio.CapacityLimiter(4)  # an issuer that does not answer keeps no other thread
         self._changes: Changes | None = None
@@ -227,6 +226,8 @@ class EndpointApp:
             "resource_name": "Wayfare",
             "bearer_methods_supported": ["header"],
         }
+        self._wanted.set()
+        await self._ready.wait()
         if self._issuer is not None:
             told |= {"authorization_servers": [self._issuer.issuer], "scopes_supported": [self._issuer.mcp_scope]}
         return JSONResponse(told)
@@ -300,7 +301,8 @@ class EndpointApp:
             request: HttpRequest | None = context.request
             return "" if request is None else request.scope.get(CLIENT, "")
 
-        self._governance = app.governance
+        self._governance, oidc = app.governance, app.settings.oidc
+        self._issuer = oidc if oidc is not None and oidc.audience else None
         endpoint = Endpoint(Services(app))
         changes = Changes(app, endpoint, self._uses)
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)

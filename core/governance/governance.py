@@ -20,10 +20,10 @@ from core.catalogs.catalogs import CatalogService
 from core.catalogs.decision_log import AGENT
 from core.domain.catalog import ServerId, Tool
 from core.domain.errors import Refusal
-from core.domain.governance_events import ApprovalChange, PolicyChange, Spent
+from core.domain.governance_events import ApprovalChange, PolicyChange, Spent, origin_of
 from core.domain.limits import Breaker
 from core.domain.outcome import OutcomeKind
-from core.domain.people import actions
+from core.domain.people import actions, person
 from core.governance import refusals
 from core.governance.admission import Admission, RefusedRequests
 from core.governance.approval_rules import binding
@@ -304,7 +304,7 @@ class GovernanceService:
             weighed.reasons,
             price_usd=weighed.priced,
             rules=rules,
-            origin=wanted.origin,
+            origin=origin_of(wanted.origin, person().name),
         )
         if wanted.approved_by:
             return self.decide(found.change.id, approve=True, origin=wanted.approved_by)

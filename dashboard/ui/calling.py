@@ -13,6 +13,7 @@ from core.app import App
 from core.domain.catalog import Server, Tool
 from core.domain.governance_events import made_by
 from core.domain.outcome import CallMode
+from core.domain.people import person
 from core.domain.untrusted_text import visible
 from core.governance.approval_rules import PartDifference, Piece
 from core.governance.calls import Outlook
@@ -120,8 +121,9 @@ def leave_note(app: App, catalog: str, tool: Tool, outlook: Outlook) -> None:
     """Says what stops a call. Shows a changed definition with a button to accept it. Draws nothing if the call may go."""
     refusal = outlook.refusal
     if outlook.reasons:
+        whose = "An approver's" if person().refusal("approve") else "Your"
         st.info(
-            f"**This call needs a person's approval**: {escaped('; '.join(outlook.reasons), 400)}. Your approval is recorded for exactly these "
+            f"**This call needs a person's approval**: {escaped('; '.join(outlook.reasons), 400)}. {whose} approval is recorded for exactly these "
             "arguments and this definition, and counts once.",
             icon=":material/how_to_reg:",
         )

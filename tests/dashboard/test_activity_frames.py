@@ -126,7 +126,14 @@ def test_parameter_changes_are_listed_newest_first(store: Store) -> None:
 
 
 def test_every_export_comes_back_as_it_was_recorded(store: Store) -> None:
-    counts = {"decisions": 2, "outcomes": 4, "statistics": 0, "parameters": 2, "refused_requests": 0}
+    counts = {
+        "decisions": 2,
+        "outcomes": 4,
+        "statistics": 0,
+        "parameters": 2,
+        "refused_requests": 0,
+        "person_actions": 0,
+    }
     for table in EXPORTS:
         exact = pd.read_parquet(BytesIO(store.activity.export(table, "parquet")))
         readable = pd.read_csv(BytesIO(store.activity.export(table, "csv")))

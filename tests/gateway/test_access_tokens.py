@@ -6,6 +6,7 @@ import json
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from mcp import Client
@@ -26,7 +27,8 @@ provider = Provider()
 def url(world: App) -> Iterator[str]:
     world.governance.clients.make("crab", Scope(servers=("raw",)), origin="test")
     world.governance.clients.make("ada", Scope(pages=True), origin="test")
-    with provider.served() as issuer, served(world, "world", oidc=Oidc(issuer, audience=AUDIENCE)) as at:
+    with provider.served() as issuer, served(world, "world") as at:
+        world.settings = replace(world.settings, oidc=Oidc(issuer, audience=AUDIENCE))
         yield f"{at}/mcp"
 
 

@@ -111,7 +111,7 @@ def test_pages_that_nobody_could_open_are_not_served(tmp_path: Path, capsys: pyt
         main(["up", "--sign-in", "--port", port, "--db", str(db)])
     out, error = capsys.readouterr()
     assert (ended.value.code, out, error.count("\n")) == (2, "", 1)
-    assert "there is none: make one with `wayfare clients add NAME --operator`" in error
+    assert "there is none: make one with `wayfare clients add NAME --role admin`" in error
     with socket.create_server(("127.0.0.1", int(port))):
         pass  # it left its port
 

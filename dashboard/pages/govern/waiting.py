@@ -113,12 +113,13 @@ def waiting_view(app: App) -> None:
 
 
 def _call(app: App, call: ApprovalChange, now: datetime) -> None:
+    who = f" ({escaped(made_by(call.origin), 100)})" if ":" in call.origin else ""
     left_s = max(0.0, (call.expires_at - now).total_seconds())
     with st.container(border=True, key=f"govern-call-{call.id}"):
         about, buttons = st.columns([3, 1.2], vertical_alignment="top")
         with about:
             st.markdown(
-                f"**{escaped(f'{call.server}::{call.tool}', 120)}** for **{escaped(call.client, 80)}**  \n"
+                f"**{escaped(f'{call.server}::{call.tool}', 120)}** for **{escaped(call.client, 80)}**{who}  \n"
                 f"Waits because {escaped(call.reasons, 300)}\\."
             )
             st.caption(
