@@ -131,7 +131,8 @@ def eight_bits(rows: NDArray[np.floating]) -> NDArray[np.int8]:
 Progress = Callable[[int, int], None]  # texts embedded so far, texts to embed
 TokenVectors = NDArray[np.float16]
 EMBEDDING = "Embedding texts that have no vector yet"
-TOKEN_CACHE = 2048  # texts whose token vectors stay in memory: about 10 kB a question or request, 40 kB a definition
+TOKEN_CACHE = 2048  # texts whose token vectors stay in memory: about 10 kB a request, 40 kB a definition
+ASKED_TOKENS = 1024  # the latest questions, apart: new ones do not push out the requests that all are compared with
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,7 @@ class CachedEncoder:
         self._opening = Lock()
         self._building = Lock()
         self._tokens: LRUCache[str, TokenVectors] = LRUCache(token_cache)
+        self._asked: LRUCache[str, TokenVectors] = LRUCache(ASKED_TOKENS)
         self._tokens_lock = Lock()
         self._queries: LRUCache[Any, Vectors] = LRUCache(query_cache)
         self._queries_lock = Lock()
@@ -200,20 +202,20 @@ class CachedEncoder:
         (vector,), (rows,) = self.encoder().with_tokens([text])
         vector.setflags(write=False)
         with self._tokens_lock:
-            self._tokens[text] = rows.astype(np.float16)
+            self._asked[text] = rows.astype(np.float16)
         return vector
 
     def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """For each text one unit row per token, (tokens, D) in half precision. The latest are cached."""
         with self._tokens_lock:
-            known = {text: self._tokens[text] for text in texts if text in self._tokens}
+            known = {text: kept[text] for text in texts for kept in (self._tokens, self._asked) if text in kept}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         for start in range(0, len(missing), self._batch):
             batch = missing[start : start + self._batch]
             _, found = self.encoder().with_tokens(batch)
             known |= zip(batch, (rows.astype(np.float16) for rows in found), strict=True)
         with self._tokens_lock:
-            self._tokens.update(known)
+            self._tokens.update((text, known[text]) for text in missing)
         return [known[text] for text in texts]
 
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:

@@ -55,6 +55,24 @@ def test_a_kept_vector_that_cannot_be_right_is_made_again(kept: Vectors) -> None
     np.testing.assert_array_equal(found, WordEncoder().encode(["a"]))
 
 
+def test_new_questions_do_not_push_out_what_they_are_compared_with() -> None:
+    inner = WordEncoder()
+    encoder = CachedEncoder(EncoderSource.of(inner), MemoryVectorStore(), token_cache=2)
+    for number in range(5):
+        question = f"question {number}"
+        encoder.encode_query(question)
+        encoder.tokens([question, f"request {number % 2}"])
+    assert sorted(inner.seen) == [
+        "question 0",
+        "question 1",
+        "question 2",
+        "question 3",
+        "question 4",
+        "request 0",
+        "request 1",
+    ]
+
+
 class Failing(WordEncoder):
     def encode(self, texts: Sequence[str]) -> Vectors:
         if "bad" in texts:
