@@ -33,10 +33,12 @@ from core.domain import units
 from core.domain.decision import Decision
 from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
+from core.domain.governance_events import OPERATOR
 from core.domain.json_schema import arguments_fault
 from core.domain.outcome import CallMode, ContentBlock, ToolCall
 from core.domain.params import Parameters
 from core.domain.untrusted_text import visible
+from core.governance.calls import Wanted
 from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
 from core.importers.reading import kind
 from core.routers.presets import read_preset
@@ -211,11 +213,12 @@ def call(
         raise WayfareError("--approve and --dry-run are for real calls, and exclude each other.")
     with opened(db) as app:
         name = app.catalogs.open(catalog).name
-        if fault := arguments_fault(app.catalogs.catalog(name).find(server, tool)[1].input_schema, values):
+        _, known = app.catalogs.catalog(name).find(server, tool)
+        if fault := arguments_fault(known.input_schema, values):
             raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {fault}.")
         request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
         if dry_run:
-            found = app.preflight.of(request)
+            found = app.preflight.checked([Wanted(OPERATOR, request, known, 0)])[0]
             print_outcome(
                 {"dry_run": True, **found.to_json()}, printable(f"{found.words} Nothing was called.", 2000), as_json
             )

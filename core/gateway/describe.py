@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import anyio.to_thread
@@ -18,7 +19,6 @@ from core.domain.untrusted_text import visible
 from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, list_of, or_null
 from core.gateway.offering import Offering
 from core.gateway.search import signature
-from core.governance.preflight import ToolCheck
 from core.virtual.launch import hint_names
 
 # Look-up of a tool by its name, with the nearest names if there is no such tool.
@@ -150,16 +150,10 @@ async def describe_tool(services: Services, request: Request) -> Answer:
 
 
 def _checked(services: Services, request: Request) -> list[dict[str, Any]]:
-    """Checks the tools of a job. A tool that the client may not know of gives the same reason as an unknown one."""
-    catalog, found = services.app.catalogs.catalog(request.options.catalog), dict[str, ToolCheck]()
-    for name in dict.fromkeys(request.arguments["tools"]):
-        try:
-            find(services, request, catalog, name)
-        except Refusal as error:
-            found[name] = ToolCheck(name, why=(str(error),))
-    seen = {name: 1 for name in request.arguments["tools"] if name not in found}
-    found |= {one.tool: one for one in services.app.preflight.check(catalog.name, seen, request.client)}
-    return [found[name].to_json() for name in dict.fromkeys(request.arguments["tools"])]
+    """Checks the tools of a job. One that the client may not know of gives the same reason as an unknown one."""
+    catalog = services.app.catalogs.catalog(request.options.catalog)
+    tools, known = dict.fromkeys(request.arguments["tools"], 1), partial(find, services, request, catalog)
+    return [one.to_json() for one in services.app.preflight.check(catalog.name, tools, request.client, known)]
 
 
 def _described(services: Services, request: Request) -> list[dict[str, Any]]:

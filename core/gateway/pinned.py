@@ -73,19 +73,18 @@ def summarised(servers: Sequence[Server]) -> str:
     >>> summarised([Server("files", "Read and write files. Fast."), Server("mail")])
     'Servers behind it (2): files (Read and write files.), mail'
     """
-    named = servers[:SUMMARY_TOKENS]  # each takes at least one token
-    names_ = [one_line(one.name, NAME_CHARS) for one in named]
-    words = [one_line(first_sentence(one.description), SENTENCE_CHARS) for one in named]
+    known = [one_line(one.name, NAME_CHARS) for one in servers]
+    words = (one_line(first_sentence(one.description), SENTENCE_CHARS) for one in servers)
     kinds = Counter(one_line(one.category, NAME_CHARS) for one in servers)
-    levels = [[f"{name} ({said})" if said else name for name, said in zip(names_, words, strict=True)], names_]
-    levels = levels if len(named) == len(servers) else []
+    levels = [[f"{name} ({said})" if said else name for name, said in zip(known, words, strict=True)], known]
     levels += [[f"{count} {kind}" for kind, count in kinds.most_common()]] if "" not in kinds else []
+    head = f"Servers behind it ({len(servers)}): "
     for parts in levels:
-        if fits(line := f"Servers behind it ({len(servers)}): {', '.join(parts)}", SUMMARY_TOKENS):
+        if fits(line := f"{head}{', '.join(parts)}", SUMMARY_TOKENS):
             return line
-    tokens = accumulate(count_many([f"{name}, " for name in names_]))
-    kept = names_[: sum(one <= SUMMARY_TOKENS - ROOM_TOKENS for one in tokens)]
-    return f"Servers behind it ({len(servers)}): {', '.join(kept)} and {len(servers) - len(kept)} more"
+    tokens = accumulate(count_many([f"{name}, " for name in known[:SUMMARY_TOKENS]]))
+    kept = known[: sum(one <= SUMMARY_TOKENS - ROOM_TOKENS for one in tokens)]
+    return f"{head}{', '.join(kept)} and {len(servers) - len(kept)} more"
 
 
 def _stub(id_: str) -> Tool:

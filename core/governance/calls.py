@@ -46,6 +46,12 @@ class Outlook:
     reasons: tuple[str, ...] = ()
     price_usd: float | None = field(default=None, compare=False)
 
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        """Returns what stops the call, in sentences."""
+        waits = (f"A person has to approve it: {'; '.join(self.reasons)}.",) if self.reasons else ()
+        return waits if self.refusal is None else (str(self.refusal),)
+
 
 @dataclass(frozen=True, slots=True)
 class Permit:

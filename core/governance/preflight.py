@@ -14,12 +14,11 @@ from core.catalogs.catalogs import CatalogService
 from core.catalogs.server_sign_ins import ServerSignIns
 from core.catalogs.server_values import ServerValues
 from core.domain import documents, units
+from core.domain.catalog import Server, Tool
 from core.domain.documents import CLOSED, ToolId, Wanted
-from core.domain.errors import UnknownNameError, WayfareError
-from core.domain.governance_events import OPERATOR
+from core.domain.errors import WayfareError
 from core.domain.outcome import ToolCall
 from core.governance import calls
-from core.governance.approvals import REASONS
 from core.governance.budgets import LEAST_TOKENS
 from core.governance.governance import GovernanceService
 
@@ -58,6 +57,9 @@ def read_job(text: str, source: str) -> Job:
     return job
 
 
+Find = Callable[[str], tuple[Server, Tool]]
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCheck:
     """A tool of a job: the price of one call, and the obstacles."""
@@ -88,31 +90,27 @@ class Preflight:
     sign_ins: ServerSignIns
     now: Callable[[], datetime]
 
-    def check(self, catalog: str, tools: Mapping[str, int], client: str) -> tuple[ToolCheck, ...]:
-        """Checks so many calls of each tool, as if they were made in this order."""
-        known, wanted, missing = self.catalogs.catalog(catalog), list[calls.Wanted](), dict[str, ToolCheck]()
+    def check(self, catalog: str, tools: Mapping[str, int], client: str, find: Find | None = None) -> list[ToolCheck]:
+        """Checks so many calls of each tool, as if they were made in this order. `find` finds only what a client may know of."""
+        find = find or (lambda name: self.catalogs.catalog(catalog).find(*name.partition("::")[::2]))
+        wanted, found = list[calls.Wanted](), dict[str, ToolCheck]()
         for name, times in tools.items():
             try:
-                server, tool = known.find(*name.partition("::")[::2])
-            except UnknownNameError as error:
-                missing[name] = ToolCheck(name, why=(str(error),))
+                server, tool = find(name)
+            except WayfareError as error:
+                found[name] = ToolCheck(name, why=(str(error),))
             else:
                 call = ToolCall(server.name, tool.name, catalog=catalog)
                 wanted.append(calls.Wanted(client, call, tool, LEAST_TOKENS, times=times))
-        found = {one.tool: one for one in self.checked(wanted)} | missing
-        return tuple(found[name] for name in tools)
-
-    def of(self, call: ToolCall, client: str = OPERATOR) -> ToolCheck:
-        """Checks one call with its arguments, which fit the schema. Raises UnknownNameError."""
-        _, tool = self.catalogs.catalog(call.catalog).find(call.server, call.tool)
-        return self.checked([calls.Wanted(client, call, tool, LEAST_TOKENS)])[0]
+        found |= {one.tool: one for one in self.checked(wanted)}
+        return [found[name] for name in tools]
 
     def checked(self, wanted: Sequence[calls.Wanted]) -> list[ToolCheck]:
         """Checks calls of one catalog as if they were made one after the other."""
         outlooks = self.governance.outlooks(wanted)
         ill = self._ill(wanted[0].call.catalog) if wanted else dict[str, list[str]]()
         return [
-            ToolCheck(one.tool.id, outlook.price_usd, (*_obstacles(outlook), *ill.get(one.call.server, ())))
+            ToolCheck(one.tool.id, outlook.price_usd, (*outlook.obstacles, *ill.get(one.call.server, ())))
             for one, outlook in zip(wanted, outlooks, strict=True)
         ]
 
@@ -144,9 +142,3 @@ class Preflight:
             if one.state in {"needed", "refused", "waiting"}:
                 ill[one.server].append("A person has to sign in to its server.")
         return ill
-
-
-def _obstacles(outlook: calls.Outlook) -> tuple[str, ...]:
-    if outlook.refusal is not None:
-        return (str(outlook.refusal),)
-    return (f"A person has to approve it: {REASONS.join(outlook.reasons)}.",) if outlook.reasons else ()

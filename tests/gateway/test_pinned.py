@@ -49,6 +49,7 @@ def test_a_pinned_tool_is_listed_for_its_client_and_called_like_any_other(world:
     async def script(client: Client) -> None:
         made = await client.call_tool("echo", {"a": 1})
         assert (made.is_error, json.loads(text_of(made.content))) == (False, {"a": 1})  # the tool's own result
+        assert made.structured_content is None
         said = await refused(client, "echo", a=2)
         assert (said["error"], "calls are left" in said["why"]) == ("budget_spent", True)
 
