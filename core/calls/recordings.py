@@ -17,10 +17,9 @@ from core.domain.errors import CatalogError, WayfareError
 from core.domain.leaks import MASK, masked_value, without_marked
 from core.domain.outcome import CallMode, Outcome, OutcomeKind
 from core.store import Store
-from core.virtual.recording import Answer, read_answers, write_recording
+from core.virtual.launch import Answer, read_answers, write_recording
 
 SETTING = "recordings"
-NOT_RECORDED = {OutcomeKind.NOT_CONNECTED, OutcomeKind.CANCELLED, OutcomeKind.NOT_TRIED, OutcomeKind.BUSY}
 RESULT = ("content", "structuredContent", "isError")
 _log = logging.getLogger(__name__)
 
@@ -40,30 +39,34 @@ class Recordings:
         known = self._store.get_setting(SETTING, [])
         self.files = {ServerId(catalog, server): Path(file) for catalog, server, file in known}
 
-    def start(self, catalog: str, server: str, file: Path) -> None:
-        """Record the answers of a server from now on; a file that has some goes on. Raises WayfareError."""
-        at, found = file.expanduser().absolute(), self._catalogs.catalog(catalog).server(server)
-        if found.connection is None or found.virtual or not found.tools:
-            raise CatalogError(f"Server {server!r} has no tools that can really be called: nothing can be recorded.")
+    def record(self, catalog: str, server: str, file: Path | None) -> None:
+        """Record the answers of a server into a file from now on, None: no more. A file that has some goes on. Raises WayfareError."""
         with self._lock:
-            known = read_answers(at, server) if at.exists() else {}
-            if at.exists() and not known:
-                raise CatalogError(f"{at} is no recording of {server!r}; name another file.")
-            write_recording(at, found, known)
-            self._keep({**self.files, ServerId(catalog, server): at})
-
-    def stop(self, catalog: str, server: str) -> None:
-        """Record no further answer; the file stays. Raises CatalogError."""
-        with self._lock:
-            if (one := ServerId(catalog, server)) not in self.files:
+            one = ServerId(catalog, server)
+            files = {of: path for of, path in self.files.items() if of != one}
+            if file is not None:
+                files[one] = self._begun(one, file.expanduser().absolute())
+            elif one not in self.files:
                 raise CatalogError(f"Server {server!r} of catalog {catalog!r} is not recorded.")
-            self._keep({of: path for of, path in self.files.items() if of != one})
+            self._store.set_setting(SETTING, [[*of, str(path)] for of, path in files.items()])
+            self.files = files
+
+    def _begun(self, one: ServerId, file: Path) -> Path:
+        found, known = self._catalogs.catalog(one.catalog).server(one.server), dict[str, list[Answer]]()
+        if found.connection is None or found.virtual or not found.tools:
+            raise CatalogError(
+                f"Server {one.server!r} has no tools that can really be called: nothing can be recorded."
+            )
+        if file.exists() and not (known := read_answers(file, one.server)):
+            raise CatalogError(f"{file} is no recording of {one.server!r}; name another file.")
+        write_recording(file, found, known)
+        return file
 
     def add(self, outcome: Outcome) -> None:
         """Write the answer of a real call, if its server is recorded. A file that cannot be written harms no call."""
         one = outcome.call.server_id
-        real = outcome.mode is CallMode.REAL and outcome.kind not in NOT_RECORDED and not outcome.injected
-        if one not in self.files or not real:
+        real = outcome.mode is CallMode.REAL and not outcome.injected
+        if one not in self.files or not real or not outcome.kind.counts or outcome.kind is OutcomeKind.NOT_CONNECTED:
             return
         with self._lock:
             try:
@@ -87,10 +90,5 @@ class Recordings:
         if not isinstance(outcome.original, BaseModel):
             return {**answer, "error": hide(outcome.error)}
         result = outcome.original.model_dump(mode="json", by_alias=True, exclude_none=True)
-        result["content"] = [one for one in result.get("content", ()) if one.get("text") != (outcome.note or None)]
-        kept = {name: result[name] for name in RESULT if result.get(name) is not None}
-        return {**answer, "result": hide(kept)}
-
-    def _keep(self, files: dict[ServerId, Path]) -> None:
-        self._store.set_setting(SETTING, [[*one, str(file)] for one, file in files.items()])
-        self.files = files
+        result["content"] = [one for one in result["content"] if one.get("text") != (outcome.note or None)]
+        return {**answer, "result": hide({name: result[name] for name in RESULT if name in result})}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.catalogs.catalogs import CatalogService
-from core.domain.catalog import Catalog, Discovery, Imported, Server, ServerId
+from core.domain.catalog import Catalog, Connection, Discovery, Imported, Note, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.people import actions
 from core.domain.settings import OFFICIAL_REGISTRY
@@ -40,12 +40,14 @@ class ServerEditor:
 
     def hold(self, catalog: str, name: str) -> Imported:
         """Add a server by its name in the MCP Registry, switched off: it is not started before a person has looked at it and switches
-        it on. Raises CatalogError."""
+        it on. The notes say what it starts and needs. Raises CatalogError."""
         imported = published(self.registry, name)
         (server,) = imported.servers
-        held = server.connection and replace(server.connection, quarantined=True)
-        self._keep(catalog, imported, replace(server, connection=held), off=True)
-        return imported
+        reached = server.connection or Connection("http")
+        self._keep(catalog, imported, replace(server, connection=replace(reached, quarantined=True)), off=True)
+        starts = Note(name, f"it starts or is reached as {' '.join((reached.url or reached.command, *reached.args))}")
+        needs = (Note(name, f"it needs {one.id}: {one.description}") for one in imported.prompts)
+        return replace(imported, notes=(starts, *needs, *imported.notes))
 
     def _keep(self, catalog: str, imported: Imported, server: Server, *, off: bool = False) -> None:
         if not any(info.name == catalog for info in self.catalogs.infos()):

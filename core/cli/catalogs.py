@@ -46,9 +46,8 @@ def import_(
     with opened(db) as app:
         if find:
             from core.cli.setup import print_found
-            from core.governance.client_setup import found_configurations
 
-            print_found(found_configurations(app.catalogs, Path.home()), as_json=as_json)
+            print_found(app, as_json)
             return
         report = app.catalog_editor.import_files(files, name, follow=follow)
     print_report(report, as_json)

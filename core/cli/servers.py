@@ -48,9 +48,7 @@ ADD, REMOVE, ENABLE, DISABLE, RESTART, DISCOVER = ACTIONS = (
 @click.argument("action", type=click.Choice(ACTIONS))
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--registry", is_flag=True, help="add: NAME is that of a server in the MCP Registry. It is held until enable."
-)
+@click.option("--registry", is_flag=True, help="add: take NAME from the MCP Registry, and hold it until enable.")
 @click.option("--url", default="", help="add: the address of a server over HTTP, in place of a command.")
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="add: a variable; may be repeated.")
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="add: a header; may be repeated.")
@@ -92,7 +90,7 @@ def server(
     with opened(db) as app:
         edit = app.servers
         if registry:
-            _print_held(catalog, edit.hold(catalog, name), as_json)
+            _report("hold", catalog, name, None, as_json, edit.hold(catalog, name))
             return
         chosen = app.catalogs.open(catalog).name
         work = {
@@ -167,19 +165,9 @@ def _add_in_owner(
     sys.exit(code)
 
 
-def _print_held(catalog: str, imported: Imported, as_json: bool) -> None:
-    """Prints what would be started, and what it needs."""
-    (server,), needs = imported.servers, {one.id: one.description for one in imported.prompts}
-    reached = server.connection or Connection("http")
-    how = reached.url or shlex.join([reached.command, *reached.args])
-    document = {"catalog": catalog, "server": server.name, "done": "held", "starts": how, "needs": needs}
-    asked = "".join(f"\n  needs {printable(key)}: {printable(text)}" for key, text in needs.items())
-    words = f"`wayfare server enable {server.name} --catalog {shlex.quote(catalog)}` approves and starts it"
-    print_outcome(document, f"{server.name} is held; {words}: {printable(how, 500)}{asked}", as_json)
-
-
 DONE = {
     ADD: "is added",
+    "hold": "is held, and not started before `wayfare server enable` switches it on",
     REMOVE: "is removed",
     ENABLE: "is switched on",
     DISABLE: "is switched off: it is neither offered nor called, and keeps its statistics",

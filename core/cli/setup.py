@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +113,9 @@ def _first(visits: tuple[Visit, ...]) -> dict[str, Any] | None:
 
 
 def _overview(app: App, as_json: bool) -> None:
-    found = found_configurations(app.catalogs, Path.home())
     if as_json:
         clients = [{"client": one.id, "title": one.title, "over": one.ways, "first_request": _first(visits_of(app.governance.visits, one))} for one in CLIENTS.values()]  # fmt: skip
-        print_json({"clients": clients, "configurations": [_as_json(one) for one in found]})
+        print_found(app, as_json, clients=clients)
         return
     rows = [
         (one.id, one.title, ", ".join(one.ways), _short(visits_of(app.governance.visits, one)))
@@ -125,20 +123,21 @@ def _overview(app: App, as_json: bool) -> None:
     ]
     print_table(("client", "", "over", "first request"), rows)
     click.echo()
-    print_found(found, as_json=False)
+    print_found(app, as_json)
 
 
-def print_found(found: Sequence[FoundConfiguration], *, as_json: bool) -> None:
+def print_found(app: App, as_json: bool, **beside: Any) -> None:
     """Prints the client configurations of this machine, and the command that imports each."""
+    found = found_configurations(app.catalogs, Path.home())
     if as_json:
-        print_json({"configurations": [_as_json(one) for one in found]})
+        print_json({**beside, "configurations": [_as_json(one) for one in found]})
         return
-    blocks = [
-        f"{one.client.title}: {one.path}\n  {_words(one)}"
-        + f"\n  wayfare setup {one.client.id} --import" * (not one.problem and len(one.known) < len(one.servers))
-        for one in found
-    ]
-    click.echo("\n\n".join(blocks) or "No client configuration with servers was found in the home folder.")
+    for one in found:
+        click.echo(f"{one.client.title}: {one.path}\n  {_words(one)}")
+        if not one.problem and len(one.known) < len(one.servers):
+            click.echo(f"  wayfare setup {one.client.id} --import")
+    if not found:
+        click.echo("No client configuration with servers was found in the home folder.")
 
 
 def _short(visits: tuple[Visit, ...]) -> str:

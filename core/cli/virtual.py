@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from core.cli.options import catalog_option, common, db_option, opened, print_json, print_table
-from core.virtual.launch import DEFAULT_PROFILE, PROFILES
+from core.importers import read_files
+from core.virtual.launch import DEFAULT_PROFILE, PROFILES, chosen, opened_recording
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe
 
 PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES.items())
@@ -42,9 +43,8 @@ def virtual(
     Example: wayfare virtual web-search --http 8700 --profile flaky
     """
     if Path(server).is_file():
-        from core.virtual.__main__ import from_file
-
-        found, recording = from_file(Path(server), None, speed)
+        found = chosen(read_files([server]).servers, None)
+        recording = opened_recording(Path(server), found.name, speed)
     else:
         with opened(db, alone=True) as app:
             found, recording = app.catalogs.open(catalog).server(server), None
@@ -69,10 +69,8 @@ def record(server: str | None, file: Path | None, stop: bool, catalog: str, db: 
     if (server is None) is not (file is None and not stop) or (file is not None and stop):
         raise click.UsageError("record takes a SERVER with --to FILE or --stop, or nothing.")
     with opened(db) as app:
-        if server is not None and file is not None:
-            app.recordings.start(app.catalogs.open(catalog).name, server, file)
-        elif server is not None:
-            app.recordings.stop(app.catalogs.open(catalog).name, server)
+        if server is not None:
+            app.recordings.record(app.catalogs.open(catalog).name, server, file)
         found = [{**one._asdict(), "file": str(at)} for one, at in app.recordings.files.items()]
     if as_json:
         print_json({"recordings": found})

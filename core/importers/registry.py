@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from http.client import HTTPException
-from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
@@ -27,12 +26,10 @@ def published(registry: str, name: str) -> Imported:
         try:
             with urlopen(Request(url), timeout=LIMIT_S) as answer:  # noqa: S310 - settings admit only http(s)
                 imported = read_document(answer.read(MAX_BYTES), source=f"{registry}: {name}")
-        except HTTPError as error:
-            if error.code == 404:
-                continue
-            raise CatalogError(f"The registry {registry} refuses to tell of {name} ({error.code}).") from None
         except (OSError, HTTPException) as error:
-            why = getattr(error, "reason", error)
+            if getattr(error, "code", 0) == 404:
+                continue
+            why = f"{getattr(error, 'code', '')} {getattr(error, 'reason', error)}".strip()
             raise CatalogError(f"The registry {registry} does not answer ({why}); see WAYFARE_REGISTRY.") from None
         if imported.servers[0].name != name:
             raise CatalogError(f"The registry {registry} answers with another server than {name}.")

@@ -7,11 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.domain.catalog import Server
-from core.domain.errors import UnknownNameError, WayfareError
+from core.domain.errors import WayfareError
 from core.importers import read_files
-from core.virtual.launch import DEFAULT_PROFILE, PROFILES
-from core.virtual.recording import Recording, opened_recording
+from core.virtual.launch import DEFAULT_PROFILE, PROFILES, chosen, opened_recording
 from core.virtual.server import Behaviour, serve
 
 
@@ -19,7 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serves until the client leaves. Returns 2, after one sentence on standard error, for bad input."""
     options = _parser().parse_args(arguments)
     try:
-        server, recording = from_file(options.file, options.server, options.speed)
+        server = chosen(read_files([options.file]).servers, options.server)
+        recording = opened_recording(options.file, server.name, options.speed)
         serve(server, Behaviour(options.profile, options.seed, options.speed, recording), options.http)
     except WayfareError as error:
         print(error, file=sys.stderr)
@@ -27,24 +26,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
-
-
-def from_file(file: Path, name: str | None, speed: float) -> tuple[Server, Recording | None]:
-    """Returns the server of a name in a file, or the only one, and its recording, if it has one. Raises WayfareError."""
-    server = chosen(read_files([file]).servers, name)
-    return server, opened_recording(file, server.name, speed)
-
-
-def chosen(servers: Sequence[Server], name: str | None) -> Server:
-    """Returns the server of a name, or the only one. Raises UnknownNameError."""
-    if name is None and len(servers) == 1:
-        return servers[0]
-    found = next((server for server in servers if server.name == name), None)
-    if found is None:
-        known = ", ".join(server.name for server in servers[:8])
-        said = "Which server? Name one" if name is None else f"There is no server {name!r}; name one"
-        raise UnknownNameError(f"{said} of: {known}{', …' if len(servers) > 8 else ''}.")
-    return found
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""Starting virtual servers: the catalog file of one server, profiles of behaviour, the failure model, and the connection."""
+"""Starting virtual servers: the catalog file of one server, profiles of behaviour, the failure model, the connection, and recorded answers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import json
 import math
 import os
 import random
+import re
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
 from core.domain.catalog import Connection, Server, Tool, ToolHints
-from core.domain.errors import WayfareError
+from core.domain.errors import UnknownNameError, WayfareError
+from core.domain.leaks import MASK
 
 # A server in the plain catalog format, without its connection: `core.importers` reads it back
 
@@ -43,6 +48,18 @@ def plain_server(server: Server) -> dict[str, Any]:
         **_known(server, SERVER_FIELDS),
         "tools": [_tool(tool) for tool in server.tools],
     }
+
+
+def chosen(servers: Sequence[Server], name: str | None) -> Server:
+    """Returns the server of a name, or the only one. Raises UnknownNameError."""
+    if name is None and len(servers) == 1:
+        return servers[0]
+    found = next((server for server in servers if server.name == name), None)
+    if found is None:
+        known = ", ".join(server.name for server in servers[:8])
+        said = "Which server? Name one" if name is None else f"There is no server {name!r}; name one"
+        raise UnknownNameError(f"{said} of: {known}{', …' if len(servers) > 8 else ''}.")
+    return found
 
 
 def hint_names(hints: ToolHints) -> dict[str, bool]:
@@ -216,3 +233,90 @@ def write_whole(file: Path, text: str, advice: str) -> None:
         Path(scratch).replace(file)
     except OSError as error:
         raise WayfareError(f"{file.name} cannot be written to {file.parent} ({error.strerror}); {advice}") from None
+
+
+# Recorded answers. Their file is a catalog of one server, so that it can be imported. Each tool has `answers` in the order of its calls:
+# {"arguments": {}, "latency_s": 0.1, "outcome": "ok", "result": {}}, or `error` in place of a result.
+
+Answer = dict[str, Any]
+NEEDED = {"arguments", "latency_s", "outcome"}
+MOST_EXAMPLES, MOST_CHARS = 3, 300
+RESTART_S = 60.0
+_ENDINGS = {"crash": Ending.DROP, "timeout": Ending.HANG}
+
+
+def canonical(arguments: Mapping[str, Any]) -> str:
+    """The arguments as JSON; equal ones are equal texts."""
+    return json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)
+
+
+def write_recording(file: Path, server: Server, answers: Mapping[str, list[Answer]]) -> None:
+    """Write the definitions of a server and its answers by tool. The first arguments stand as `examples` in the input schemas, for clients
+    that make arguments up. Raises WayfareError."""
+    entry = plain_server(server)
+    for tool in entry["tools"]:
+        tool["answers"] = said = answers.get(tool["name"], [])
+        good = {canonical(one["arguments"]): one["arguments"] for one in said if one["outcome"] == "ok"}
+        if good:
+            tool["inputSchema"] = {**tool.get("inputSchema", {}), "examples": [*good.values()][:MOST_EXAMPLES]}
+    entry |= {"virtual": True, "connection": {"command": "${python}", "args": [*PLAYER, file.name]}}
+    write_whole(file, json.dumps({"servers": [entry]}, indent=1, ensure_ascii=False) + "\n", "name another file.")
+
+
+def read_answers(file: Path, server: str) -> dict[str, list[Answer]]:
+    """Returns the answers of a server by tool, none if the file is no recording of it. Raises WayfareError."""
+    try:
+        servers = json.loads(file.read_text(encoding="utf-8"))["servers"]
+        tools = [tool for one in servers if one["name"] == server for tool in one["tools"] if "answers" in tool]
+        if not all(one.keys() >= NEEDED for tool in tools for one in tool["answers"]):
+            raise ValueError(f"an answer lacks one of {', '.join(sorted(NEEDED))}")
+        return {tool["name"]: tool["answers"] for tool in tools}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise WayfareError(f"{file}: its answers cannot be read ({error}).") from None
+
+
+class Recording:
+    """The answers of one server, played in the order of their calls; the last one of equal calls repeats. A value that was masked
+    stands for any. After a crash the process that follows finds the rest in the file `left`.
+
+    >>> played = Recording({"add": [{"arguments": {"n": 1}, "latency_s": 0.5, "outcome": "ok", "result": {"content": []}}]})
+    >>> played.next(Tool("a", "add"), {"n": 1}).wait_s, played.next(Tool("a", "add"), {"n": 2}).answer["result"]["content"][0]["text"]
+    (0.5, 'No answer of add is recorded for {"n": 2}; the nearest recorded arguments are {"n": 1}.')
+    """
+
+    def __init__(self, answers: Mapping[str, list[Answer]], *, speed: float = 1.0, left: Path | None = None) -> None:
+        self._speed, self._left = speed, left
+        with suppress(OSError, ValueError):
+            if left is not None and time.time() - left.stat().st_mtime < RESTART_S:
+                answers = json.loads(left.read_text(encoding="utf-8"))
+                left.unlink()
+        self._said = {tool: list(known) for tool, known in answers.items()}
+
+    def next(self, tool: Tool, arguments: Mapping[str, Any]) -> PlannedCall:
+        """Plans the next answer to these arguments, or an error that names the nearest ones if none is recorded."""
+        said, given = self._said.get(tool.name, []), canonical(arguments)
+        known = [canonical(one["arguments"]) for one in said]
+        pattern = [".*".join(map(re.escape, one.split(MASK))) for one in known]
+        fitting = [one for one, form in zip(said, pattern, strict=True) if re.fullmatch(form, given)]
+        if not fitting:
+            near = get_close_matches(given, known, 1, 0.0)
+            hint = f"the nearest recorded arguments are {near[0][:MOST_CHARS]}" if near else "it was never called"
+            text = f"No answer of {tool.name} is recorded for {given[:MOST_CHARS]}; {hint}."
+            result = {"content": [{"type": "text", "text": text}], "isError": True}
+            return PlannedCall(0.0, Ending.ERROR, {"result": result})
+        if len(fitting) > 1:
+            said.remove(fitting[0])
+        answer = fitting[0]
+        if answer["outcome"] == "crash" and self._left is not None:
+            write_whole(self._left, json.dumps(self._said), "clear the cache.")
+        return PlannedCall(answer["latency_s"] * self._speed, _ENDINGS.get(answer["outcome"], Ending.RESULT), answer)
+
+
+def opened_recording(file: Path, server: str, speed: float) -> Recording | None:
+    """The recording of a server in a file, None if the file is none. Raises WayfareError."""
+    import platformdirs
+
+    answers = read_answers(file, server) if file.suffix == ".json" else {}
+    mark = f"{os.getppid()}-{file.stat().st_ino}-{file.stat().st_mtime_ns}.json"
+    left = Path(platformdirs.user_cache_dir("wayfare"), "playing", mark)
+    return Recording(answers, speed=speed, left=left) if answers else None

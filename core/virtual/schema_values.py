@@ -214,7 +214,7 @@ class _Builder:
             return flat["const"]
         if flat.get("enum"):
             return self._rng.choice(flat["enum"])
-        if flat.get("examples") and self._rng.random() < 0.5:
+        if flat.get("examples") and (depth == 0 or self._rng.random() < 0.5):
             return self._rng.choice(flat["examples"])
         return self._makers[self._kind(flat)](flat, name, depth)
 

@@ -27,8 +27,7 @@ from core.domain.errors import WayfareError
 from core.domain.json_schema import arguments_fault
 from core.domain.outcome import SIMULATED_MARK
 from core.virtual import SENTENCE
-from core.virtual.launch import DEFAULT_PROFILE, PROFILES, Ending, FailureModel, hint_names
-from core.virtual.recording import Recording
+from core.virtual.launch import DEFAULT_PROFILE, PROFILES, Ending, FailureModel, Recording, hint_names
 from core.virtual.schema_inference import inferred_schema
 from core.virtual.schema_values import NoValueError, value_for
 

@@ -239,7 +239,7 @@ def test_a_published_server_is_held_until_it_is_switched_on(
         ("io.github.x/other", "answers with another server than io.github.x/other."),
         ("io.github.x/bundle", "it lists no server that can be taken"),
         ("io.github.x/page", "is not JSON"),
-        ("io.github.x/broken", "refuses to tell of io.github.x/broken (500)."),
+        ("io.github.x/broken", "does not answer (500 Internal Server Error); see WAYFARE_REGISTRY."),
     ],
 )
 def test_a_name_that_gives_no_server_is_one_sentence(

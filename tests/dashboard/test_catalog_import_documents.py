@@ -7,12 +7,12 @@ import pytest
 from core.app import App
 from core.domain.catalog import Connection
 from core.domain.errors import CatalogError
+from core.importers.shipped_catalogs import check_name
 from dashboard.pages.catalog.connection_job import command_line, connection_lines
 from dashboard.pages.catalog.detail import parse_price
 from dashboard.pages.catalog.imports import (
     PASTED,
     Document,
-    check_name,
     name_for,
     read_documents,
     source_of,

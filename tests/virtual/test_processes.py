@@ -18,8 +18,7 @@ from core.servers.caller import McpCaller
 from core.servers.discovery import discover
 from core.servers.pool import SessionPool
 from core.virtual.__main__ import main
-from core.virtual.launch import PLAYER, plain_server, virtual_connection
-from core.virtual.recording import write_recording
+from core.virtual.launch import PLAYER, plain_server, virtual_connection, write_recording
 from tests.cases import each
 from tests.forking import FORKS
 from tests.virtual.conftest import WEATHER

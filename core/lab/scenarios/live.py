@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from core.domain.catalog import Connection, Server, Tool
 from core.domain.events import OutcomeEvent
@@ -127,16 +127,13 @@ def may_be_called(server: Server, tool: Tool) -> bool:
 
 
 def example_arguments(tool: Tool) -> dict[str, Any]:
-    """Arguments that the tool's schema admits, always the same: its first example, or made up. Empty if the schema admits nothing.
+    """Arguments that the tool's schema admits, always the same: one of its examples, or made up. Empty if the schema admits nothing.
 
     >>> example_arguments(Tool("a", "t", input_schema={"properties": {"n": {"type": "integer", "enum": [7]}}, "required": ["n"]}))
     {'n': 7}
     >>> example_arguments(Tool("a", "t", input_schema={"examples": [{"n": 8}]}))
     {'n': 8}
     """
-    examples = (tool.input_schema or {}).get("examples")
-    if isinstance(examples, list) and examples and isinstance(examples[0], dict):
-        return cast("dict[str, Any]", examples[0])
     try:
         return value_for({"type": "object", **(tool.input_schema or {})}, random.Random(tool.id))  # noqa: S311
     except NoValueError:

@@ -137,7 +137,7 @@ def _result(discoveries: Sequence[Discovery], catalog: str, tools: int | None) -
     summary = f"{answered:,} of {counted(len(discoveries), 'server')} answered with {counted(tools, 'tool')}."
     kept = sum(found.kept for found in discoveries)
     waiting = sum(found.unauthorized and not found.kept for found in discoveries)
-    rest = "" if answered + kept + waiting == len(discoveries) else " The other servers are left out."
+    rest = " The other servers are left out." if any(found.server is None for found in discoveries) else ""
     rest += f" {counted(waiting, 'server')} asked who you are: open the catalog to sign in." if waiting else ""
     rest += f" {counted(kept, 'server')} did not answer: the earlier tools stay." if kept else ""
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
@@ -161,7 +161,7 @@ def _result_words(found: Discovery) -> str:
         return "· kept as before"
     if found.unauthorized:
         return "○ sign-in"
-    return "✗ failed" if found.server is None else "✓ answered"
+    return "✗ failed" if found.server is None else "○ needs a value" if found.error else "✓ answered"
 
 
 def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import ConnectionState, Imported
 from core.domain.errors import WayfareError
-from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.importers.shipped_catalogs import check_name
 from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import (
@@ -25,7 +25,6 @@ from dashboard.pages.catalog.connection_job import (
 )
 from dashboard.pages.catalog.imports import (
     PROBLEM,
-    check_name,
     chosen_name,
     name_field,
     name_for,
@@ -136,8 +135,6 @@ def _connect(app: App, imported: Imported, suggestion: str, source: str, wanted:
         check_name(name)
         if running():
             raise WayfareError("Another discovery is running. Wait for its report.")
-        if name in SHIPPED_CATALOGS:
-            raise WayfareError(f"The name {name} belongs to a shipped catalog; choose another.")
         app.catalog_editor.keep_secrets(name, imported.servers, values_given(wanted))
         start(app, imported, name, source)
         state.close_dialog()

@@ -14,7 +14,7 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import Imported
-from core.domain.errors import CatalogError, WayfareError
+from core.domain.errors import WayfareError
 from core.governance.client_setup import found_configurations
 from core.importers.formats import merge
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
@@ -24,8 +24,6 @@ from dashboard.ui.first_look import begin_first_look
 from dashboard.ui.rights import only
 from dashboard.ui.table import table
 from dashboard.ui.text import counted, error_kept, escaped, kept_error
-
-LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +62,6 @@ def read_documents(app: App, documents: Sequence[Document]) -> Reading:
     rest = f" (and {more:,} more problem{'s' if more > 1 else ''})." if more else ""
     first = problems[0].removesuffix(".") + rest if rest else problems[0]
     return Reading(sentence=f"Nothing was imported: {first}", problems=tuple(problems))
-
-
-def check_name(name: str) -> None:
-    """Raises CatalogError if a text cannot be the name of a catalog."""
-    if not name.strip():
-        raise CatalogError("A catalog needs a name. Enter one.")
-    if len(name) > LONGEST_NAME or not name.isprintable():
-        raise CatalogError(f"A catalog's name is one line of at most {LONGEST_NAME} characters; shorten it.")
 
 
 def name_for(documents: Sequence[Document], app: App) -> str:
@@ -288,7 +278,6 @@ def _import(app: App, read: Read, suggestion: str) -> None:
         return
     with error_kept(PROBLEM):
         name = chosen_name(app, suggestion)
-        check_name(name)
         report = app.catalog_editor.keep(imported, name, source_of(read.documents))
         begin_first_look(app, name)
         state.close_dialog()

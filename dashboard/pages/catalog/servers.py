@@ -80,19 +80,20 @@ def off_panel(app: App, catalog: Catalog) -> None:
             f"**{counted(len(catalog.off), 'server')} switched off.** Neither offered nor called. Statistics and values stay."
         )
         for server in catalog.off:
-            if server.connection is not None and server.connection.quarantined and not server.tools:
+            held = server.connection is not None and server.connection.quarantined and not server.tools
+            if server.connection is not None and held:
                 st.caption(f"{escaped(server.name, 80)} was never started. Switched on, it starts or is reached as:")
                 st.code(connection_lines(server.connection), language=None, wrap_lines=True)
-                st.button(
-                    "Remove", key=f"catalog.off.remove.{server.name}", icon=":material/delete:", on_click=_edit,
-                    args=(app.servers.remove, catalog.name, server.name, "is removed"),
-                )  # fmt: skip
-        with st.container(horizontal=True):
-            for server in catalog.off:
+            with st.container(horizontal=True):
                 st.button(
                     f"Switch on {escaped(server.name, 60)}", key=f"catalog.on.{server.name}", **only("administer"), icon=":material/toggle_on:",
                     on_click=start_change, args=(app, catalog.name, _enabled(app, catalog.name, server.name), (server,)),
                 )  # fmt: skip
+                if held:
+                    st.button(
+                        "Remove", key=f"catalog.off.remove.{server.name}", icon=":material/delete:", on_click=_edit,
+                        args=(app.servers.remove, catalog.name, server.name, "is removed"),
+                    )  # fmt: skip
 
 
 def _enabled(app: App, catalog: str, name: str) -> Callable[[], tuple[Discovery, ...]]:
@@ -150,9 +151,7 @@ def server_dialog(app: App, catalog: str) -> None:
     if not state.dialog_open("server"):
         st.rerun()
     st.caption(f"It is added to {escaped(catalog)}; the other servers stay as they are.")
-    name = st.text_input(
-        "Name", key="catalog.import.server", placeholder="such as git, or io.github.user/server of the MCP Registry"
-    )
+    name = st.text_input("Name", key="catalog.import.server", placeholder="such as git, or io.github.user/server")
     how = st.text_input(
         "Command or address", key="catalog.import.command", placeholder="uvx mcp-server-git, or https://example.org/mcp"
     )
@@ -171,27 +170,18 @@ def server_dialog(app: App, catalog: str) -> None:
             "Fetch from the MCP Registry", key="catalog.import.registry", icon=":material/cloud_download:", disabled=not name or bool(how or given),
             help=f"Asks {escaped(app.settings.registry)} for the server of this name, such as io.github.user/server. It is held, switched off, until you switch it on.",
         )  # fmt: skip
-    if published:
-        _fetch(app, catalog, name.strip())
-    if added:
-        try:
-            imported = app.catalog_editor.read(_document(name.strip(), how.strip(), given), "the new server")
-        except WayfareError as error:
-            st.error(escaped(str(error), 400), icon=":material/error:")
-            return
-        start_change(app, catalog, lambda: (app.servers.add(catalog, imported),), imported.servers)
-        state.close_dialog()
-        st.rerun()
-
-
-def _fetch(app: App, catalog: str, name: str) -> None:
-    """Add a server by its name in the registry, switched off."""
+    if not (added or published):
+        return
     try:
-        needs = ", ".join(one.id for one in app.servers.hold(catalog, name).prompts)
+        if published:
+            remarks = [note.text for note in app.servers.hold(catalog, name.strip()).notes]
+            state.say(f"{name.strip()} is held: {'; '.join(remarks)}. It is not started before you switch it on.")
+        else:
+            imported = app.catalog_editor.read(_document(name.strip(), how.strip(), given), "the new server")
+            start_change(app, catalog, lambda: (app.servers.add(catalog, imported),), imported.servers)
     except WayfareError as error:
         st.error(escaped(str(error), 400), icon=":material/error:")
         return
-    state.say(f"{name} is held: look at what it starts, and switch it on.{f' It needs {needs}.' if needs else ''}")
     state.close_dialog()
     st.rerun()
 
