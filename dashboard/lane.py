@@ -22,12 +22,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from core.domain.errors import WayfareError
-from core.domain.people import NotAllowedError, require
+from core.domain.people import person
 from core.domain.untrusted_text import one_line
 
 PATH = "/turn"
 LIMIT_BYTES = 65_536
 LANES_KEPT = 1024
+LOOKS = frozenset({"score", "strips"})  # a page asks for them by itself, the others are for a turned knob
 Values = Mapping[str, object]
 Answer = Callable[[Values], Mapping[str, Any]]  # from values of the knobs to parts of the page, as JSON
 HEADERS = {"Cache-Control": "no-store", "Content-Encoding": "identity"}  # compressing takes longer than sending
@@ -73,8 +74,9 @@ class FastLanes:
     async def serve(self, request: Request) -> Response:
         """Answer with the parts of the page under the values in the body, `{"token", "kind", "values"}`, or with an error."""
         try:
-            require("tune")
             turn = await _turn(request)
+            if turn.kind not in LOOKS and (why := person().refusal("tune")):
+                return _sentence(403, why)
             with self._guard:
                 lane = self._lanes.get(turn.token)
             if lane is None or turn.kind not in lane.answers:
@@ -83,7 +85,7 @@ class FastLanes:
         except HTTPException as refused:
             return _sentence(refused.status_code, refused.detail)
         except WayfareError as error:
-            return _sentence(403 if isinstance(error, NotAllowedError) else 422, str(error))
+            return _sentence(422, str(error))
         except ClientDisconnect:
             raise
         except Exception:  # noqa: BLE001 - a released knob asks the page host, which shows the error

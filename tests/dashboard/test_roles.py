@@ -163,6 +163,7 @@ def test_each_role_at_each_address(app: App, role: Role) -> None:
     said = visitor.post(LANE, json={"token": "x", "kind": "x", "values": {}})
     assert said.status_code == (404 if "tune" in ROLES[role] else 403)
     assert ("may not change knobs" in said.text) is ("tune" not in ROLES[role])
+    assert visitor.post(LANE, json={"token": "x", "kind": "score", "values": {}}).status_code == 404  # it is a view
     assert [visitor.get(path).status_code for path in ("/waiting", "/export/decisions.csv")] == [200, 200]
 
 
