@@ -213,13 +213,14 @@ def test_a_published_server_is_held_until_it_is_switched_on(
     wayfare: Command, server: Command, db: Path, mirror: str, started: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = server("add", WEATHER, "--registry", "--json").json()
-    needs = {f"{WEATHER}/KEY": "Your key"}
+    starts = "it starts or is reached as uvx weather-mcp@1.2"
     assert held == {
-        "catalog": "mine", "server": WEATHER, "done": "held", "starts": "uvx weather-mcp@1.2", "needs": needs,
+        "catalog": "mine", "server": WEATHER, "done": "hold", "tools": None,
+        "notes": [starts, f"it needs {WEATHER}/KEY: Your key"], "refused": [],
     }  # fmt: skip
     assert "switched off" in call(wayfare, WEATHER).err
     assert f"mine: switched off: {WEATHER}." in wayfare("catalogs").out
-    assert server("add", "io.github.x/old", "--registry", "--json").json()["starts"] == "uvx old-mcp@0.1"
+    assert "as uvx old-mcp@0.1" in server("add", "io.github.x/old", "--registry").out
     assert not started.exists()
     waits = server("enable", WEATHER)
     assert (waits.code, f"needs a value for ${{secret:{WEATHER}/KEY}}" in waits.out) == (1, True)

@@ -98,7 +98,7 @@ def name_field(app: App, suggestion: str) -> tuple[str, bool]:
     """Draw the name field. Returns the name and whether it may be used: replacing a catalog needs a tick."""
     typed = st.text_input(
         "Save as", key=NAME, placeholder=suggestion, help=f"The catalog's name. Empty: {escaped(suggestion)}.",
-        width=320,
+        width=320, max_chars=80,
     )  # fmt: skip
     name = typed.strip() or suggestion
     there = next((info for info in app.catalogs.infos() if info.name == name), None)
