@@ -106,6 +106,7 @@ function drawChips() {
   bar.stored ||= said;
   const count = `${preset && bar.stored === said ? `${preset}: ` : ""}${chips.length} changed`;
   bar.count.textContent = chips.length ? count : "All at the defaults";
+  bar.used.style.visibility = bar.stored === said ? "" : "hidden"; // it is known again when the knob is stored
   bar.count.disabled = bar.reset.hidden = !chips.length;
   const drawn = JSON.stringify([chips, ignored]);
   if (drawn === bar.drawn) return;

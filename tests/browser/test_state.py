@@ -44,7 +44,7 @@ def test_a_turned_knob_is_in_the_bar_at_once_and_on_every_view_and_goes_by_a_cli
     mouse.up()
     visit.until_query(alpha_t=route.slider("αt").input_value())
     said = chips.inner_text()
-    for view in ("What if", "Network", "Lab"):
+    for view in ("What if", "Lab"):
         visit.go(view)
         bar_of(visit)
         expect(chips).to_have_text([said], timeout=LIMIT_MS)

@@ -19,7 +19,7 @@ from core.lab.scenarios.measures import SETTINGS
 from dashboard.pages.network.charts.latency import FAINT, Event
 from dashboard.pages.network.job import JOB
 from dashboard.pages.network.tables import NEWEST, events_frame
-from tests.dashboard.harness import app_with, charts, checked, open_page, text_of, turn
+from tests.dashboard.harness import app_with, charts, checked, open_page, state_of, text_of, turn
 from tests.importing import import_text
 
 QUERY = {"routers": "prag,sonar", "steps": "60"}
@@ -238,3 +238,17 @@ def test_a_catalog_of_ones_own_is_simulated_over_its_labels_as_they_are_now(app:
         page = visit(**mine)
         assert tool in text_of(page)
         assert f"Each of the {number} sub-tasks is asked once" in text_of(page)
+
+
+def test_the_second_router_is_that_of_the_question_with_its_knobs_until_it_is_turned_here() -> None:
+    asked = {"q": "read a file", "router": "rag_mcp", "n": "7", "network": "fluctuating", "at_s": "900"}
+    page = open_page("network", remembered={"url:question": asked}, steps="10")
+    assert state_of(page)["state"] == {"at_s": "900", "n": "7", "network": "fluctuating", "router": "rag_mcp"}
+    assert [page.selectbox(key=f"network.{name}").value for name in ("one", "other", "profile")] == [
+        "sonar",
+        "rag_mcp",
+        "fluctuating",
+    ]
+    assert page.session_state["network.knob.1.rag_mcp.n"] == 7
+    page = turn(page, "network.knob.1.rag_mcp", n=4)
+    assert page.session_state["network.knob.1.rag_mcp.n"] == 4
