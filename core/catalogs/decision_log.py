@@ -82,15 +82,9 @@ class DecisionLog:
             before = self._last.get(key)
             self._last[key] = values
         before = router.parameters().values() if before is None else before
+        origin = origin_of(chosen.origin, person().name)
         return [
-            ParameterEvent(
-                at,
-                router.id,
-                name,
-                str(before.get(name)),
-                str(value),
-                origin_of(chosen.origin, chosen.client if chosen.origin != AGENT else ""),
-            )
+            ParameterEvent(at, router.id, name, str(before.get(name)), str(value), origin)
             for name, value in values.items()
             if before.get(name) != value
         ]
