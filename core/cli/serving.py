@@ -126,7 +126,12 @@ def up(context: click.Context, background: bool, db: Path | None, **given: Any) 
         )
         public = urlsplit(options.public_url).netloc
         config = uvicorn.Config(
-            CONSOLE, log_level="warning", access_log=False, timeout_graceful_shutdown=3, forwarded_allow_ips=proxies
+            CONSOLE,
+            http="httptools",
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=3,
+            forwarded_allow_ips=proxies,
         )
         server = uvicorn.Server(config)
         set_launch(
